@@ -173,7 +173,8 @@ static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt
     for (uint32_t m = 0; m < req->n; m++) {
         uint32_t rank = rlt_member_rank(req, m);
         if (rank >= place->n)
-            return rlt_fail(err, RLT_ERANGE, rlt_coll_name(req->kind), "rank %u of %u", rank, place->n);
+            return rlt_fail(err, RLT_ERANGE, rlt_coll_name(req->kind), "rank %u is not one of the %u ranks",
+                            rank, place->n);
         uint32_t a = rlt_placed(place, rank);
         uint64_t member_out = rlt_topology_egress_Bps(t, a), member_in = rlt_topology_ingress_Bps(t, a);
         share s = member_share(req, m);

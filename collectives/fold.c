@@ -31,7 +31,7 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
 {
     uint32_t all[RLT_MAX_TRANSLATIONS], sizes[RLT_MAX_TRANSLATIONS], n = 0, given;
     if (!plan->algorithm->symmetry || (given = plan->algorithm->symmetry(plan, all)) == 0)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "its members are not alike");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "its members differ");
     if (!rlt_plan_is_even(plan))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
                         "%llu bytes are not a multiple of its %u blocks", (unsigned long long)plan->req.bytes,
@@ -41,7 +41,7 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
                         rlt_routing_name(rlt_router_routing(router)));
     if (!is_whole(plan, router))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
-                        "the group is not the whole topology in its order");
+                        "the group is not the whole topology in rank order");
     for (uint32_t i = 0; i < given; i++) {
         if (all[i] > 1)
             sizes[n++] = all[i];
@@ -68,7 +68,7 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     if (rlt_router_routing(router) == RLT_ROUTE_SPRAY)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "messages are sprayed over the routes");
     if (plan->req.n < 2)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "there is one member");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the group has one member");
     int rc = fold_translations(plan, router, out, err);
     if (rc == RLT_EUNSUPPORTED && !verbs)
         rc = rlt__fold_refine(plan, router, how, out, err);

@@ -269,7 +269,7 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
         rc = number(f.colour, f.members, f.n_colours, &out->of_member, &out->size, &out->rep, &out->n_classes,
                     err);
     if (!rc && out->n_classes == f.members)
-        rc = rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "no two members are alike");
+        rc = rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "no two members are equal");
     if (!rc)
         rc = number(f.colour + f.members, f.n_links, f.n_colours, &out->net.of_link, &out->net.size,
                     &out->net.link, &out->net.n_classes, err);

@@ -152,7 +152,7 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
             seen[rank / 8] |= (unsigned char)(1u << rank % 8);
             acc[m] = rlt_placed(p, rank);
             if (acc[m] >= rlt_topology_accelerators(t))
-                rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u is on accelerator %u, which is not there",
+                rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u is on accelerator %u, which does not exist",
                               rank, acc[m]);
         }
     }

@@ -43,7 +43,7 @@ int rlt_listing_create(const rlt_listing_head *head, rlt_listing **out, rlt_erro
         return rlt_fail(err, RLT_ERANGE, head->name, "expected 1 to %d members, got %u", MAX_LISTED_MEMBERS,
                         n);
     if (head->root >= n)
-        return rlt_fail(err, RLT_ERANGE, head->name, "root %u of %u members", head->root, n);
+        return rlt_fail(err, RLT_ERANGE, head->name, "root %u is not one of the %u members", head->root, n);
     if (head->blocks == 0 || head->buffers == 0 || head->result >= head->buffers)
         return rlt_fail(err, RLT_ERANGE, head->name, "a plan of %u blocks with buffer %u of %u as its result",
                         head->blocks, head->result, head->buffers);

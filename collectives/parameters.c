@@ -28,8 +28,9 @@ int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const ch
         uint8_t which = 0;
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), item);
         if (d == RLT_MAX_DIMS)
-            return rlt_fail(err, RLT_EUSAGE, where, "'%s' is for dimension %u, and a topology has %d", word,
-                            d, RLT_MAX_DIMS);
+            return rlt_fail(err, RLT_EUSAGE, where,
+                            "'%s' is for dimension %u, but a topology has at most %d dimensions", word, d,
+                            RLT_MAX_DIMS);
         int rc = rlt_param_read(&rlt_pattern_parameter, &which, word, where, err);
         if (rc)
             return rc;

@@ -388,7 +388,8 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     uint32_t rings = given ? req->n_rings : 0;
     size_t per_ring = req->n + (counted ? (size_t)req->n + 1 : 0);
     if (rings > RLT_MAX_LANES)
-        return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders, at most %d", rings, RLT_MAX_LANES);
+        return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders exceed the limit of %d", rings,
+                        RLT_MAX_LANES);
     if (rings && per_ring > SIZE_MAX / 2 / sizeof(uint32_t) / rings)
         return rlt_nomem(err);
     uint32_t directed = rings * plan->directions;
@@ -449,7 +450,8 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     plan->buffers = 1;
     if (is_chain(req->kind)) {
         if (req->params.chunks > MAX_PIECES)
-            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks, at most %d", req->params.chunks, MAX_PIECES);
+            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks exceed the limit of %d", req->params.chunks,
+                            MAX_PIECES);
         plan->chunks = req->params.chunks ? req->params.chunks : default_pieces(req->bytes / plan->lanes);
         plan->blocks = plan->chunks;
     } else if (req->kind == RLT_ALL_TO_ALL && req->n > 1) {

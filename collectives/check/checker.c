@@ -113,10 +113,10 @@ static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (x->heard && !s->send.reps && !s->land.reps && !s->verb && !s->copy)
         return 0; /* only signals that its member has come this far */
     if (count != (uint64_t)s->land.run * s->land.reps)
-        return refuse(x, p, k, "sends %u x %u blocks that land as %u x %u", s->send.reps, s->send.run,
+        return refuse(x, p, k, "sends %u x %u blocks but writes %u x %u", s->send.reps, s->send.run,
                       s->land.reps, s->land.run);
     if (count == 0 || count > x->blocks || s->send.first >= x->blocks || s->land.first >= x->blocks)
-        return refuse(x, p, k, "%u x %u blocks from %u to %u are not 1 to %u of the lane's", s->send.reps,
+        return refuse(x, p, k, "%u x %u blocks from %u to %u are outside the lane's 1 to %u", s->send.reps,
                       s->send.run, s->send.first, s->land.first, x->blocks);
     if (s->send_buffer >= x->plan->buffers || s->land_buffer >= x->plan->buffers)
         return refuse(x, p, k, "names buffers %u and %u of %u", s->send_buffer, s->land_buffer,
@@ -143,7 +143,7 @@ static int new_message(checker *x, uint32_t p, uint32_t k, const rlt_step *s, me
     size_t bytes = message_bytes(x, count), width = x->races ? rlt_races_width(x->races) : 0;
     if (x->mail_bytes + bytes > MAX_STATE_BYTES || x->moves + count > MAX_MOVES)
         return rlt_fail(x->err, RLT_ERANGE, x->plan->algorithm->name,
-                        "more messages and blocks than can be checked");
+                        "too many messages and blocks to check");
     message *m = malloc(bytes);
     if (!m)
         return rlt_nomem(x->err);
@@ -169,11 +169,12 @@ static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint
     uint32_t block = span_block(x, s->send, i), lane, step;
     size_t from = cell_index(x, p, s->send_buffer, block);
     if (x->state.c[from].tag == RLT_NONE)
-        return refuse(x, p, k, "sends block %u of buffer %u, where it holds nothing", block, s->send_buffer);
+        return refuse(x, p, k, "sends block %u of buffer %u, which is empty", block, s->send_buffer);
     if (x->races && !rlt_races_read(x->races, from, p, k, &lane, &step))
         return refuse(
-            x, p, k, "reads block %u of buffer %u, which lane %u step %u writes: neither waits for the other",
-            block, s->send_buffer, lane, step);
+            x, p, k,
+            "reads block %u of buffer %u while lane %u step %u writes it: neither waits for the other", block,
+            s->send_buffer, lane, step);
     m->content.c[i] = x->state.c[from];
     memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
     return 0;
@@ -264,18 +265,20 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
     uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
     const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
     if (c->written == k + 1 && c->lane == p % x->lanes && !(m->reduce && c->by_addition))
-        return refuse(x, p, k,
-                      "block %u is written twice in this step, the second time by member %u step %u: the "
-                      "outcome depends on which comes first",
-                      block, sender, m->from_step);
+        return refuse(
+            x, p, k,
+            "block %u is written twice in this step, the second time by member %u step %u: the result "
+            "depends on their order",
+            block, sender, m->from_step);
     uint32_t lane, step;
     if (c->fetched)
-        return refuse(x, p, k, "writes block %u of buffer %u, which the network fetches", block,
+        return refuse(x, p, k, "writes block %u of buffer %u while the network fetches it", block,
                       m->land_buffer);
     if (x->races && !rlt_races_write(x->races, to, p, k, &lane, &step))
-        return refuse(x, p, k,
-                      "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
-                      block, m->land_buffer, lane, step);
+        return refuse(
+            x, p, k,
+            "writes block %u of buffer %u while lane %u step %u uses it: neither waits for the other", block,
+            m->land_buffer, lane, step);
     if (c->tag == RLT_NONE && m->reduce && x->plan->shared)
         return refuse(x, p, k,
                       "block %u from member %u step %u is added to nothing: buffer %u is empty there", tag,
@@ -290,7 +293,7 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
         if (twice != RLT_NONE)
             return refuse(
                 x, p, k,
-                "the contribution of member %u to block %u comes a second time, from member %u step %u",
+                "the contribution of member %u to block %u is added a second time, from member %u step %u",
                 twice, tag, sender, m->from_step);
     } else if (!x->patient && m->land_buffer == x->plan->result && c->tag == tag && sums(x->plan->req.kind)) {
         uint32_t lost = set_find(x, old, new, false);
@@ -351,7 +354,8 @@ static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     message *m = NULL;
-    int rc = s->send_to != RLT_NONE ? refuse(x, p, k, "copies and sends") : take(x, p, k, s, &m);
+    int rc = s->send_to != RLT_NONE ? refuse(x, p, k, "both copies and sends: expected one of them")
+                                    : take(x, p, k, s, &m);
     if (rc)
         return rc;
     rc = land(x, p, k, m);
@@ -380,7 +384,7 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
         }
         uint32_t sender = m->from / x->lanes;
         if (s->recv_from != RLT_NONE && s->recv_from != sender)
-            return refuse(x, p, here->step, "waits for member %u and gets a message from member %u step %u",
+            return refuse(x, p, here->step, "waits for member %u but gets a message from member %u step %u",
                           s->recv_from, sender, m->from_step);
         if (m->clock)
             rlt_races_join(x->races, p, m->clock);
@@ -402,8 +406,8 @@ static int start(checker *x, uint32_t p, const rlt_step *s)
     if (s->wait_lane != RLT_NONE) {
         uint32_t other = p - p % x->lanes + s->wait_lane;
         if (s->wait_lane >= x->lanes || s->wait_step >= x->places[other].steps)
-            return refuse(x, p, here->step, "waits for step %u of lane %u, which is not there", s->wait_step,
-                          s->wait_lane);
+            return refuse(x, p, here->step, "waits for step %u of lane %u, which does not exist",
+                          s->wait_step, s->wait_lane);
         here->waits_for_lane = x->places[other].step <= s->wait_step;
         if (here->waits_for_lane)
             return 0;
@@ -456,8 +460,8 @@ static int explain_deadlock(checker *x, uint32_t p)
 {
     char text[400];
     uint32_t length = rlt__checker_circle(x, &p, text, sizeof text);
-    return refuse(x, p, x->places[p].step, "deadlock: waits in a circle of %u for %s%s", length, text,
-                  length > 8 ? ", ..." : "");
+    return refuse(x, p, x->places[p].step, "deadlock: %u steps wait for each other in a cycle: %s%s", length,
+                  text, length > 8 ? ", ..." : "");
 }
 
 static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, uint64_t *want)
@@ -473,7 +477,7 @@ static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     if (c->tag == RLT_NONE)
         return refuse(x, p, step, "block %u of the result is empty", b);
     if (c->tag != w.tag)
-        return refuse(x, p, step, "block %u of the result should be block %u, is block %u%s", b, w.tag,
+        return refuse(x, p, step, "block %u of the result should be block %u, but is block %u%s", b, w.tag,
                       c->tag, last);
     if (!contributions)
         return 0;

@@ -43,7 +43,8 @@ static int count_at(matcher *x, uint32_t p, uint32_t k, const rlt_step *s, uint3
     uint32_t q = member * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     size_t steps = x->begin[q + 1] - x->begin[q];
     if (s->peer_step >= steps)
-        return refuse(x, p, k, "sends to step %u of member %u, which has %zu", s->peer_step, member, steps);
+        return refuse(x, p, k, "sends to step %u of member %u, which has only %zu steps", s->peer_step,
+                      member, steps);
     arrivals *a = &x->arrivals[x->begin[q] + s->peer_step];
     *a = (arrivals){.count = a->count + 1, .from = p / x->lanes, .from_step = k};
     return 0;

@@ -192,7 +192,7 @@ static int sort_ops(const rlt_goal *g, graph *x, rlt_error *err)
         o = *needs;
     }
     return rlt_goal_fail(g, g->ops[o].line, RLT_ESCHEMA, err,
-                         "rank %u: this operation requires itself, by way of others", g->ops[o].rank);
+                         "rank %u: this operation waits for itself through other operations", g->ops[o].rank);
 }
 
 static void list_op(rlt_goal *g, rlt_listing *l, const graph *x, uint32_t i, uint32_t *tails)

@@ -108,7 +108,7 @@ static int check_places(const rlt_msccl *m, rlt_error *err)
     int rc = 0;
     for (uint32_t g = 0; g < m->n_gpus; g++)
         if (!m->gpus[g].line)
-            return refuse(m, m->line, err, "ngpus=\"%u\", but there is no gpu %u", m->n_gpus, g);
+            return refuse(m, m->line, err, "ngpus=\"%u\", but gpu %u is missing", m->n_gpus, g);
     for (uint32_t i = 0; i < m->n_steps && !rc; i++) {
         const rlt_msccl_step *s = &m->steps[i];
         if (s->type == RLT_MSCCL_NOP)

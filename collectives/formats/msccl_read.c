@@ -48,14 +48,13 @@ static int read_collective(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     if (rc)
         return rc;
     if (rlt_coll_parse(coll, &m->kind, &why))
-        return rlt_xml_fail(
-            tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
-            "coll=\"%.40s\": what it should bring about is not known, so it cannot be checked; %.300s", coll,
-            why.what);
+        return rlt_xml_fail(tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
+                            "coll=\"%.40s\": its result is undefined, so it cannot be checked; %.300s", coll,
+                            why.what);
     if ((rc = get_u32(tag, "root", false, m->n_gpus - 1, &m->root, err)))
         return rc;
     if (m->kind == RLT_SEND_RECV && m->n_gpus != 2)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "send_recv is between 2 gpus, not %u", m->n_gpus);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "send_recv needs 2 gpus, got %u", m->n_gpus);
     bool shares = m->kind == RLT_ALL_GATHER || m->kind == RLT_REDUCE_SCATTER || m->kind == RLT_ALL_TO_ALL ||
                   m->kind == RLT_GATHER || m->kind == RLT_SCATTER;
     if (shares && m->chunks % m->n_gpus)
@@ -104,8 +103,8 @@ static int read_gpu(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
         return rc;
     rlt_msccl_gpu *g = &m->gpus[id];
     if (g->line)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u comes a second time; the first is on line %u", id,
-                            g->line);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u appears a second time; the first is on line %u",
+                            id, g->line);
     *g = (rlt_msccl_gpu){.line = tag->line, .first = m->n_tbs};
     for (int i = 0; i < 3; i++)
         if ((rc = get_u32(tag, chunks[i], false, RLT_MSCCL_MAX_CHUNKS, &g->chunks[i], err)))
@@ -133,7 +132,7 @@ static int read_tb(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
         return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected tb %u of gpu %u, got id=\"%u\"", g->n, m->gpu,
                             tb.id);
     if (tb.send == m->gpu || tb.recv == m->gpu)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "%s=\"%u\" is the gpu itself",
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "%s=\"%u\" is this gpu itself: expected another one",
                             tb.send == m->gpu ? "send" : "recv", m->gpu);
     rc = rlt_grow(&m->tbs, &m->tb_capacity, sizeof *m->tbs, (uint64_t)m->n_tbs + 1, RLT_MSCCL_MAX_STEPS,
                   "thread blocks", err);
@@ -153,7 +152,7 @@ static int check_ref(const rlt_msccl *m, const rlt_xml_tag *tag, const char *wha
     if ((uint64_t)r.offset + count <= chunks)
         return 0;
     return rlt_xml_fail(tag, RLT_ESCHEMA, err,
-                        "%soff=\"%u\" cnt=\"%u\" does not lie in the %u chunks of buffer %c of gpu %u", what,
+                        "%soff=\"%u\" cnt=\"%u\" is outside the %u chunks of buffer %c of gpu %u", what,
                         r.offset, count, chunks, r.buffer, m->gpu);
 }
 

@@ -210,10 +210,11 @@ static int check_order(const writer *w)
                 continue;
             uint32_t s = w->u.ops[i].other;
             if (before != RLT_NONE && w->place_of[s] < w->place_of[before])
-                return rlt_fail(w->err, RLT_EUNSUPPORTED, w->plan->algorithm->name,
-                                "member %u receives from member %u in another order than it sends: MSCCL has "
-                                "no such messages",
-                                w->tbs[b].member, w->u.ops[s].member);
+                return rlt_fail(
+                    w->err, RLT_EUNSUPPORTED, w->plan->algorithm->name,
+                    "member %u receives from member %u in a different order than that member sends: MSCCL "
+                    "cannot express this",
+                    w->tbs[b].member, w->u.ops[s].member);
             before = s;
         }
     }
@@ -360,7 +361,7 @@ static int check(writer *w)
                  p->req.kind == RLT_ALL_TO_ALL || p->req.kind == RLT_GATHER || p->req.kind == RLT_SCATTER;
     if (p->untracked)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name,
-                        "MSCCL says which chunks move, and of this plan only the messages are known");
+                        "this plan records messages but not their chunks, which MSCCL needs");
     if (p->req.kind == RLT_BARRIER)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name, "MSCCL has no barrier");
     if (p->req.n > RLT_MSCCL_MAX_GPUS || chunks * p->buffers > RLT_MSCCL_MAX_CHUNKS)

@@ -198,8 +198,7 @@ static void again(rlt_fabric_job *j, uint32_t worker)
     j->result.timeouts++;
     if (++w->silent > s->tries) {
         rlt_sim_fail(j->sim, RLT_ESTALL, "atp",
-                     "rank %u has heard nothing of chunk %u in %u times that it sent it (%llu packets were "
-                     "lost)",
+                     "rank %u got no answer for chunk %u after sending it %u times (%llu packets were lost)",
                      j->req.ranks[worker], w->base, w->silent, (unsigned long long)j->result.lost);
         return;
     }

@@ -515,7 +515,8 @@ void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p)
     visit v = {.j = j, .t = &j->trees[p->key % j->n_trees], .p = p};
     v.stop = rlt_map_get(&v.t->stop_of, p->dst);
     if (v.stop == RLT_NONE) {
-        rlt_sim_fail(j->sim, RLT_EUSAGE, j->req.protocol->name, "a packet at a switch that is no stop");
+        rlt_sim_fail(j->sim, RLT_EUSAGE, j->req.protocol->name,
+                     "a packet reached a switch that does not handle it");
         return;
     }
     if (!v.t->map->stops[v.stop].adds) {

@@ -102,7 +102,7 @@ static int find_rings(rings *r, rlt_error *err)
         r->inner.req.n_rings = 0;
     else if ((rc = rlt_cycles_find(n, capacity, n, cycles, &found, err)) == 0 && found == 0)
         rc = rlt_fail(err, RLT_ETOPOLOGY, "rings",
-                      "no ring through all %u members along links in both directions was found", n);
+                      "found no ring through all %u members along links in both directions", n);
     else if (rc == 0)
         rc = keep_orders(r, cycles, found, n, err);
 out:
@@ -124,7 +124,7 @@ static int rings_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
     if (!req->topology || !req->placement)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "needs to know the network and where the ranks are");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "needs the topology and the placement of the ranks");
     if (req->n > RLT_CYCLES_MAX_NODES || rlt_topology_links(req->topology) > MAX_LINKS)
         return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "searches for at most %d members and %d links",
                         RLT_CYCLES_MAX_NODES, MAX_LINKS);

@@ -205,7 +205,7 @@ static void wrong_plans_are_named(void **state)
         {"type=\"re\"", "type=\"cpy\"", 1, 9, "replaces the contribution of member 0"},
         {"type=\"rrc\"", "type=\"r\"", 1, 15, "lacks the contribution of member 1"},
         /* doubled: adds what it already has */
-        {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "comes a second time"},
+        {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "appears a second time"},
     };
     static const damage threes[] = {
         /* misplaced */

@@ -91,14 +91,20 @@ static int check_model(const rlt_daso_work *w, rlt_error *err)
     const rlt_model *m = w->model;
     uint64_t sum = 0;
     if (!m->n_layers || !m->n_tensors)
-        return rlt_fail(err, RLT_ESCHEMA, m->name, "a model without layers or without tensors");
+        return rlt_fail(err, RLT_ESCHEMA, m->name,
+                        "the model has no layers or no tensors: expected at least one of each");
     for (uint32_t i = 0; i < m->n_layers; i++)
         if (w->forward_ps[i] < 0 || w->backward_ps[i] < 0 || w->forward_ps[i] > RLT_TIME_MAX ||
             w->backward_ps[i] > RLT_TIME_MAX)
-            return rlt_fail(err, RLT_ERANGE, m->name, "layer %" PRIu32 " takes an impossible time", i);
+            return rlt_fail(err, RLT_ERANGE, m->name,
+                            "layer %" PRIu32 "has a time below 0 or beyond the clock's range", i);
     for (uint32_t i = 0; i < m->n_tensors; i++) {
         if (m->tensors[i].layer >= m->n_layers || (i && m->tensors[i].layer < m->tensors[i - 1].layer))
-            return rlt_fail(err, RLT_ESCHEMA, m->name, "tensor %" PRIu32 " is not in the order of layers", i);
+            return rlt_fail(
+                err, RLT_ESCHEMA, m->name,
+                "tensor %" PRIu32
+                "comes before a tensor of an earlier layer: expected tensors in the order of layers",
+                i);
         sum += m->tensors[i].elements;
         if (m->tensors[i].elements >> 48 || sum >> 48)
             return rlt_fail(err, RLT_ERANGE, m->name, "more than 2^48 parameters");

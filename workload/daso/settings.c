@@ -104,7 +104,8 @@ static int read_losses(rlt_daso *d, const char *path, rlt_error *err)
     uint32_t n = 0, capacity = 0, line = 0;
     int rc = rlt_read_file(path, MAX_BYTES, &text, &length, err);
     if (rc == 0 && strlen(text) != length)
-        rc = rlt_fail(err, RLT_EMALFORMED, path, "a zero byte: expected one number a line");
+        rc =
+            rlt_fail(err, RLT_EMALFORMED, path, "the file has a byte of value 0: expected one number a line");
     for (char *at = text, *next; rc >= 0 && at; at = next) {
         char where[600];
         double value;
@@ -122,7 +123,7 @@ static int read_losses(rlt_daso *d, const char *path, rlt_error *err)
     }
     free(text);
     if (rc >= 0 && n == 0)
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "no losses: expected one number a line");
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "the file has no losses: expected one number a line");
     if (rc < 0) {
         free(values);
         return rc;
@@ -278,11 +279,11 @@ int rlt_daso_check(const rlt_daso *d, rlt_error *err)
         !d->first_skips || !d->chunk_elements || !d->bucket_bytes || !d->first_bucket_bytes ||
         !d->memory_Bps || !d->fusion_bytes || !d->draws || !d->local_factor || d->skip_factor < 2)
         return rlt_fail(err, RLT_ERANGE, "daso",
-                        "counts, sizes and rates must be above 0, skip_factor above 1");
+                        "expected counts, sizes and rates above 0, and skip_factor above 1");
     if ((uint64_t)d->nodes * d->gpus > RLT_MAX_RANKS)
         return rlt_fail(err, RLT_ERANGE, "daso", "more than %d ranks", (int)RLT_MAX_RANKS);
     if (!halves(d->downcast_bytes) || !halves(d->compressed_bytes))
-        return rlt_fail(err, RLT_ESCHEMA, "daso", "an element has 2 or 4 bytes on the wire");
+        return rlt_fail(err, RLT_ESCHEMA, "daso", "expected 2 or 4 bytes per element on the wire");
     if (d->epochs > RLT_DASO_MAX_EPOCHS || d->max_skips > RLT_DASO_MAX_SKIPS ||
         rlt_daso_batches(d) > RLT_DASO_MAX_BATCHES)
         return rlt_fail(err, RLT_ERANGE, "daso", "more than %d epochs, %d skips or %d batches",
@@ -295,6 +296,7 @@ int rlt_daso_check(const rlt_daso *d, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "loss", "%" PRIu32 " losses for %" PRIu32 " epochs", d->loss.n,
                         d->epochs);
     if (!(d->jitter >= 0 && d->jitter <= 10) || !(d->stability >= 0 && d->stability <= 1))
-        return rlt_fail(err, RLT_ERANGE, "daso", "jitter must be 0 to 10, stability 0 to 1");
+        return rlt_fail(err, RLT_ERANGE, "daso",
+                        "expected a jitter from 0 to 10 and a stability from 0 to 1");
     return 0;
 }

@@ -60,11 +60,11 @@ static void exchange(recurrence *r, uint32_t k)
 int rlt_straggler_run(const rlt_straggler *s, rlt_straggler_result *out, rlt_error *err)
 {
     if ((uint64_t)s->nodes * s->gpus > RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_ERANGE, "stragglers", "%u nodes of %u GPUs are more than %d", s->nodes,
-                        s->gpus, RLT_MAX_RANKS);
+        return rlt_fail(err, RLT_ERANGE, "stragglers", "%u nodes of %u GPUs exceed the limit of %d GPUs",
+                        s->nodes, s->gpus, RLT_MAX_RANKS);
     if (!s->nodes || !s->gpus || !s->batches || !s->skips || !(s->jitter >= 0) || !(s->transfer >= 0) ||
         !(s->overhead >= 0))
-        return rlt_fail(err, RLT_ERANGE, "straggler", "counts must be above 0, times not below");
+        return rlt_fail(err, RLT_ERANGE, "straggler", "expected counts above 0 and times of at least 0");
     recurrence r = {.s = s, .clock = calloc(s->nodes, sizeof *r.clock)};
     if (!r.clock)
         return rlt_nomem(err);

@@ -72,7 +72,8 @@ static int add_epochs(rlt_time *total, rlt_time epoch_ps, uint32_t epochs, rlt_e
 {
     rlt_wide sum = (rlt_wide)*total + (rlt_wide)epoch_ps * epochs;
     if (sum >= (rlt_wide)RLT_TIME_MAX)
-        return rlt_fail(err, RLT_ERANGE, "daso", "training takes more than 26 days");
+        return rlt_fail(err, RLT_ERANGE, "daso",
+                        "the training takes more than 26 days, the limit of simulated time");
     *total = (rlt_time)sum;
     return 0;
 }

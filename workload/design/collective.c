@@ -59,7 +59,7 @@ static int write_dim(const rlt__design_place *p, uint32_t i, uint32_t g, bool co
     if (g == 2 && strcmp(shape, "ring") == 0)
         shape = "fully-connected"; /* a pair sends both ways round at once */
     if (!(bw >= 1 && bw <= 1e15))
-        return rlt_fail(err, RLT_ERANGE, "design", "dimension %u gets %g B/s: not within 1 B/s to 1 PB/s",
+        return rlt_fail(err, RLT_ERANGE, "design", "dimension %u gets %g B/s: expected 1 B/s to 1 PB/s",
                         i + 1, bw);
     int used = snprintf(text, size, "%s:%u@%" PRIu64 "B/s,%" PRId64 "ps%s", shape, g, (uint64_t)llround(bw),
                         (rlt_time)((double)d->latency_ps * apart),

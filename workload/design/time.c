@@ -61,7 +61,8 @@ static int shape_of(adding *a, const rlt_design_comm *c, uint32_t *shape, double
         }
     }
     if (a->m->n_shapes == RLT_DESIGN_SHAPES)
-        return rlt_fail(err, RLT_ERANGE, NULL, "collectives load the dimensions in more than %d proportions",
+        return rlt_fail(err, RLT_ERANGE, NULL,
+                        "collectives load the dimensions in more than %d different proportions",
                         RLT_DESIGN_SHAPES);
     *shape = a->m->n_shapes++;
     a->m->shapes[*shape] = s;

@@ -32,8 +32,8 @@ static int over_of(const rlt_design_work *w, const rlt_program *p, const rlt_com
         return 0;
     return rlt_fail(
         err, RLT_EUNSUPPORTED, rlt_program_string(p, p->group_names[c->group]),
-        "a collective over %u ranks from %u on, neither the first of the groups of tp=%u, nor one of each of "
-        "them, nor all",
+        "a collective over %u ranks beginning with rank %u: expected the tensor-parallel ranks of tp=%u, "
+        "the data-parallel ranks, or all ranks",
         n, n ? ranks[0] : 0, w->model);
 }
 
@@ -43,7 +43,8 @@ static int add_comm(rlt_design_work *w, const rlt_program *p, const rlt_op *op, 
     const rlt_comm *c = &p->comms[op->comm];
     l->comm[0] = (rlt_design_comm){.any = c->bytes > 0, .kind = c->kind, .bytes = (double)c->bytes};
     if (c->timed)
-        return rlt_fail(err, RLT_EUNSUPPORTED, rlt_coll_name(c->kind), "a communication of unknown size");
+        return rlt_fail(err, RLT_EUNSUPPORTED, rlt_coll_name(c->kind),
+                        "a communication has no size: expected a trace that records bytes");
     return over_of(w, p, c, &l->comm[0].over, err);
 }
 
@@ -53,14 +54,15 @@ int rlt_design_work_program(rlt_design_work *w, const rlt_program *p, rlt_error 
     uint32_t end = p->n_ranks ? p->rank_first[1] : 0;
     int rc = 0;
     if (p->n_ranks != w->model * w->data)
-        return rlt_fail(err, RLT_ERANGE, NULL, "a trace of %u ranks on %u accelerators", p->n_ranks,
-                        w->model * w->data);
+        return rlt_fail(err, RLT_ERANGE, NULL, "the trace has %u ranks, but the network has %u accelerators",
+                        p->n_ranks, w->model * w->data);
     for (uint32_t i = 0; i < end && p->ops[i].step == p->ops[0].step && !rc; i++) {
         const rlt_op *op = &p->ops[i];
         if (op->kind == RLT_OP_COMPUTE || op->kind == RLT_OP_MEMORY)
             seconds += (double)op->duration_ps * 1e-12;
         if (op->kind == RLT_OP_SEND || op->kind == RLT_OP_RECV)
-            return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "design knows no messages between two ranks");
+            return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                            "design supports collectives only: the trace has messages between two ranks");
         if (op->kind != RLT_OP_COLLECTIVE || op->comm == RLT_NONE || p->comms[op->comm].kind == RLT_BARRIER)
             continue;
         rlt_design_layer *l = rlt_design_work_add(w, err);

@@ -44,22 +44,25 @@ static int fill(const rlt_design_net *net, uint32_t members, bool inwards, const
     for (uint32_t k = 0; k < net->n && left > 1; k++) {
         uint32_t i = inwards ? net->n - 1 - k : k, n = net->dims[i].size, take = left < n ? left : n;
         if (left % take || n % take)
-            return rlt_fail(err, RLT_ERANGE, NULL, "groups of %u %s ranks do not divide dimension %u of %u",
-                            members, what, i + 1, n);
+            return rlt_fail(err, RLT_ERANGE, NULL,
+                            "a group of %u %s ranks does not divide dimension %u, which has %u", members,
+                            what, i + 1, n);
         g->size[i] = take;
         left /= take;
     }
-    return left <= 1 ? 0
-                     : rlt_fail(err, RLT_ERANGE, NULL, "groups of %u %s ranks on %llu accelerators", members,
-                                what, (unsigned long long)rlt_design_size(net));
+    return left <= 1
+               ? 0
+               : rlt_fail(err, RLT_ERANGE, NULL, "a group of %u %s ranks does not fit %llu accelerators",
+                          members, what, (unsigned long long)rlt_design_size(net));
 }
 
 int rlt_design_map(const rlt_design_net *net, uint32_t model, uint32_t data, rlt_design_group *inner,
                    rlt_design_group *outer, rlt_error *err)
 {
     if ((uint64_t)model * data != rlt_design_size(net))
-        return rlt_fail(err, RLT_ERANGE, NULL, "%u model x %u data ranks are not the %llu accelerators",
-                        model, data, (unsigned long long)rlt_design_size(net));
+        return rlt_fail(err, RLT_ERANGE, NULL,
+                        "%u model-parallel x %u data-parallel ranks do not equal %llu accelerators", model,
+                        data, (unsigned long long)rlt_design_size(net));
     int rc = fill(net, model, false, "model", inner, err);
     return rc ? rc : fill(net, data, true, "data", outer, err);
 }
@@ -80,7 +83,7 @@ int rlt_design_traffic(const rlt_design_net *net, rlt_coll_kind kind, const rlt_
     if (kind != RLT_ALL_REDUCE && kind != RLT_REDUCE_SCATTER && kind != RLT_ALL_GATHER &&
         kind != RLT_ALL_TO_ALL)
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "design knows all_reduce, reduce_scatter, all_gather and all_to_all, not %s",
+                        "design supports all_reduce, reduce_scatter, all_gather and all_to_all, not %s",
                         rlt_coll_name(kind));
     for (uint32_t i = 0; i < RLT_MAX_DIMS; i++) {
         double n = i < net->n ? g->size[i] : 1;

@@ -56,7 +56,8 @@ static int take_comm(const rlt_design_work *w, const rlt_layer_table *t, const r
     if (!c->any || scope == RLT_OVER_NONE)
         return 0;
     if (scope != RLT_OVER_ALL && scope != RLT_OVER_MODEL && scope != RLT_OVER_DATA)
-        return rlt__layer_fail(t, l->line, RLT_EUNSUPPORTED, err, "design knows no groups of experts");
+        return rlt__layer_fail(t, l->line, RLT_EUNSUPPORTED, err,
+                               "design does not support expert parallelism");
     out->any = true;
     out->kind = (rlt_coll_kind)c->kind;
     out->over = scope == RLT_OVER_ALL     ? RLT_DESIGN_EVERY
@@ -166,7 +167,7 @@ int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err)
     for (rlt_json v = rlt_json_first(layers); !rc && rlt_json_is(v); v = rlt_json_next(v))
         rc = read_layer(w, v, err);
     if (!rc && w->n == 0)
-        rc = rlt_json_fail(layers, RLT_ESCHEMA, err, "there are no layers");
+        rc = rlt_json_fail(layers, RLT_ESCHEMA, err, "the file has no layers");
     rlt_json_free(doc);
     return rc;
 }
@@ -181,7 +182,7 @@ static int can_design(const rlt_training *t, rlt_error *err)
                        : t->zero == 3             ? "ZeRO 3"
                        : t->sequence_parallel     ? "sequence parallelism"
                                                   : NULL;
-    return what ? rlt_fail(err, RLT_EUNSUPPORTED, "layout", "design knows no %s", what) : 0;
+    return what ? rlt_fail(err, RLT_EUNSUPPORTED, "layout", "design does not support %s", what) : 0;
 }
 
 static void set_comm(rlt_design_comm *c, rlt_coll_kind kind, rlt_design_over over, double bytes)

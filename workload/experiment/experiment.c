@@ -174,8 +174,10 @@ static int load(rlt_experiment *e, rlt_error *err)
     if (rc)
         return rc;
     if (kind == RLT_EXPERIMENT_RUN && (rlt_run_is_daso(s) || strcmp(s->timing, "loggops") == 0))
-        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                        "--strategy daso and --timing loggops tell more than an experiment has");
+        return rlt_fail(
+            err, RLT_EUNSUPPORTED, NULL,
+            "--strategy daso and --timing loggops have results that an experiment cannot hold: use 'ringlet "
+            "run'");
     rc = rlt_prepare(&e->prepared, &e->all->inputs, err);
     return rc || kind == RLT_EXPERIMENT_RUN ? rc : rlt_shared_check_coll(&e->prepared, err);
 }
@@ -236,7 +238,7 @@ int rlt_experiment_run(rlt_experiment *e, const rlt_watch *watch, rlt_error *err
 {
     if (e->began)
         return rlt_fail(err, RLT_EUSAGE, NULL,
-                        "an experiment runs once; vary it with no settings for another");
+                        "an experiment runs once: make another with rlt_experiment_vary");
     e->began = true;
     int rc = rlt_prepared_run(&e->prepared, watch, RLT_FIGURE_LINKS_NONE, &e->run, &e->outcome, err);
     e->ended = rc == 0;

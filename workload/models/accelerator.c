@@ -138,13 +138,13 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
         (rc = read_number(root, "overlap_slowdown", false, 1, 100, &a->overlap_slowdown, err)))
         return rc;
     if (a->memory_bytes == 0 || a->memory_Bps == 0)
-        return rlt_json_fail(root, RLT_ERANGE, err, "memory and bandwidth have to be above 0");
+        return rlt_json_fail(root, RLT_ERANGE, err, "expected memory and bandwidth above 0");
     if (!rlt_json_is_object(peaks) || rlt_json_count(peaks) == 0)
         return rlt_json_fail(rlt_json_is(peaks) ? peaks : root, RLT_ESCHEMA, err,
                              "expected 'peaks', an object such as {\"bf16\": \"312TFLOPS\"}");
     if (!rlt_json_is_array(surfaces) || rlt_json_count(surfaces) == 0)
         return rlt_json_fail(rlt_json_is(surfaces) ? surfaces : root, RLT_ESCHEMA, err,
-                             "expected 'surfaces', an array with one or more");
+                             "expected 'surfaces', an array with at least one entry");
     if ((rc = read_peaks(peaks, a, err)))
         return rc;
     return read_surfaces(surfaces, a, err);
@@ -194,9 +194,10 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
         return load_file(path, out, err);
     if (rlt_find_near(dirs, spec, near, sizeof near))
         return rlt_fail(err, RLT_EIO, spec,
-                        "no such file, and no accelerator of that name; did you mean '%s'?", near);
-    return rlt_fail(err, RLT_EIO, spec,
-                    "no such file, and no accelerator of that name ('ringlet list accelerators' shows them)");
+                        "neither a file nor an accelerator has this name; did you mean '%s'?", near);
+    return rlt_fail(
+        err, RLT_EIO, spec,
+        "neither a file nor an accelerator has this name ('ringlet list accelerators' shows them)");
 }
 
 /* ---- times ---- */

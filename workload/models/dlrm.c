@@ -86,9 +86,12 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
     if (rc)
         return rc;
     if (d.rows.n > 1 && d.rows.n != d.tables)
-        return rlt_fail(err, RLT_EUSAGE, "rows", "%u numbers for %u tables", d.rows.n, d.tables);
+        return rlt_fail(err, RLT_EUSAGE, "rows",
+                        "got %u numbers for %u tables: expected one number, or one per table", d.rows.n,
+                        d.tables);
     if (d.bottom.items[d.bottom.n - 1] != d.dim)
-        return rlt_fail(err, RLT_EUSAGE, "bottom", "ends in %u, but vectors are %u wide",
+        return rlt_fail(err, RLT_EUSAGE, "bottom",
+                        "ends in %u, but embedding vectors are %u wide: expected equal widths",
                         d.bottom.items[d.bottom.n - 1], d.dim);
     snprintf(m->sample, sizeof m->sample, "sample");
     m->tokens = 1;

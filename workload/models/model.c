@@ -163,8 +163,7 @@ static int unknown_model(const char *name, rlt_error *err)
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "unknown model; did you mean '%s'?", near.best);
     return rlt_fail(err, RLT_EUSAGE, name,
-                    "unknown model ('ringlet list models' shows those there are; a file of layers ends in "
-                    ".csv or .json)");
+                    "unknown model: 'ringlet list models' shows all; a file of layers ends in .csv or .json");
 }
 
 static bool ends_with(const char *text, const char *ending)

@@ -180,12 +180,13 @@ static int find_columns(table *t, rlt_error *err)
             at = &t->column[f];
         }
         if (*at >= 0)
-            return rlt_csv_fail(&t->csv, i, RLT_ESCHEMA, err, "the column '%s' is there twice",
+            return rlt_csv_fail(&t->csv, i, RLT_ESCHEMA, err, "the column '%s' appears twice",
                                 t->csv.columns[i]);
         *at = i;
     }
     if (t->name < 0)
-        return rlt_csv_fail(&t->csv, -1, RLT_ESCHEMA, err, "no column 'name', nor 'tensor'");
+        return rlt_csv_fail(&t->csv, -1, RLT_ESCHEMA, err,
+                            "expected a column 'name' (layers) or 'tensor' (tensors)");
     return 0;
 }
 
@@ -224,7 +225,7 @@ static int read_row(table *t, rlt_error *err)
             return rc;
     }
     if (!*c->cells[t->name])
-        return rlt_csv_fail(c, t->name, RLT_ESCHEMA, err, "a layer without a name");
+        return rlt_csv_fail(c, t->name, RLT_ESCHEMA, err, "the layer has no name");
     if ((wrong = rule(t->m, &r)))
         return rlt_csv_fail(c, -1, RLT_ESCHEMA, err, "%s", wrong);
     return append(t->m, &r, c->cells[t->name], err);
@@ -374,7 +375,7 @@ static int read_object(rlt_json v, rlt_model *m, rlt_error *err)
         if ((rc = read_member(v, &fields[f], &r, err)))
             return rc;
     if (!*name)
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "a layer without a name");
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "the layer has no name");
     if ((wrong = rule(m, &r)))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "%s", wrong);
     return append(m, &r, name, err);

@@ -123,9 +123,9 @@ static int read_settings(transformer *t, const char *const *settings, uint32_t n
     if (t->experts && t->top_k > t->experts)
         return rlt_fail(err, RLT_EUSAGE, "top_k", "%u of %u experts", t->top_k, t->experts);
     if (t->rotary && !t->kv_rank)
-        return rlt_fail(err, RLT_EUSAGE, "rotary", "is a width of latent attention, which needs a kv_rank");
+        return rlt_fail(err, RLT_EUSAGE, "rotary", "belongs to latent attention: set kv_rank too");
     if (t->kv_rank && t->kv_heads != t->heads)
-        return rlt_fail(err, RLT_EUSAGE, "kv_heads", "latent attention has as many as heads");
+        return rlt_fail(err, RLT_EUSAGE, "kv_heads", "latent attention has as many kv_heads as heads");
     t->head = t->head ? t->head : t->hidden / t->heads;
     t->value_head = t->value_head ? t->value_head : t->head;
     t->ffn = t->ffn ? t->ffn : 4 * t->hidden;

@@ -115,7 +115,7 @@ static int prove_plan(grid *g, const rlt_coll_request *req, rlt_error *err)
     rlt_error why = {0};
     int rc = rlt_plan_create(g->algorithm, req, &plan, &why);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY || rc == RLT_ERANGE)
-        return why.what[0] ? 0 : rlt_fail(err, RLT_ECHECK, "plan", "refuses without a reason");
+        return why.what[0] ? 0 : rlt_fail(err, RLT_ECHECK, "plan", "refuses without a message");
     if (rc)
         return rlt_fail(err, RLT_ECHECK, "plan", "%s", why.what);
     if (plan.lanes == 0 || plan.blocks == 0 || plan.buffers == 0 || plan.result >= plan.buffers)
@@ -177,7 +177,7 @@ int rlt__prove_algorithm(const rlt_algorithm *a, char *line, size_t size, rlt_er
     uint32_t done[RLT_COLL_KINDS] = {0};
     int rc = 0;
     if (a->kinds >> RLT_COLL_KINDS)
-        return rlt_fail(err, RLT_ECHECK, "kinds", "claims kinds of collectives that are not known");
+        return rlt_fail(err, RLT_ECHECK, "kinds", "claims unknown kinds of collectives");
     for (uint32_t n = 2; n <= LARGEST && !rc; n += n < 17 ? 1 : n == 17 ? 7 : 8)
         rc = prove_members(&g, n, done, err);
     for (uint32_t kind = 0; kind < RLT_COLL_KINDS && !rc; kind++)

@@ -129,10 +129,10 @@ int rlt__prove_family(const rlt_model_family *f, char *line, size_t size, rlt_er
     snprintf(unknown, sizeof unknown, "%s:no-such-setting=1", f->name);
     if (!(rc = check_layers(&m, err)) && rlt_model_open(unknown, &other, &why) == 0) {
         rlt_model_free(&other);
-        rc = rlt_fail(err, RLT_ECHECK, "settings", "takes 'no-such-setting=1'");
+        rc = rlt_fail(err, RLT_ECHECK, "settings", "accepts the unknown setting 'no-such-setting=1'");
     }
     if (!rc && !why.what[0])
-        rc = rlt_fail(err, RLT_ECHECK, "settings", "refuses an unknown one without a reason");
+        rc = rlt_fail(err, RLT_ECHECK, "settings", "refuses an unknown setting without a message");
     if (!rc && !(rc = train(&m, NULL, &time_ps, &flop, err)))
         snprintf(line, size,
                  "%u layers and %u tensors have the same %llu parameters; trains: %.6g FLOP in %lld ps",

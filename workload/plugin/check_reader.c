@@ -36,9 +36,9 @@ static int read_it(const rlt_reader *r, const char *path, rlt_program **out, rlt
     *out = NULL;
     int rc = r->read(&path, 1, &how, out, err);
     if (!rc && !*out)
-        return rlt_fail(err, RLT_ECHECK, path, "says that it has read, without a program");
+        return rlt_fail(err, RLT_ECHECK, path, "returned 0 without a program");
     if (rc && err && !err->what[0])
-        return rlt_fail(err, RLT_ECHECK, path, "refuses without a reason");
+        return rlt_fail(err, RLT_ECHECK, path, "refuses without a message");
     return rc;
 }
 
@@ -64,7 +64,7 @@ static int read_twice(const rlt_reader *r, const char *path, char *line, size_t 
     const rlt_reader *found = NULL;
     int rc = rlt_reader_for(path, &found, err);
     if (!rc && found != r)
-        rc = rlt_fail(err, RLT_ECHECK, "probe", "the sample is taken by reader %s", found->name);
+        rc = rlt_fail(err, RLT_ECHECK, "probe", "the reader %s recognises the sample too", found->name);
     for (int i = 0; i < 2 && !rc; i++) {
         rlt_program *p = NULL;
         if (!(rc = read_it(r, path, &p, err)) && !(rc = replay(p, &time_ps[i], err)))
@@ -92,7 +92,7 @@ static int refuse(const rlt_reader *r, const char *path, const rlt_plugin_sample
     if (rc == RLT_ECHECK)
         return rlt_fail(err, rc, "read", "%s", why.what);
     return rc ? 0
-              : rlt_fail(err, RLT_ECHECK, "read", "takes its sample cut to %zu of %zu bytes", length,
+              : rlt_fail(err, RLT_ECHECK, "read", "accepts its sample truncated to %zu of %zu bytes", length,
                          s->length);
 }
 

@@ -66,15 +66,15 @@ static int check_slots(const char *path, const rlt_plugin *p, const list *lists,
             if (rc)
                 return rc;
             if (slot)
-                return rlt_fail(err, RLT_ESCHEMA, path, "%s '%s' lacks its slot '%s'", lists[k].into->what,
-                                *(const char *const *)*e, slot);
+                return rlt_fail(err, RLT_ESCHEMA, path, "%s '%s' has no '%s': expected a function or a text",
+                                lists[k].into->what, *(const char *const *)*e, slot);
             for (const void *const *other = lists[k].entries; other < e; other++)
                 if (strcmp(*(const char *const *)*other, *(const char *const *)*e) == 0)
-                    return rlt_fail(err, RLT_ESCHEMA, path, "%s '%s' is there twice", lists[k].into->what,
+                    return rlt_fail(err, RLT_ESCHEMA, path, "%s '%s' appears twice", lists[k].into->what,
                                     *(const char *const *)*e);
         }
     if (p->readers && p->readers[0] && !p->samples)
-        return rlt_fail(err, RLT_ESCHEMA, path, "has readers, but no samples of what they read");
+        return rlt_fail(err, RLT_ESCHEMA, path, "has readers, but no sample file for them");
     return n ? 0 : rlt_fail(err, RLT_ESCHEMA, path, "adds nothing: all its lists are empty");
 }
 
@@ -97,8 +97,9 @@ static int open_object(const char *path, const rlt_plugin **out, rlt_error *err)
     }
     if ((*out)->abi == RLT_PLUGIN_ABI)
         return 0;
-    rlt_fail(err, RLT_EUNSUPPORTED, path, "was built for ABI %u of plug-ins, this is ABI %d: build it again",
-             (*out)->abi, RLT_PLUGIN_ABI);
+    rlt_fail(err, RLT_EUNSUPPORTED, path,
+             "was built for plug-in ABI %u, but this ringlet has ABI %d: rebuild it", (*out)->abi,
+             RLT_PLUGIN_ABI);
     dlclose(object);
     return RLT_EUNSUPPORTED;
 }
@@ -133,9 +134,9 @@ static int read_object(const char *path, uint64_t *hash, rlt_error *err)
         return rc;
     *hash = rlt_hash_bytes(text, length, 0);
     if (length < sizeof(Elf64_Ehdr) || memcmp(text, ELFMAG, SELFMAG) != 0)
-        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: it is no shared object");
+        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: not a shared object");
     else if (!is_whole(text, length))
-        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: the shared object is cut off or damaged");
+        rc = rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: the shared object is truncated or damaged");
     free(text);
     return rc;
 }

@@ -254,7 +254,8 @@ uint32_t rlt_build_group(rlt_builder *b, const char *label, const uint32_t *rank
 static int check_communication(rlt_builder *b, const rlt_op_desc *d)
 {
     if (d->timed && (d->bytes || d->send_counts))
-        return rlt_fail(&b->error, RLT_EUSAGE, NULL, "has both bytes and a time of its own");
+        return rlt_fail(&b->error, RLT_EUSAGE, NULL,
+                        "has both bytes and a recorded time: expected one of them");
     if (d->kind == RLT_OP_COLLECTIVE) {
         if ((unsigned)d->coll >= RLT_COLL_KINDS || d->coll == RLT_SEND_RECV)
             return rlt_fail(&b->error, RLT_EUSAGE, NULL, "no such collective: %d", (int)d->coll);
@@ -355,7 +356,8 @@ void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on)
         return;
     if (op >= b->n_ops || on >= b->n_ops) {
         (void)rlt_fail(&b->error, RLT_EUSAGE, NULL,
-                       "a dependency of operation %" PRIu32 " on %" PRIu32 ", of which one does not exist",
+                       "a dependency of operation %" PRIu32 " on %" PRIu32
+                       ", but one of the two does not exist",
                        op, on);
         return;
     }

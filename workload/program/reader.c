@@ -300,8 +300,8 @@ int rlt_trace_read(const char *const *specs, uint32_t n_specs, const rlt_read_op
     if (rc == 0)
         rc = rlt_reader_for(paths[0], &reader, err);
     if (rc == 0 && opts->ideal && !reader->ideals)
-        rc = rlt_fail(err, RLT_EUSAGE, paths[0],
-                      "the %s reader cannot tell what the run would be without stragglers", reader->name);
+        rc = rlt_fail(err, RLT_EUSAGE, paths[0], "the %s reader cannot remove stragglers (--ideal)",
+                      reader->name);
     if (rc == 0)
         rc = reader->read((const char *const *)paths, n, opts, out, err);
     free(paths);

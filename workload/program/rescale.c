@@ -112,7 +112,7 @@ static int find_places(scaling *s)
             place *at = &s->places[p->group_ranks[p->group_first[g] + i]];
             if (at->group != RLT_NONE)
                 return rlt_fail(s->err, RLT_EUSAGE, NULL,
-                                "rank %" PRIu32 " is in several groups '%s': name those that are meant",
+                                "rank %" PRIu32 " is in several groups '%s': name the groups to rescale",
                                 p->group_ranks[p->group_first[g] + i], s->name);
             *at = (place){.group = s->n_groups, .member = i};
         }
@@ -124,9 +124,10 @@ static int find_places(scaling *s)
         if (s->places[r].group == RLT_NONE)
             return rlt_fail(s->err, RLT_EUSAGE, NULL, "rank %" PRIu32 " is in no group '%s'", r, s->name);
     if (s->before < 2)
-        return rlt_fail(s->err, RLT_EUSAGE, NULL,
-                        "groups '%s' have one member: what is theirs cannot be told from what is its alone",
-                        s->name);
+        return rlt_fail(
+            s->err, RLT_EUSAGE, NULL,
+            "groups '%s' have one member: communication of the group cannot be told from work of the rank",
+            s->name);
     return 0;
 }
 
@@ -281,11 +282,11 @@ static int resolve_group(scaling *s, uint32_t g, uint32_t member, uint32_t *grou
     if (s->grown_at[g] == RLT_NONE && rlt_map_get(&s->groups, (uint64_t)g << 32 | member) == RLT_NONE) {
         rc = lie_of(s, g, &one_place, &all);
         if (!rc && !one_place && !all)
-            rc =
-                rlt_fail(s->err, RLT_EUNSUPPORTED, NULL,
-                         "group '%.80s' holds some members of groups '%s' and lacks others: what it would be "
-                         "at another scale is not clear",
-                         shown(s, g), s->name);
+            rc = rlt_fail(
+                s->err, RLT_EUNSUPPORTED, NULL,
+                "group '%.80s' holds some members of groups '%s' and lacks others: its size at another "
+                "scale is undefined",
+                shown(s, g), s->name);
         if (!rc && !one_place)
             rc = grow_group(s, g);
     }
@@ -321,7 +322,7 @@ static int divide_counts(scaling *s, const rlt_op *op, const rlt_comm *c, const 
         me++;
     d->bytes = part(c->counts[op->member], w, me);
     if (d->bytes > INT64_MAX / w->n)
-        return rlt_fail(s->err, RLT_ERANGE, NULL, "shares of more than 2^63 bytes in all");
+        return rlt_fail(s->err, RLT_ERANGE, NULL, "the shares sum to more than 2^63 bytes");
     d->bytes *= w->n;
     return 0;
 }
@@ -348,7 +349,7 @@ static int collective(scaling *s, const rlt_op *op, uint32_t member, uint64_t *r
         if (d->root == w->n)
             return rlt_fail(s->err, RLT_EUNSUPPORTED, NULL,
                             "the root of a %s in group '%.80s' is not among the %" PRIu32
-                            " members that stay",
+                            " remaining members",
                             rlt_coll_name(c->kind), shown(s, c->group), s->after);
     }
     return c->counts ? divide_counts(s, op, c, w, d->rank, row, d) : 0;
@@ -359,16 +360,17 @@ static int message(scaling *s, const rlt_op *op, uint32_t member, rlt_op_desc *d
     const rlt_program *p = s->p;
     if (op->comm == RLT_NONE)
         return rlt_fail(s->err, RLT_EUNSUPPORTED, NULL,
-                        "rank %" PRIu32 ": operation '%.100s' has no other side", op->rank,
+                        "rank %" PRIu32 ": operation '%.100s' has no matching send or receive", op->rank,
                         rlt_program_string(p, op->name));
     const rlt_comm *c = &p->comms[op->comm];
     uint32_t peer = p->group_ranks[p->group_first[c->group] + 1 - op->member];
     if (s->places[peer].member != s->places[op->rank].member)
-        return rlt_fail(s->err, RLT_EUNSUPPORTED, NULL,
-                        "rank %" PRIu32
-                        ": operation '%.100s' is a message between members of groups '%s': what it would be "
-                        "at another scale is not clear",
-                        op->rank, rlt_program_string(p, op->name), s->name);
+        return rlt_fail(
+            s->err, RLT_EUNSUPPORTED, NULL,
+            "rank %" PRIu32
+            ": operation '%.100s' is a message between members of groups '%s': its size at another scale is "
+            "undefined",
+            op->rank, rlt_program_string(p, op->name), s->name);
     d->peer = new_rank(s, peer, member);
     d->tag = op->comm; /* matches the same way as the old tag */
     d->bytes = c->bytes;

@@ -207,14 +207,14 @@ static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ran
     for (int k = 0; k < N_COLUMNS && !rc; k++) {
         r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k <= BYTES)
-            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
+            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "the column %s is missing", column_names[k]);
     }
     if (rc)
         return rc;
     while ((rc = rlt_csv_next(&r->csv, r->err)) == 1 && (rc = read_row(r)) == 0)
         ;
     if (!rc && r->n == 0)
-        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no communication");
+        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "the file has no communication");
     return rc;
 }
 
@@ -324,9 +324,9 @@ static int make(reading *r, const rlt_read_options *opts, rlt_builder *b)
     for (uint32_t q = 0; q < r->t.ranks && !rc && !rlt_build_failed(b); q++)
         rc = make_rank(r, b, q, first, last, opts->keep_waits);
     if (!rc && r->empty)
-        rlt_build_note(b, r->empty, "communication of no bytes, left out");
+        rlt_build_note(b, r->empty, "communication without bytes: left out");
     if (!rc && r->untimed)
-        rlt_build_note(b, r->untimed, "computation without a time, left out");
+        rlt_build_note(b, r->untimed, "computation without a time: left out");
     return rc;
 }
 

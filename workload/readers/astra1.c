@@ -86,7 +86,8 @@ static int read_header(reading *r, rlt_layer_line *l)
         (rc = rlt__layer_number(&r->t, l, 0, "the number of layers", RLT_MAX_LAYERS, &layers, r->err)))
         return rc;
     if (l->n > 1)
-        return rlt__layer_fail(&r->t, l->line, RLT_EMALFORMED, r->err, "expected only the number of layers");
+        return rlt__layer_fail(&r->t, l->line, RLT_EMALFORMED, r->err,
+                               "expected the number of layers alone on this line");
     rc = rlt__layer_line(&r->t, &r->at, r->end, &r->line, l, r->err);
     return rc ? rc : (int)layers;
 }
@@ -123,7 +124,7 @@ static int read_layers(reading *r)
             rc = rlt__layer_line(&r->t, &r->at, r->end, &r->line, &l, r->err);
     }
     if (!rc && r->t.n == 0)
-        return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "there are no layers");
+        return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "the file has no layers");
     if (!rc && r->policy != BARE && (uint32_t)said != r->t.n)
         rlt__layer_note(&r->t, "the file holds another number of layers than its second line says", 1);
     return rc;

@@ -207,7 +207,7 @@ int rlt__layers_ranks(rlt_layer_table *t, const char *const *paths, uint32_t n, 
     uint64_t places = opts->n_dims ? 1 : 0;
     if (n != 1)
         return rlt_fail(err, RLT_EUSAGE, paths[1],
-                        "a table of layers is for all ranks: expected one file, got %" PRIu32, n);
+                        "a table of layers covers all ranks: expected one file, got %" PRIu32, n);
     if (opts->last_step > 0)
         return rlt_fail(err, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:0, got %d:%d",
                         opts->first_step < 0 ? 0 : opts->first_step, opts->last_step);

@@ -270,7 +270,7 @@ static void make_notes(maker *m)
     for (uint32_t i = 0; i < t->n_notes; i++)
         rlt_build_note(m->b, t->notes[i].count, "%s", t->notes[i].text);
     if (m->unused)
-        rlt_build_note(m->b, m->unused, "communication over groups of one rank, left out");
+        rlt_build_note(m->b, m->unused, "communication over groups of one rank: left out");
 }
 
 static int make(maker *m, rlt_error *err)

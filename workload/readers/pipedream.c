@@ -180,7 +180,7 @@ static int read_node(reading *r, span line)
     rlt_layer *l = &r->d.t.layers[node];
     rlt_pipedream_node *k = &r->d.nodes[node];
     if (l->line)
-        return rlt__layer_fail(&r->d.t, r->line, RLT_ESCHEMA, r->err, "this node comes a second time");
+        return rlt__layer_fail(&r->d.t, r->line, RLT_ESCHEMA, r->err, "this node appears a second time");
     l->line = r->line;
     k->stage = RLT_NONE;
     if (begins(figures, "stage_id=", &stage)) {
@@ -225,7 +225,7 @@ static int read_lines(reading *r)
         rc = *from == '\t' ? read_edge(r, (span){from + 1, to}) : read_node(r, (span){from, to});
     }
     if (!rc && r->d.t.n == 0)
-        rc = rlt__layer_fail(&r->d.t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "there are no nodes");
+        rc = rlt__layer_fail(&r->d.t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "the file has no nodes");
     return rc;
 }
 
@@ -237,11 +237,11 @@ static int check_nodes(reading *r)
     uint8_t seen[MAX_STAGES] = {0};
     for (uint32_t i = 0; i < t->n; i++) {
         if (!t->layers[i].line)
-            return rlt__layer_fail(t, r->d.nodes[i].first_line, RLT_ESCHEMA, r->err, "'%s' is not described",
-                                   rlt_interned(&r->d.ids, i));
+            return rlt__layer_fail(t, r->d.nodes[i].first_line, RLT_ESCHEMA, r->err,
+                                   "'%s' has no line of its own", rlt_interned(&r->d.ids, i));
         if (r->d.stages && r->d.nodes[i].stage == RLT_NONE)
             return rlt__layer_fail(t, t->layers[i].line, RLT_ESCHEMA, r->err,
-                                   "this node has no stage_id, as others have");
+                                   "this node has no stage_id, but other nodes have one");
         if (r->d.stages)
             seen[r->d.nodes[i].stage] = 1;
     }
@@ -283,7 +283,7 @@ static int sort_nodes(reading *r)
     for (uint32_t i = 0; i < d->t.n && done < d->t.n && !rc; i++)
         if (missing[i])
             rc = rlt__layer_fail(&d->t, d->t.layers[i].line, RLT_ESCHEMA, r->err,
-                                 "the edges lead in a circle to this node");
+                                 "the edges form a cycle through this node");
 out:
     free(missing);
     free(first);
@@ -319,8 +319,7 @@ static int build(reading *r, const char *const *paths, uint32_t n, const rlt_rea
         r->d.t.ranks -= r->d.t.ranks % stages; /* as many copies as fit */
     if (r->d.t.ranks % stages)
         return rlt_fail(r->err, RLT_ESCHEMA, paths[0],
-                        "%" PRIu32 " ranks are no whole number of copies of %" PRIu32 " stages", r->d.t.ranks,
-                        stages);
+                        "%" PRIu32 " ranks are not a multiple of %" PRIu32 " stages", r->d.t.ranks, stages);
     return rlt__pipedream_stages(&r->d, hash, out, r->err);
 }
 

@@ -115,7 +115,7 @@ static int read_layers(reading *r)
             rlt__layer_scopes(&r->t.layers[r->t.n - 1], RLT_OVER_NONE, RLT_OVER_ALL);
     }
     if (!rc && r->t.n == 0)
-        return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "there are no layers");
+        return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "the file has no layers");
     if (!rc && said != r->t.n)
         rlt__layer_note(&r->t, "the file holds another number of layers than its second line says", 1);
     return rc;

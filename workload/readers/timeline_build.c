@@ -205,7 +205,7 @@ static void note(const maker *m, const rlt_read_options *opts)
     if (opts->ideal)
         rlt_build_note(m->b, t->n,
                        "operation without stragglers: every computation takes the mean of its kind over all "
-                       "ranks and steps, nothing is launched late");
+                       "ranks and steps, launch delays removed");
     else
         note_time(m->b, t->gaps, "gap between operations of a rank, kept as idle time", t->gap_ps);
     if (!opts->ideal)
@@ -213,15 +213,15 @@ static void note(const maker *m, const rlt_read_options *opts)
                   "gap cut to the shortest at its place in the stage, as it may hide waiting",
                   t->shortened_ps);
     if (t->empty)
-        rlt_build_note(m->b, t->empty, "operation of no duration, left out");
+        rlt_build_note(m->b, t->empty, "operation without a duration: left out");
     if (t->world > t->ranks)
         rlt_build_note(m->b, t->ranks,
-                       "rank stands for others of its tensor-parallel group: the job had %" PRIu64 " ranks",
+                       "rank stands for its whole tensor-parallel group: the job had %" PRIu64 " ranks",
                        t->world);
     for (uint32_t i = 0; i < t->n; i++)
         unknown[t->ops[i].type]++;
     for (uint32_t k = RLT_TL_KNOWN; k < t->names.n; k++)
-        rlt_build_note(m->b, unknown[k], "'%.80s', of a kind not known: taken for computation",
+        rlt_build_note(m->b, unknown[k], "'%.80s', of an unknown kind: taken as computation",
                        rlt_interned(&t->names, k));
 }
 

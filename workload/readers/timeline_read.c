@@ -101,9 +101,10 @@ static int check_chunk(reading *r)
     if (!s[0] || s[0] == '-')
         return 0;
     int rc = whole(r, CHUNK, UINT32_MAX, &chunk);
-    return rc || chunk == 0 ? rc
-                            : rlt_csv_fail(&r->csv, -1, RLT_EUNSUPPORTED, r->err,
-                                           "interleaved schedules, of several chunks a stage, are not read");
+    return rc || chunk == 0
+               ? rc
+               : rlt_csv_fail(&r->csv, -1, RLT_EUNSUPPORTED, r->err,
+                              "interleaved schedules (several chunks per stage) are not supported");
 }
 
 static int read_row(reading *r)
@@ -143,7 +144,7 @@ static int read_rows(reading *r, const char *text, size_t length)
     for (int k = 0; k < N_COLUMNS && !rc; k++) {
         r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k != CHUNK)
-            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there is no column %s", column_names[k]);
+            rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "the column %s is missing", column_names[k]);
     }
     for (uint32_t i = 0; i < RLT_TL_KNOWN && !rc; i++)
         if (rlt_intern(&r->t->names, rlt__tl_types[i].name, strlen(rlt__tl_types[i].name)) != i)
@@ -153,7 +154,7 @@ static int read_rows(reading *r, const char *text, size_t length)
     while ((rc = rlt_csv_next(&r->csv, r->err)) == 1 && (rc = read_row(r)) == 0)
         ;
     if (!rc && r->t->n == 0)
-        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "there are no operations");
+        rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "the file has no operations");
     return rc;
 }
 
@@ -243,7 +244,7 @@ static int read_meta(rlt_job_timeline *t, const char *path, const char *text, si
                         dp, pp, t->file, t->dp, t->pp);
     if (chunks > 1)
         return rlt_fail(err, RLT_EUNSUPPORTED, path,
-                        "interleaved schedules, of several chunks a stage, are not read");
+                        "interleaved schedules (several chunks per stage) are not supported");
     return 0;
 }
 
@@ -305,7 +306,7 @@ static int read_timeline(const char *const *paths, uint32_t n, const rlt_read_op
     rlt_job_timeline t = {0};
     *out = NULL;
     if (n != 1)
-        return rlt_fail(err, RLT_EUSAGE, n ? paths[1] : NULL, "expected one timeline, which has all ranks");
+        return rlt_fail(err, RLT_EUSAGE, n ? paths[1] : NULL, "expected one timeline with all ranks");
     int rc = load_timeline(paths[0], opts, &t, err);
     if (!rc && opts->n_ranks && opts->n_ranks != t.ranks)
         rc = rlt_fail(err, RLT_ESCHEMA, paths[0], "has %" PRIu32 " ranks, not %" PRIu32, t.ranks,

@@ -88,12 +88,11 @@ static int check_overlap(const rlt_job_timeline *t, const rlt_tl_op *before, con
     rlt_time shorter = o->duration_ps < before->duration_ps ? o->duration_ps : before->duration_ps;
     if (end - o->start_ps <= shorter / 2 + CLOCK_NOISE_PS)
         return 0;
-    return rlt__timeline_fail(t, o, RLT_EUNSUPPORTED, err,
-                              "%s overlaps %s (line %" PRIu32
-                              "): operations of a rank at the same time are not read, but for a batch of "
-                              "messages",
-                              rlt_interned(&t->names, o->type), rlt_interned(&t->names, before->type),
-                              before->line);
+    return rlt__timeline_fail(
+        t, o, RLT_EUNSUPPORTED, err,
+        "%s overlaps %s (line %" PRIu32
+        "): overlapping operations of a rank are not supported, except a batch of messages",
+        rlt_interned(&t->names, o->type), rlt_interned(&t->names, before->type), before->line);
 }
 
 /* Finds batches and gaps. The first operation of a step keeps its distance from the start of the step, the

@@ -153,8 +153,8 @@ int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error 
         if (how->reacting[k] || how->n_rules)
             return rlt_fail(
                 err, RLT_EUNSUPPORTED, "timing",
-                "collectives are timed alone by one algorithm a kind, without rules and protocols "
-                "that react");
+                "collectives are timed alone with one algorithm per kind: rules and reactive protocols are "
+                "not supported");
     alone *a = calloc(1, sizeof *a);
     if (!a)
         return rlt_nomem(err);

@@ -196,8 +196,8 @@ static int open_flow(rlt_replay *r, uint32_t i, rlt_error *err)
     snprintf(where, sizeof where, "background flow %u", i);
     if (o->src >= r->placement.n || o->dst >= r->placement.n || o->src == o->dst || !o->rate_Bps ||
         !o->bytes || o->on_ps < 0 || o->off_ps < 0 || (o->off_ps && !o->on_ps))
-        return rlt_fail(err, RLT_ERANGE, where, "from rank %u to rank %u of %u", o->src, o->dst,
-                        r->placement.n);
+        return rlt_fail(err, RLT_ERANGE, where, "from rank %u to rank %u is not one of the %u ranks", o->src,
+                        o->dst, r->placement.n);
     return rlt_group_create(r->options.topology, &r->placement, ranks, 2, &r->background->flows[i].group,
                             err);
 }

@@ -59,9 +59,9 @@ int rlt_failures_parse(const char *text, rlt_failures *out, rlt_error *err)
     int rc = rlt_params_set_list(parameters, "the model of failures", out, text, err);
     if (!rc && (out->mtbf_s <= 0 || out->checkpoint_s < 0))
         rc = rlt_fail(err, RLT_EUSAGE, NULL,
-                      "needs mtbf above 0, and checkpoint, such as mtbf=1000h,checkpoint=60s");
+                      "expected mtbf above 0 and a checkpoint time, such as mtbf=1000h,checkpoint=60s");
     if (!rc && out->checkpoint_s <= 0 && out->interval_s <= 0)
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "checkpoints that cost nothing need an interval");
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "a checkpoint time of 0 needs an interval: set interval=TIME");
     return rc;
 }
 
@@ -166,7 +166,7 @@ int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double w
     double m = f->mtbf_s / (accelerators ? accelerators : 1), best = best_interval(f->checkpoint_s, m);
     double interval = f->interval_s > 0 ? f->interval_s : best;
     if (!(work_s > 0))
-        return rlt_fail(err, RLT_ERANGE, NULL, "a training run of no time");
+        return rlt_fail(err, RLT_ERANGE, NULL, "the training run has no duration");
     interval = interval < work_s ? interval : work_s;
     *out = (rlt_failures_result){.work_s = work_s, .mtbf_s = m, .interval_s = interval, .best_s = best};
     plan p = plan_of(f, work_s, interval);
@@ -175,7 +175,7 @@ int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double w
         return rlt_fail(
             err, RLT_ERANGE, NULL,
             "with a failure every %g s, %g s of work and its checkpoint, or a restart of %g s, would "
-            "hardly ever end",
+            "practically never finish",
             m, longest, f->restart_s);
     out->expected_s = expected_of(f, &p, m);
     out->first_order_s =

@@ -45,10 +45,10 @@ static int plan_links(rlt_replay *r, rlt_error *err)
     if (!o->n_link_events)
         return 0;
     if (!r->exec)
-        return rlt_fail(err, RLT_EUSAGE, "link events", "need a network that is simulated");
+        return rlt_fail(err, RLT_EUSAGE, "link events", "need a simulated network");
     if (r->fabric && rlt__replay_changes(o) == RLT_LINKS_FAIL)
         return rlt_fail(err, RLT_EUNSUPPORTED, "link events",
-                        "protocols that react keep to their routes: none of their links may fail");
+                        "reactive protocols do not change routes: their links must not fail");
     int handler = rlt_sim_handler(r->sim, on_link_event, r);
     if (handler < 0)
         return rlt_fail(err, handler, "replay", "too many event handlers in one simulation");

@@ -79,7 +79,7 @@ int rlt__replay_fabric(rlt_replay *r, rlt_error *err)
         .placement = &r->placement,
     };
     if (!cfg.host)
-        return rlt_fail(err, RLT_EUSAGE, "network", "protocols that react are made of packets, not of %s",
+        return rlt_fail(err, RLT_EUSAGE, "network", "reactive protocols need --network packet, not %s",
                         o->model->name);
     if (o->aggregator)
         cfg.aggregator = *o->aggregator;
@@ -110,7 +110,7 @@ static int find_ranks(const rlt_replay *r, const rlt_reacting *reacting, const r
     uint32_t servers = rlt_reacting_servers(reacting), spare = r->placement.n - r->program->n_ranks;
     if (servers > spare)
         return rlt_fail(err, RLT_ERANGE, rlt_reactive_name(reacting->protocol),
-                        "needs %u server%s apart: of %u ranks placed, %u train", servers,
+                        "needs %u server%s apart: of %u placed ranks, %u train", servers,
                         servers == 1 ? "" : "s", r->placement.n, r->program->n_ranks);
     *n = req->n + servers;
     *ranks = malloc(*n * sizeof **ranks);

@@ -47,7 +47,7 @@ int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err)
          (!strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))))
         return 0;
     bool is_near = rlt_find_near(dirs.list, spec, near, sizeof near);
-    return rlt_fail(err, RLT_EIO, spec, "no such file, and no study of that name%s%s%s",
+    return rlt_fail(err, RLT_EIO, spec, "neither a file nor a study has this name%s%s%s",
                     is_near ? "; did you mean '" : "", near, is_near ? "'?" : "");
 }
 

@@ -61,7 +61,8 @@ static int find_algorithm(const rlt_setup *s, const char *name, rlt_algorithm_ru
     rule->algorithm = NULL;
     rule->reacting = find_reacting(s, name, strlen(name));
     if (rule->reacting && !rlt_reactive_does(rule->reacting->protocol, rule->kind))
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", name, rlt_coll_name(rule->kind));
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does not support %s", name,
+                        rlt_coll_name(rule->kind));
     if (rule->reacting || strcmp(name, "auto") == 0)
         return 0;
     snprintf(item, sizeof item, "%s=%.60s", rlt_coll_name(rule->kind), name);
@@ -92,7 +93,8 @@ static int read_chain(const rlt_setup *s, rule_list *l, rlt_algorithm_rule rule,
         if (!rc && (rule.from_bytes <= from || !text))
             rc = rlt_fail(
                 err, RLT_EUSAGE, "--algorithm",
-                "expected growing sizes with an algorithm after each, such as ring:1MiB:nvls, not '%s'",
+                "expected increasing sizes, each with an algorithm after it, such as ring:1MiB:nvls, not "
+                "'%s'",
                 word);
     }
     return rc;
@@ -107,7 +109,7 @@ static int read_rule(const rlt_setup *s, rule_list *l, char *text, rlt_error *er
     int rc;
     if (!equals)
         return rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                        "expected a collective in front, such as all_reduce=ring:1MiB:nvls, got '%s'", text);
+                        "expected a collective first, such as all_reduce=ring:1MiB:nvls, got '%s'", text);
     *equals = '\0';
     at = strchr(text, '@');
     if (at)
@@ -118,7 +120,7 @@ static int read_rule(const rlt_setup *s, rule_list *l, char *text, rlt_error *er
         return rc;
     }
     if (at && (members < 1 || members > RLT_MAX_MEMBERS))
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "no group has %s members", at);
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected at least 1 member, got %s", at);
     rule.members = (uint32_t)members;
     return read_chain(s, l, rule, equals + 1, err);
 }
@@ -147,8 +149,8 @@ static int read_reacting(const rlt_setup *s, const char *item, size_t length, rl
         return rc;
     }
     if (!rlt_reactive_does(r->protocol, kind))
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", rlt_reactive_name(r->protocol),
-                        word);
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does not support %s",
+                        rlt_reactive_name(r->protocol), word);
     o->reacting[kind] = r;
     return 0;
 }

@@ -81,7 +81,7 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
     if (!taken && s->sets_of_others)
         return check_others(only, bare, value, err);
     if (only && !taken)
-        return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms asked for",
+        return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms of --algorithm",
                         rlt_reactive_name(only));
     return taken;
 }
@@ -150,8 +150,9 @@ static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt
     int rc = rlt_coll_params_set(&s->params, name, value, err);
     for (uint32_t d = dims; d < RLT_MAX_DIMS && !rc; d++)
         if (s->params.patterns[d])
-            rc = rlt_fail(err, RLT_EUSAGE, "patterns", "'%s' is for dimension %u, and %s has %u",
-                          s->params.patterns[d], d, rlt_topology_name(s->topology), dims);
+            rc = rlt_fail(err, RLT_EUSAGE, "patterns",
+                          "'%s' is for dimension %u, but %s has only %u dimensions", s->params.patterns[d], d,
+                          rlt_topology_name(s->topology), dims);
     return rc;
 }
 
@@ -182,8 +183,7 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
             rlt_nearest_try(&near, p->name);
     if (strchr(name, '.')) /* a setting of one protocol of the endpoint */
         return rlt_endpoint_set(&s->endpoint, name, value, err);
-    return rlt_fail(err, RLT_EUSAGE, name,
-                    "unknown setting%s%s%s ('ringlet list settings' shows those there are)",
+    return rlt_fail(err, RLT_EUSAGE, name, "unknown setting%s%s%s ('ringlet list settings' shows all)",
                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
 

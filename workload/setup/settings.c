@@ -122,12 +122,12 @@ static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_e
         s->borrows_placement = true;
         return n_ranks <= s->placement.n
                    ? 0
-                   : rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, %llu are wanted",
+                   : rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, but %llu are needed",
                               s->placement.n, (unsigned long long)n_ranks);
     }
     if (!from->placement) {
         if (n_ranks > accelerators)
-            return rlt_fail(err, RLT_ERANGE, NULL, "%llu ranks on the %u accelerators of %s",
+            return rlt_fail(err, RLT_ERANGE, NULL, "%llu ranks do not fit the %u accelerators of %s",
                             (unsigned long long)n_ranks, accelerators, rlt_topology_name(s->topology));
         return rlt_placement_identity(s->topology, n_ranks ? (uint32_t)n_ranks : accelerators, &s->placement,
                                       err);
@@ -136,7 +136,7 @@ static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_e
     if (!rc)
         rc = rlt_inputs_add_file(&s->inputs, "placement", from->placement, err);
     if (!rc && n_ranks > s->placement.n)
-        rc = rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, %llu are wanted", s->placement.n,
+        rc = rlt_fail(err, RLT_ERANGE, from->placement, "has %u ranks, but %llu are needed", s->placement.n,
                       (unsigned long long)n_ranks);
     return rc;
 }
@@ -181,14 +181,15 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     if (!libra && s->sets_of_others)
         return 0;
     if (!libra)
-        return rlt_fail(err, RLT_EUSAGE, "--updates", "is for libra, which is not among the algorithms");
+        return rlt_fail(err, RLT_EUSAGE, "--updates", "is for libra: add libra to --algorithm");
     for (uint32_t i = 0; i < from->set.n; i++) {
         const char *set = from->set.items[i], *bare = strncmp(set, "libra.", 6) == 0 ? set + 6 : set;
         if (strncmp(bare, "parameters=", 11) == 0 || strncmp(bare, "zipf=", 5) == 0)
-            return rlt_fail(err, RLT_EUSAGE, "--updates",
-                            "the file says how many parameters there are and how popular each is: it does "
-                            "not go with --set %s",
-                            set);
+            return rlt_fail(
+                err, RLT_EUSAGE, "--updates",
+                "the file gives the number of parameters and the popularity of each: it does not go with "
+                "--set %s",
+                set);
     }
     if (from->updated) {
         s->updates = from->updated;
@@ -326,10 +327,11 @@ static const rlt_algorithm *find_algorithm(const char *name, rlt_error *err)
     for (uint32_t i = 0; rlt_reactive_at(i); i++)
         rlt_nearest_try(&near, rlt_reactive_name(rlt_reactive_at(i)));
     if (rlt_find_protocol(name, strlen(name)))
-        rlt_fail(err, RLT_EUSAGE, "--algorithm",
-                 "%s reacts to what arrives, and is simulated on packets of its own: only 'ringlet coll' and "
-                 "'ringlet run' have it",
-                 name);
+        rlt_fail(
+            err, RLT_EUSAGE, "--algorithm",
+            "%s is a reactive protocol with its own packets: only 'ringlet coll' and 'ringlet run' support "
+            "it",
+            name);
     else if (near.best)
         rlt_fail(err, RLT_EUSAGE, "--algorithm", "unknown algorithm '%s'; did you mean '%s'?", name,
                  near.best);
@@ -360,7 +362,7 @@ int rlt_parse_algorithms(const char *text, const rlt_algorithm *table[RLT_COLL_K
         if (!a)
             return RLT_EUSAGE;
         if (kind != RLT_COLL_KINDS && !(a->kinds & 1u << kind))
-            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does no %s", a->name, word);
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does not support %s", a->name, word);
         for (int k = 0; k < RLT_COLL_KINDS; k++)
             if (equals ? k == (int)kind : (a->kinds >> k & 1) != 0)
                 table[k] = a;

@@ -33,7 +33,7 @@ const rlt_option rlt_trace_option_table[] = {
      AT(rescale)},
     {"ideal", 0, RLT_PARAM_FLAG, NULL,
      "Run the job as without stragglers (timelines only): every computation takes the mean of its kind over "
-     "all ranks and steps, every communication the median without waiting, and nothing is launched late.",
+     "all ranks and steps, every communication the median without waiting, and launch delays removed.",
      AT(ideal)},
     {0}};
 #undef AT

@@ -148,7 +148,7 @@ static int rounds(const rlt_astra *a, rlt_astra_wide each, uint32_t chunks, uint
 {
     uint64_t n = (chunks + a->system.active_chunks - 1) / a->system.active_chunks;
     if (each > RLT_ASTRA_MAX_NS / n)
-        return rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the simulated time can be");
+        return rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the limit of simulated time");
     *end = n * (uint64_t)each;
     return 0;
 }

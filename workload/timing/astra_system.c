@@ -67,8 +67,7 @@ static int read_implementation(rlt_json root, int kind, rlt_astra_implementation
             return rc;
     }
     if (into->one && into->n > 1)
-        return rlt_json_fail(list, RLT_ESCHEMA, err,
-                             "an algorithm that takes all dimensions as one must stand alone");
+        return rlt_json_fail(list, RLT_ESCHEMA, err, "an algorithm over all dimensions must stand alone");
     return 0;
 }
 
@@ -154,7 +153,7 @@ static int read_system(rlt_json root, rlt_astra_system *out, rlt_error *err)
         rc = read_implementation(root, k, &out->implementation[k], err);
     if (rc == 0 && out->roofline && out->peak_Flops == 0)
         rc = rlt_json_fail(rlt_json_get(root, "roofline-enabled"), RLT_ESCHEMA, err,
-                           "the roofline needs peak-perf (10^12 operations a second)");
+                           "the roofline needs peak-perf, in 10^12 operations a second");
     return rc;
 }
 

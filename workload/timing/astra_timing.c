@@ -213,7 +213,7 @@ static int request_ns(rlt_astra *a, const rlt_coll_request *req, uint64_t *ns, r
         *ns = rlt__astra_pair(a, rlt_member_rank(req, 0), rlt_member_rank(req, 1), req->bytes);
         return 0;
     default:
-        return rlt_fail(err, RLT_EUNSUPPORTED, "--timing astra", "%s has no closed form there",
+        return rlt_fail(err, RLT_EUNSUPPORTED, "--timing astra", "%s has no closed form on this network",
                         rlt_coll_name(req->kind));
     }
 }
@@ -237,7 +237,7 @@ static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *durati
         return rlt_fail(err, RLT_ERANGE, "--timing astra", "more than 2^56 bytes");
     int rc = request_ns(a, req, &ns, err);
     if (rc == 0 && ns >= RLT_ASTRA_MAX_NS)
-        rc = rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the simulated time can be");
+        rc = rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the limit of simulated time");
     if (rc == 0)
         *duration_ps = (rlt_time)ns * RLT_NS;
     return rc;
@@ -280,7 +280,7 @@ static int read_dims(const rlt_topology *t, rlt_astra *a, rlt_error *err)
             s++;
         if (s == sizeof shapes / sizeof *shapes)
             return rlt_fail(err, RLT_EUNSUPPORTED, rlt_topology_name(t),
-                            "--timing astra knows ring, fully-connected and switch, but dimension %" PRIu32
+                            "--timing astra supports ring, fully-connected and switch, but dimension %" PRIu32
                             " is a %s",
                             d, dim.shape);
         a->dims[d] = (rlt_astra_dim){.shape = (rlt_astra_shape)s,

@@ -369,9 +369,9 @@ static int check_done(const model *m)
         if (m->missing[i])
             return rlt_goal_fail(
                 m->g, m->g->ops[i].line, RLT_ESTALL, m->err,
-                "rank %u: this operation never begins: what it requires waits for it, by way of others",
+                "rank %u: this operation never begins: it waits for itself through other operations",
                 m->g->ops[i].rank);
-    return rlt_fail(m->err, RLT_ESTALL, m->g->file, "messages are left over");
+    return rlt_fail(m->err, RLT_ESTALL, m->g->file, "some messages were never received");
 }
 
 static int summarise(const model *m, rlt_loggops_result *out)

@@ -438,11 +438,11 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
 static int check_work(const rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     double least = (double)ranks * rlt_training_microbatches(t) * t->steps;
-    return least <= RLT_MAX_OPS ? 0
-                                : rlt_fail(err, RLT_ERANGE, "batch",
-                                           "%u ranks x %u microbatches x %u steps are more than the %d "
-                                           "operations that a run may have",
-                                           ranks, rlt_training_microbatches(t), t->steps, RLT_MAX_OPS);
+    return least <= RLT_MAX_OPS
+               ? 0
+               : rlt_fail(err, RLT_ERANGE, "batch",
+                          "%u ranks x %u microbatches x %u steps exceed the limit of %d operations in a run",
+                          ranks, rlt_training_microbatches(t), t->steps, RLT_MAX_OPS);
 }
 
 static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, rlt_error *err)

@@ -109,7 +109,7 @@ int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, con
     uint32_t ranks = rlt_folded_ranks(t, p->folded), at[RLT_AXES_OF_LAYOUT];
     *out = (rlt_memory_curve){0};
     if (rank >= ranks || rank >= program->n_ranks)
-        return rlt_fail(err, RLT_ERANGE, "memory", "rank %u of %u", rank, ranks);
+        return rlt_fail(err, RLT_ERANGE, "memory", "rank %u is not one of the %u ranks", rank, ranks);
     rlt_folded_place(t, p->folded, rank, at);
     out->stage = at[RLT_AXIS_PP];
     const rlt_stage_passes *s = &p->stages[out->stage];

@@ -342,7 +342,7 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
     if (*dp == 0) {
         if (ranks == 0 || inner > ranks || ranks % inner)
             return rlt_fail(err, RLT_ESCHEMA, "layout",
-                            "%u ranks are no multiple of tp %u x cp %u x pp %u: give dp", ranks,
+                            "%u ranks are not a multiple of tp %u x cp %u x pp %u: set dp", ranks,
                             t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_PP]);
         *dp = (uint32_t)(ranks / inner);
     }
@@ -360,19 +360,19 @@ static int check_schedule(rlt_training *t, rlt_error *err)
 {
     uint32_t pp = t->size[RLT_AXIS_PP], n = places(t->model);
     if (t->vp > 1 && t->schedule != RLT_SCHEDULE_INTERLEAVED)
-        return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks a stage need schedule=interleaved");
+        return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks per stage need schedule=interleaved");
     if (pp * t->vp > 1 && pp * t->vp > n + (n ? spare(t->model) : 0))
-        return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks of a model of %u blocks", pp, t->vp,
-                        n);
+        return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks exceed the model's %u blocks", pp,
+                        t->vp, n);
     if (t->schedule == RLT_SCHEDULE_INTERLEAVED && rlt_training_microbatches(t) % pp)
         return rlt_fail(err, RLT_ESCHEMA, "schedule",
-                        "interleaved needs a multiple of %u microbatches, not %u", pp,
+                        "interleaved needs a number of microbatches divisible by %u, got %u", pp,
                         rlt_training_microbatches(t));
     if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
         return rlt_fail(err, RLT_ESCHEMA, "offload", "goes with zero=0, overlap=off, ep=1 and dense weights");
     if (t->schedule == RLT_SCHEDULE_MESSAGE &&
         (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
-        return rlt_fail(err, RLT_ESCHEMA, "schedule", "message goes with dp and pp alone");
+        return rlt_fail(err, RLT_ESCHEMA, "schedule", "message supports dp and pp only");
     return 0;
 }
 
@@ -380,12 +380,12 @@ static int check_model(const rlt_training *t, rlt_error *err)
 {
     uint32_t tp = t->size[RLT_AXIS_TP];
     if (t->model->heads && t->model->heads % tp)
-        return rlt_fail(err, RLT_ESCHEMA, "tp", "%u heads are no multiple of %u", t->model->heads, tp);
+        return rlt_fail(err, RLT_ESCHEMA, "tp", "%u heads are not a multiple of tp %u", t->model->heads, tp);
     bool experts = false;
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         experts |= t->model->layers[i].experts > 0;
     if (t->ep > 1 && !experts)
-        return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts", t->model->name);
+        return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts: expected ep=1", t->model->name);
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
             return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are no multiple of %u",
@@ -411,8 +411,8 @@ static int check_stack(const rlt_training *t, rlt_error *err)
         if (first == i && strcmp(stack, "any") != 0)
             rlt_list_name(known, sizeof known, stack);
     }
-    return rlt_fail(err, RLT_EUNSUPPORTED, "stack",
-                    "the efficiency of '%s' on %s is not known; known are: %s", t->stack, a->name, known);
+    return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no efficiency of '%s' on %s; there are: %s", t->stack,
+                    a->name, known);
 }
 
 int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
@@ -428,7 +428,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
     if (t->batch == 0)
         t->batch = least * t->size[RLT_AXIS_PP];
     if (t->batch % least || t->batch / least > UINT32_MAX / 2)
-        return rlt_fail(err, RLT_ESCHEMA, "batch", "%llu samples are no multiple of dp %u x microbatch %u",
+        return rlt_fail(err, RLT_ESCHEMA, "batch", "%llu samples are not a multiple of dp %u x microbatch %u",
                         (unsigned long long)t->batch, t->size[RLT_AXIS_DP], t->microbatch);
     if ((rc = check_schedule(t, err)) ||
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))

@@ -45,12 +45,12 @@ static int check(const rlt_hot_request *q, uint64_t *wanted, uint64_t *counted, 
         return rlt_fail(err, RLT_ERANGE, "hot set", "expected a share of steps in (0, 1], got %g",
                         q->sampled);
     if (*wanted > RLT_MAX_HOT)
-        return rlt_fail(err, RLT_ERANGE, "hot set", "%" PRIu64 " hot parameters; the most is %d", *wanted,
-                        RLT_MAX_HOT);
+        return rlt_fail(err, RLT_ERANGE, "hot set", "%" PRIu64 " hot parameters exceed the limit of %d",
+                        *wanted, RLT_MAX_HOT);
     double all = fmax(q->workers, floor(q->sampled * q->steps * q->workers * (double)q->updates + 0.5));
     if (all > RLT_MAX_SAMPLED)
-        return rlt_fail(err, RLT_ERANGE, "hot set",
-                        "%.0f updates to count; the most is %d: sample fewer steps", all, RLT_MAX_SAMPLED);
+        return rlt_fail(err, RLT_ERANGE, "hot set", "%.0f updates exceed the limit of %d: sample fewer steps",
+                        all, RLT_MAX_SAMPLED);
     *counted = (uint64_t)all;
     return 0;
 }

@@ -278,8 +278,8 @@ printf '1 2 3\n' >"$tmp/three"
 star=$(plain 9)
 refused "a count that is none, at its line" 3 "$tmp/broken:3: expected \"count\" or \"id count\"" -t "$star" -b 1MiB -a libra --updates "$tmp/broken"
 refused "three numbers in a line" 3 "$tmp/three:1: expected" -t "$star" -b 1MiB -a libra --updates "$tmp/three"
-refused "an empty file" 3 "$tmp/empty: no parameter was ever updated" -t "$star" -b 1MiB -a libra --updates "$tmp/empty"
-refused "nothing but zeros" 3 "$tmp/zeros: no parameter was ever updated" -t "$star" -b 1MiB -a libra --updates "$tmp/zeros"
+refused "an empty file" 3 "$tmp/empty: no parameter has updates" -t "$star" -b 1MiB -a libra --updates "$tmp/empty"
+refused "nothing but zeros" 3 "$tmp/zeros: no parameter has updates" -t "$star" -b 1MiB -a libra --updates "$tmp/zeros"
 refused "a file that is not there" 5 "$tmp/none" -t "$star" -b 1MiB -a libra --updates "$tmp/none"
 refused "counts without libra" 2 "--updates: is for libra" -t "$star" -b 1MiB -a switchml --updates "$tmp/flat"
 refused "a number of parameters besides" 2 "does not go with --set parameters=5" -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set parameters=5

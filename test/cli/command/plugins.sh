@@ -81,7 +81,7 @@ refused() { # name, status, words, command
 refused "no file" 5 '^ringlet: ./none.so: ' --plugin ./none.so list algorithms
 refused "no word" 2 'expected a shared object' --plugin
 echo 'no object' >text.so
-refused "a text" 3 './text.so: not a plug-in: it is no shared object' --plugin ./text.so list algorithms
+refused "a text" 3 './text.so: not a plug-in: not a shared object' --plugin ./text.so list algorithms
 head -c 2000 chain.so >cut.so
 refused "half of one" 3 './cut.so: not a plug-in: the shared object is cut off' --plugin ./cut.so list algorithms
 echo 'int nothing = 1;' >empty.c && broken empty

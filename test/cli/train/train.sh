@@ -94,7 +94,7 @@ expect "as fast as it is" "$(took --network-scale 1 --compute-scale 1)" "$base"
 # Unusual spellings.
 leaves_nothing 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
 leaves_nothing 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
-leaves_nothing 2 "--map: orders the axes: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
+leaves_nothing 2 "--map: orders the axes of the layout: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
 leaves_nothing 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
 leaves_nothing 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
 leaves_nothing 2 "--failures: expected NAME=VALUE, got ''" run $job $net --iterations 9 --failures mtbf=1h,checkpoint=1s,
@@ -161,7 +161,7 @@ leaves_nothing 3 "no multiple" run $job $net --layout tp=3
 leaves_nothing 3 "more than the 268435456 operations" run $job $net --train batch=800000000
 leaves_nothing 3 "12 heads are no multiple of 8" run $job $net --layout tp=8
 leaves_nothing 3 "16 ranks, of 8" run $job $net --layout dp=16
-leaves_nothing 3 "several chunks a stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
+leaves_nothing 3 "several chunks per stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
 leaves_nothing 2 "the unit is missing" run $job $net --train host=5
 leaves_nothing 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
 says "whatever the memory" "llama3-70b" run --model llama3-70b --accelerator h100-sxm $net --any-memory --train zero=3

@@ -71,7 +71,7 @@ static int find_root(rlt_coll_ask *ask, rlt_error *err)
             ask->root = m;
             return 0;
         }
-    return rlt_fail(err, RLT_EUSAGE, "--root", "rank %llu is not in the group of %u",
+    return rlt_fail(err, RLT_EUSAGE, "--root", "rank %llu is not in the group, which has %u ranks",
                     (unsigned long long)root, ask->group.n);
 }
 
@@ -91,7 +91,7 @@ static int make_tenants(rlt_coll_ask *ask, rlt_error *err)
     uint32_t n_ranks = ask->group.n, n = ask->n_tenants, each = n_ranks / n;
     if (n_ranks % n != 0 || each < 2)
         return rlt_fail(err, RLT_EUSAGE, "--tenants",
-                        "%u ranks are not %u equal jobs of two ranks or more each", n_ranks, n);
+                        "%u ranks do not divide into %u equal jobs of at least two ranks", n_ranks, n);
     rlt_group *groups = calloc(n, sizeof *groups);
     uint32_t *own = malloc(each * sizeof *own);
     int rc = groups && own ? 0 : rlt_nomem(err);

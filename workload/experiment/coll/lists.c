@@ -78,7 +78,8 @@ static int read_item(amounts *s, char *text, rlt_error *err)
                             third);
     }
     if (factor ? factor < 2 || low == 0 : step == 0)
-        return rlt_fail(err, RLT_EUSAGE, s->option, "the range from %s to %s never ends", text, second);
+        return rlt_fail(err, RLT_EUSAGE, s->option,
+                        "the range from %s to %s never ends: the step does not grow", text, second);
     return add_range(s, low, high, factor, step, err);
 }
 
@@ -142,7 +143,9 @@ static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *h
     if (!dash)
         *high = *low;
     if (*high < *low || *high >= RLT_MAX_MEMBERS)
-        return rlt_fail(err, RLT_EUSAGE, "--group", "'%.*s' is no range of ranks", (int)length, item);
+        return rlt_fail(err, RLT_EUSAGE, "--group",
+                        "'%.*s' is not a range: expected FIRST-LAST with FIRST at most LAST", (int)length,
+                        item);
     return 0;
 }
 

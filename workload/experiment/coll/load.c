@@ -50,7 +50,7 @@ static int read_counts(rlt_coll_load *l, rlt_error *err)
     int rc;
     if (rlt_given(ask->args, "bytes"))
         return rlt_fail(err, RLT_EUSAGE, "--bytes",
-                        "does not go with --counts, which says how many each share has");
+                        "does not go with --counts, which gives the bytes of each share");
     if (ask->n_kinds != 1 || !(taken & 1u << l->kinds[0]))
         return rlt_fail(
             err, RLT_EUSAGE, "--counts",

@@ -57,13 +57,13 @@ static int check_plan(const rlt_coll_ask *ask, const rlt_listed *l, const char *
     for (uint32_t i = 0; i < ask->n_cases; i++)
         asked |= ask->cases[i].kind == l->kind;
     if (!asked)
-        return rlt_fail(err, RLT_EUSAGE, spec, "is a plan for %s, and --collective is %s",
+        return rlt_fail(err, RLT_EUSAGE, spec, "is a plan for %s, but --collective is %s",
                         rlt_coll_name(l->kind), ask->settings->collective);
     if (l->n != g->n)
-        return rlt_fail(err, RLT_ETOPOLOGY, spec, "is a plan for %u ranks, and the group has %u", l->n, g->n);
+        return rlt_fail(err, RLT_ETOPOLOGY, spec, "is a plan for %u ranks, but the group has %u", l->n, g->n);
     if (rlt_coll_rooted(l->kind) && l->root != ask->root)
         return rlt_fail(err, RLT_EUSAGE, spec,
-                        "has member %u of the group as its root, and --root is member %u", l->root,
+                        "has member %u of the group as its root, but --root is member %u", l->root,
                         ask->root);
     if (ask->counts)
         return rlt_fail(err, RLT_EUSAGE, "--counts", "does not go with --plan: blocks of a plan are even");

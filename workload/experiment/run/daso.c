@@ -125,7 +125,7 @@ int rlt_daso_case_load(rlt_daso_case *r, rlt_error *err)
         return rc;
     }
     if ((uint64_t)r->daso.nodes * r->daso.gpus > r->setup.placement.n)
-        return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "%u nodes of %u on %u accelerators",
+        return rlt_fail(err, RLT_EUSAGE, "--strategy daso", "%u nodes of %u GPUs do not fit %u accelerators",
                         r->daso.nodes, r->daso.gpus, r->setup.placement.n);
     return find_times(r, err);
 }

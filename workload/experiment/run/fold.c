@@ -23,7 +23,7 @@ static int check_alike(const rlt_run_settings *s, rlt_error *err)
     for (size_t i = 0; i < sizeof unlike / sizeof *unlike; i++)
         if (unlike[i].given)
             return rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--fold-stages",
-                            "does not go with %s, which makes ranks unlike", unlike[i].option);
+                            "does not go with %s, which makes ranks differ", unlike[i].option);
     return 0;
 }
 

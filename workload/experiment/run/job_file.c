@@ -90,7 +90,7 @@ static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_plac
         rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s is a run of its own, no job",
                       s->fold ? "a folded training" : "daso");
     if (!rc && s->map)
-        rc = rlt_fail(err, RLT_EUSAGE, "--map", "a job's accelerators are those behind its @");
+        rc = rlt_fail(err, RLT_EUSAGE, "--map", "not for a job: its accelerators stand after the @");
     if (rc)
         return rc;
     rc = s->model ? rlt_job_train(s, run, on, out, overlap_slowdown, err)

@@ -60,7 +60,7 @@ static int read_number(const char *text, size_t length, uint32_t limit, uint32_t
     snprintf(word, sizeof word, "%.*s", (int)(length < 23 ? length : 23), text);
     int rc = rlt_parse_count(word, &value, NULL, err);
     if (!rc && value >= limit)
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "there are accelerators 0 to %u, not %s", limit - 1, word);
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected an accelerator from 0 to %u, got %s", limit - 1, word);
     *out = (uint32_t)value;
     return rc;
 }
@@ -80,7 +80,9 @@ static int read_list(const char *text, size_t length, uint32_t limit, list *l, r
         if (!rc && dash)
             rc = read_number(dash + 1, (size_t)(stop - dash - 1), limit, &to, err);
         if (!rc && to < from)
-            rc = rlt_fail(err, RLT_EUSAGE, NULL, "'%.*s' counts down", (int)(stop - at), at);
+            rc = rlt_fail(err, RLT_EUSAGE, NULL,
+                          "'%.*s' counts down: expected FIRST-LAST with FIRST at most LAST", (int)(stop - at),
+                          at);
         for (uint32_t i = from; i <= to && !rc; i++)
             rc = add(l, i, err);
         at = stop + 1;
@@ -107,8 +109,8 @@ static int place(opening *x, uint32_t accelerator, rlt_error *err)
     if (x->rank_of[accelerator] != RLT_NONE)
         return rlt_fail(
             err, RLT_EUSAGE, NULL,
-            "accelerator %u has rank %u already (a model takes them all, unless ranks=N is given, or dp=N in "
-            "a layout)",
+            "accelerator %u already has rank %u. A model takes all accelerators unless ranks=N, or dp=N in "
+            "a layout, is given",
             accelerator, x->rank_of[accelerator]);
     x->rank_of[accelerator] = x->placed.n;
     return add(&x->placed, accelerator, err);
@@ -142,7 +144,7 @@ static int open_job(opening *x, const char *name, const list *on, rlt_error *err
     if (rc == RLT_EIO && rlt_model_open(name, &model, NULL) == 0) {
         rlt_model_free(&model);
         return rlt_fail(err, RLT_EUSAGE, name,
-                        "is a model: one on an accelerator is a file of options, such as "
+                        "is a model: to run it on an accelerator, pass a file of options such as "
                         "{\"model\": ..., \"accelerator\": ...}");
     }
     if (rc)
@@ -166,8 +168,8 @@ static int read_job(opening *x, const char *text, uint32_t number, rlt_error *er
     if (!rc)
         rc = open_job(x, name, &l, err);
     if (!rc && x->parts[x->n]->n_ranks != l.n)
-        rc =
-            rlt_fail(err, RLT_EUSAGE, text, "has %u ranks for %u accelerators", x->parts[x->n]->n_ranks, l.n);
+        rc = rlt_fail(err, RLT_EUSAGE, text, "has %u ranks, but %u accelerators are listed",
+                      x->parts[x->n]->n_ranks, l.n);
     for (uint32_t i = 0; i < l.n && !rc; i++)
         rc = place(x, l.items[i], err);
     free(l.items);
@@ -309,7 +311,7 @@ static int read_rate(const char *text, rlt_background *b, rlt_error *err)
     if (!rc && !b->rate_Bps)
         rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate");
     if (!rc && (b->on_ps > 0) != (b->off_ps > 0))
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected both of on and off, or none");
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected both on and off, or neither");
     return rc;
 }
 
@@ -318,7 +320,8 @@ static int add_flow(opening *x, uint32_t from, uint32_t to, rlt_background b, ui
     rlt_jobs *j = &x->run->jobs;
     int rc = 0;
     if (from == to)
-        return rlt_fail(err, RLT_EUSAGE, NULL, "from accelerator %u to itself", from);
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        "traffic from accelerator %u to itself: expected two accelerators", from);
     if (x->rank_of[from] == RLT_NONE)
         rc = place(x, from, err);
     if (!rc && x->rank_of[to] == RLT_NONE)
@@ -349,8 +352,8 @@ static int read_background(opening *x, const char *text, uint32_t *room, rlt_err
     if (!rc)
         rc = read_list(arrow + 1, (size_t)(colon - arrow - 1), x->accelerators, &to, err);
     if (!rc && from.n != to.n && from.n != 1 && to.n != 1)
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "from %u accelerators to %u: expected as many, or one", from.n,
-                      to.n);
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "%u sources for %u destinations: expected equal numbers, or one",
+                      from.n, to.n);
     for (uint32_t i = 0; (i < from.n || i < to.n) && !rc; i++)
         rc = add_flow(x, from.items[from.n == 1 ? 0 : i], to.items[to.n == 1 ? 0 : i], b, room, err);
     free(from.items);
@@ -415,15 +418,16 @@ static int check(const rlt_run *r, rlt_error *err)
     if (s->jobs.alone && !s->jobs.job.n)
         return rlt_fail(err, RLT_EUSAGE, "--alone", "goes with --job");
     if (s->jobs.alone && s->faults.noise.n)
-        return rlt_fail(err, RLT_EUSAGE, "--alone",
-                        "noise is drawn by rank, and alone ranks are others: it does not go with --noise");
+        return rlt_fail(
+            err, RLT_EUSAGE, "--alone",
+            "does not go with --noise: noise is drawn by rank, and a job alone has other rank numbers");
     if (!s->jobs.job.n && !s->jobs.background.n)
         return 0;
     if (strcmp(s->timing, "network") != 0)
         return rlt_fail(err, RLT_EUSAGE, "--timing",
-                        "--job and --background need a network that is simulated");
+                        "--job and --background need a simulated network: drop --timing");
     if (s->faults.failures && s->jobs.job.n)
-        return rlt_fail(err, RLT_EUSAGE, "--failures", "is of one job: it does not go with --job");
+        return rlt_fail(err, RLT_EUSAGE, "--failures", "is for a single workload: it does not go with --job");
     return 0;
 }
 

@@ -95,7 +95,7 @@ static int read_workload(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 
 static int no_rank(const char *option, uint64_t rank, uint32_t n, rlt_error *err)
 {
-    return rlt_fail(err, RLT_EUSAGE, option, "there are ranks 0 to %u, not %llu", n - 1,
+    return rlt_fail(err, RLT_EUSAGE, option, "expected a rank from 0 to %u, got %llu", n - 1,
                     (unsigned long long)rank);
 }
 
@@ -206,7 +206,7 @@ static int open_setup(rlt_run *r, rlt_error *err)
     if (sim.n_protocols && !rlt_given(r->args, "network"))
         sim.network = of_packets->name;
     if (sim.n_protocols && (model = rlt_net_model_find(sim.network, NULL)) && !(model->can & RLT_NET_PACKETS))
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s is made of packets: it needs --network %s",
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s works packet by packet: it needs --network %s",
                         rlt_reactive_name(protocols[0]), of_packets->name);
     return rlt_setup_open(&sim, 0, &r->setup, err);
 }
@@ -327,7 +327,8 @@ int rlt_run_check(const rlt_run *r, rlt_busiest *over, rlt_error *err)
         rlt_rank_result k = rlt_replay_rank(r->replay, i);
         if (k.compute_ps + k.exposed_comm_ps + k.host_ps + k.idle_ps != k.end_ps - k.start_ps)
             return rlt_fail(err, RLT_ECHECK, "accounts",
-                            "rank %u: compute + exposed communication + host + idle is not its span", i);
+                            "rank %u: compute + exposed communication + host + idle do not sum to its span",
+                            i);
     }
     if (!net)
         return 0;

@@ -108,12 +108,13 @@ static int check_pins(const rlt_topology *t, rlt_training *tr, const pins *p, rl
             if (p->dim[a] != d || (a == RLT_AXIS_DP && tr->size[a] == 0))
                 continue;
             if (used * tr->size[a] > size)
-                return used == 1 ? rlt_fail(err, RLT_EUSAGE, NULL, "%s %u does not fit dimension %u of %u",
-                                            rlt_axis_name(a), tr->size[a], d, size)
-                                 : rlt_fail(err, RLT_EUSAGE, NULL,
-                                            "%s %u does not fit what is left of dimension %u of %u: %llu",
-                                            rlt_axis_name(a), tr->size[a], d, size,
-                                            (unsigned long long)(size / used));
+                return used == 1
+                           ? rlt_fail(err, RLT_EUSAGE, NULL, "%s %u does not fit dimension %u, which has %u",
+                                      rlt_axis_name(a), tr->size[a], d, size)
+                           : rlt_fail(err, RLT_EUSAGE, NULL,
+                                      "%s %u does not fit the rest of dimension %u (size %u): %llu are left",
+                                      rlt_axis_name(a), tr->size[a], d, size,
+                                      (unsigned long long)(size / used));
             used *= tr->size[a];
         }
         if (p->dim[RLT_AXIS_DP] == d && tr->size[RLT_AXIS_DP] == 0)

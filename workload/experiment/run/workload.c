@@ -51,9 +51,10 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
                                        : "--layout, --train, --strategy, --map, --any-memory and "
                                          "--fold(-stages) need --model");
     if (s->map && s->sim.placement)
-        return rlt_fail(err, RLT_EUSAGE, "--map", "says where ranks are: it does not go with --placement");
+        return rlt_fail(err, RLT_EUSAGE, "--map", "places ranks: it does not go with --placement");
     if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
-        return rlt_fail(err, RLT_EUSAGE, "--map", "orders the axes: it does not go with order=");
+        return rlt_fail(err, RLT_EUSAGE, "--map",
+                        "orders the axes of the layout: it does not go with order=");
     if (traced && s->model)
         return s->trace.n
                    ? rlt_fail(err, RLT_EUSAGE, "--trace", "does not go with --model: give one of them")
@@ -62,7 +63,7 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
     if (!traced && !s->model && !jobs)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
     if ((s->fold || s->fold_stages) && jobs)
-        return rlt_fail(err, RLT_EUSAGE, "--fold", "is of one job: it does not go with --job");
+        return rlt_fail(err, RLT_EUSAGE, "--fold", "is for a single workload: it does not go with --job");
     if (s->model && s->recording.ideal)
         return rlt_fail(err, RLT_EUSAGE, "--ideal",
                         "goes with --trace: a generated workload has no stragglers");

@@ -155,7 +155,7 @@ static int list_groups(rlt_chakra_trace *t, const char *path, rlt_pb values, rlt
     rlt_json_doc *doc = NULL;
     int rc = 0;
     if (n == 0 || rlt_json_parse(path, copy, n, &doc, NULL) < 0 || !rlt_json_is_array(rlt_json_root(doc)))
-        rlt_build_note(t->builder, 1, "list of process groups that could not be understood");
+        rlt_build_note(t->builder, 1, "list of process groups that cannot be parsed: ignored");
     else
         for (rlt_json e = rlt_json_first(rlt_json_root(doc)); rlt_json_is(e) && rc == 0; e = rlt_json_next(e))
             rc = list_group(t, e, err);
@@ -272,7 +272,7 @@ static int involved_group(rlt_chakra_trace *t, uint32_t rank, uint64_t involved,
     }
     if (product != t->n_ranks)
         return rlt_fail(err, RLT_ESCHEMA, NULL,
-                        "involved_dim picks dimensions of a topology of %" PRIu64
+                        "involved_dim selects dimensions of a topology of %" PRIu64
                         " ranks, but the trace has %" PRIu32,
                         product, t->n_ranks);
     uint32_t *ranks = malloc(size * sizeof *ranks);
@@ -316,9 +316,10 @@ static int involved_dims(rlt_chakra_trace *t, const rlt_chakra_node *node, bool 
     }
     if (t->opts->n_dims == 0) {
         if (some)
-            rlt_build_note(t->builder, 1,
-                           "collective along some dimensions (involved_dim), taken as one of all ranks "
-                           "because no topology was given");
+            rlt_build_note(
+                t->builder, 1,
+                "collective along some dimensions (involved_dim), taken as one over all ranks, because no "
+                "topology was given");
         return 0;
     }
     for (uint32_t d = 0; d < t->opts->n_dims; d++)
@@ -345,7 +346,7 @@ int rlt__chakra_resolve(rlt_chakra_trace *t, uint32_t rank, const rlt_chakra_nod
         bool whole = plain || g->world;
         if (!plain && !g->listed)
             rlt_build_note(t->builder, 1,
-                           "process group without a list of ranks: taken as the ranks that use it");
+                           "process group without a list of ranks: assumed to be the ranks that use it");
         const uint32_t *ranks = whole ? world(t, err) : g->ranks;
         if (!ranks)
             return RLT_ENOMEM;

@@ -97,7 +97,7 @@ static int take_attr(const rlt_chakra_file *f, rlt_pb message, rlt_chakra_node *
             take_value(&field, &value);
     }
     if (rc < 0)
-        return malformed(f, message.at, "an attribute's field is cut short or has an impossible type", err);
+        return malformed(f, message.at, "a field of an attribute is truncated or has a wrong type", err);
     rlt_chakra_attr a = name.at ? find_attr(name) : RLT_CHAKRA_ATTRS;
     if (a < RLT_CHAKRA_ATTRS)
         node->attr[a] = value;
@@ -129,7 +129,7 @@ static int take_deps(const rlt_chakra_file *f, const rlt_pb_field *field, rlt_ch
     while (packed.at < packed.end) {
         uint64_t id;
         if (rlt__pb_varint(&packed, &id) < 0)
-            return malformed(f, packed.at, "a list of dependencies is cut short", err);
+            return malformed(f, packed.at, "a list of dependencies is truncated", err);
         int rc = add_dep(node, id, ctrl, err);
         if (rc < 0)
             return rc;
@@ -144,7 +144,7 @@ static int take_inputs(const rlt_chakra_file *f, rlt_pb message, rlt_chakra_node
     while ((rc = rlt__pb_next(&message, &field)) > 0)
         if (field.number == 1 && field.wire == RLT_PB_BYTES)
             node->input_values = field.bytes;
-    return rc < 0 ? malformed(f, message.at, "a node's inputs are cut short", err) : 0;
+    return rc < 0 ? malformed(f, message.at, "the inputs of a node are truncated", err) : 0;
 }
 
 static int take_field(const rlt_chakra_file *f, const rlt_pb_field *field, rlt_chakra_node *node,
@@ -203,7 +203,7 @@ static int next_message(rlt_chakra_file *f, rlt_pb *message, rlt_error *err)
     rlt_pb r = f->rest;
     uint64_t length;
     if (rlt__pb_varint(&r, &length) < 0)
-        return malformed(f, start, "the length of a message is cut short or impossible", err);
+        return malformed(f, start, "the length of a message is truncated or wrong", err);
     char what[128];
     snprintf(what, sizeof what, "a message of %" PRIu64 " bytes is cut short: only %zu bytes are left",
              length, (size_t)(r.end - r.at));
@@ -228,7 +228,7 @@ int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node
             rc = RLT_EMALFORMED;
     }
     if (rc < 0) {
-        malformed(f, message.at, "the metadata are no Chakra metadata", err);
+        malformed(f, message.at, "the first message is not Chakra metadata", err);
         rlt__chakra_close(f);
     }
     return rc;
@@ -247,8 +247,7 @@ int rlt__chakra_next(rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err)
         if (rc < 0)
             return rc;
     }
-    return rc < 0 ? malformed(f, message.at, "a node's field is cut short or has an impossible type", err)
-                  : 1;
+    return rc < 0 ? malformed(f, message.at, "a field of a node is truncated or has a wrong type", err) : 1;
 }
 
 /* Returns true if a whole message has the wire types `known`. Fields with unknown numbers may have any. */

@@ -232,7 +232,7 @@ static int fill_counts(rank_reader *r, const rlt_chakra_node *n, bool uneven, ui
         for (uint32_t m = 0; m < members; m++)
             r->counts[m] = d->bytes / members + (m < d->bytes % members);
         rlt_build_note(r->t->builder, 1,
-                       "all-to-all whose size differs between ranks: each spreads its own evenly");
+                       "all-to-all with different sizes on its ranks: each rank splits its own evenly");
     }
     d->send_counts = r->counts;
     return rc;
@@ -265,7 +265,7 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     if (t->n_ranks == 1)
         rlt_build_note(
             t->builder, 1,
-            "collective of a single rank moves nothing: give the files of all ranks, or --trace-ranks "
+            "collective of a single rank: moves nothing; pass the files of all ranks, or use --trace-ranks "
             "and --replicate");
     uint32_t name = rlt__chakra_group_name(t, n, err);
     if (name == RLT_NONE)
@@ -278,7 +278,7 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     rc = root_of(r, n, d, err);
     if (rc == 0 && (d->coll == RLT_ALL_GATHER || d->coll == RLT_GATHER || d->coll == RLT_SCATTER)) {
         if (d->bytes > INT64_MAX / members)
-            return node_error(n, RLT_ERANGE, err, "shares of more than 2^63 bytes in all");
+            return node_error(n, RLT_ERANGE, err, "the shares sum to more than 2^63 bytes");
         d->bytes *= members;
     }
     if (rc == 0)
@@ -444,8 +444,8 @@ static int read_node(rank_reader *r, const rlt_chakra_node *n, rlt_error *err)
     if (skipped)
         return 0;
     if (r->from_pytorch && d.kind == RLT_OP_COLLECTIVE)
-        rlt_build_note(b, 1,
-                       "collective of a PyTorch trace: the format lacks what waits for it on the device");
+        rlt_build_note(
+            b, 1, "collective of a PyTorch trace: the format does not record which device work waits for it");
     return add_deps(r, n, op, err);
 }
 
@@ -460,7 +460,7 @@ static int resolve_deps(rank_reader *r, const char *path, rlt_error *err)
             snprintf(where, sizeof where, "node %" PRIu64 " '%.80s'", dep->node,
                      rlt_interned(&s->strings, s->ops[dep->op].name));
             int rc = rlt_fail(err, RLT_ESCHEMA, where,
-                              "depends on node %" PRIu64 ", which the file does not have", dep->on);
+                              "depends on node %" PRIu64 ", which is not in the file", dep->on);
             rlt_error_prefix(err, path);
             return rc;
         }
@@ -540,7 +540,7 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
     if (t->n_ranks > n && t->opts->n_replicate == 0)
         return rlt_fail(err, RLT_ESCHEMA, paths[0],
                         "the trace has %" PRIu32 " file%s for %" PRIu32
-                        " ranks; --replicate RANK=FROM says which recording plays a missing one",
+                        " ranks; --replicate RANK=FROM replaces a missing rank by the recording of another",
                         n, n == 1 ? "" : "s", t->n_ranks);
     t->rank_path = calloc(t->n_ranks, sizeof *t->rank_path);
     if (!t->rank_path)
@@ -556,7 +556,7 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
         uint32_t from = t->rank_path[r] ? r : stand_in(t->opts, r);
         if (from >= t->n_ranks || !t->rank_path[from])
             return rlt_fail(err, RLT_ESCHEMA, paths[0],
-                            "there is no file for rank %" PRIu32 ", and no recording plays it", r);
+                            "there is no file for rank %" PRIu32 ", and no recording replaces it", r);
         t->rank_path[r] = t->rank_path[from];
     }
     return 0;

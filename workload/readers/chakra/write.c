@@ -322,7 +322,8 @@ static int check(const rlt_program *p, rlt_error *err)
         const rlt_op *op = &p->ops[i];
         if (op->kind >= RLT_OP_COLLECTIVE && op->comm == RLT_NONE)
             return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
-                            "rank %" PRIu32 ": operation '%.100s' has no other side and cannot be written",
+                            "rank %" PRIu32
+                            ": operation '%.100s' has no matching send or receive, and cannot be written",
                             op->rank, rlt_program_string(p, op->name));
     }
     return 0;

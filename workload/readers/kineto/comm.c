@@ -487,7 +487,7 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
         return rlt_fail(err, RLT_EUNSUPPORTED, c->k->path, "NCCL operation '%.60s' is not known", f.name);
     if (f.elem_bytes == 0 && f.in_elems + f.out_elems > 0)
         return rlt_fail(err, RLT_ESCHEMA, c->k->path,
-                        "the element type of '%.60s' is not known: its size in bytes cannot be told", f.name);
+                        "the element type of '%.60s' is not known: its size in bytes is unknown", f.name);
     uint64_t most = f.in_elems > f.out_elems ? f.in_elems : f.out_elems;
     if (kind == RLT_SEND_RECV)
         return message(c, &f, most * f.elem_bytes, d, err);

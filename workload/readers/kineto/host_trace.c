@@ -131,7 +131,7 @@ static int add_comm(rlt_host_trace *t, const rlt_jstream *s, const node *n, rlt_
     if (!tensor(p, child(p, n->values, 0), &c.in_elems, &c.elem_bytes) ||
         !tensor(p, child(p, n->outputs, 0), &c.out_elems, &c.elem_bytes) ||
         is_negative(p, attribute(n, "in_msg_nelems")) || is_negative(p, attribute(n, "out_msg_nelems")))
-        return rlt_jstream_fail(s, p, RLT_ESCHEMA, err, "a buffer of less than no elements");
+        return rlt_jstream_fail(s, p, RLT_ESCHEMA, err, "a buffer with a negative number of elements");
     c.in_elems = number(p, attribute(n, "in_msg_nelems"), c.in_elems);
     c.out_elems = number(p, attribute(n, "out_msg_nelems"), c.out_elems);
     c.group_size = small_number(p, attribute(n, "pg_size"));

@@ -83,7 +83,7 @@ static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t,
         return rc;
     const rlt_kin_event *w = &g->k->events[work];
     if (w->ts > g->w.end && w->ts - g->w.end > RLT_TIME_MAX / RLT_NS / 2)
-        return rlt_fail(g->err, RLT_ERANGE, g->k->path, "device work over 13 days after the last step");
+        return rlt_fail(g->err, RLT_ERANGE, g->k->path, "device work more than 13 days after the last step");
     g->items[g->n_items - 1].b = w->role == RLT_KIN_NCCL && !carried;
     g->launches[g->n_launches++] = (rlt_kin_launch){.call = call, .work = work};
     return 0;

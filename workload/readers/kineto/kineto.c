@@ -49,8 +49,9 @@ static int count_ranks(rlt_kin_run *run, rlt_error *err)
     for (uint32_t i = 0; i < run->n_files; i++) {
         const rlt_kin_recording *k = &run->recordings[i];
         if (k->rank >= RLT_MAX_RANKS)
-            return rlt_fail(err, RLT_ESCHEMA, k->path,
-                            "neither its content (distributedInfo) nor its name says which rank it is of");
+            return rlt_fail(
+                err, RLT_ESCHEMA, k->path,
+                "the rank is unknown: neither the content (distributedInfo) nor the file name gives it");
         world = k->rank + 1 > world ? k->rank + 1 : world;
         world = k->world > world ? k->world : world;
     }
@@ -97,15 +98,16 @@ static int replicate_ranks(rlt_kin_run *run, rlt_error *err)
                 run->by_rank[r] = i;
         if (chosen && run->by_rank[r] == RLT_NONE)
             return rlt_fail(err, RLT_ESCHEMA, run->recordings[0].path,
-                            "rank %" PRIu32 " is to be played by rank %" PRIu32 ", which has no recording", r,
-                            chosen->from);
+                            "rank %" PRIu32 " is to be replaced by rank %" PRIu32 ", which has no recording",
+                            r, chosen->from);
         if (!chosen)
             missing = r;
     }
     if (missing == RLT_NONE || o->keep_waits)
         return 0;
     return rlt_fail(err, RLT_ESCHEMA, run->recordings[0].path,
-                    "rank %" PRIu32 " of %" PRIu32 " is missing; add its recording, or let another play it: "
+                    "rank %" PRIu32 " of %" PRIu32
+                    " is missing; add its recording, or replace it by another: "
                     "--replicate %" PRIu32 "=%" PRIu32,
                     missing, run->n_ranks, missing, run->recordings[0].rank);
 }
@@ -123,7 +125,7 @@ int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_
             w->end = rlt__kin_end(e) > w->end ? rlt__kin_end(e) : w->end;
         }
         if (k->n_events == 0)
-            return rlt_fail(err, RLT_ESCHEMA, k->path, "the recording holds no work");
+            return rlt_fail(err, RLT_ESCHEMA, k->path, "the recording has no operations");
     }
     uint32_t found = k->n_steps ? k->n_steps : 1;
     uint32_t first = o->first_step < 0 ? 0 : (uint32_t)o->first_step;
@@ -138,7 +140,7 @@ int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_
                               .first_step = first,
                               .n_steps = last - first + 1};
     if (w->end - w->begin > RLT_TIME_MAX / RLT_NS)
-        return rlt_fail(err, RLT_ERANGE, k->path, "the recording spans over 26 days");
+        return rlt_fail(err, RLT_ERANGE, k->path, "the recording spans more than 26 days");
     return 0;
 }
 
@@ -157,15 +159,17 @@ static int find_epoch(rlt_kin_run *run, rlt_error *err)
             first = w;
         if (w.n_steps != first.n_steps)
             return rlt_fail(err, RLT_ESCHEMA, k->path,
-                            "has %" PRIu32 " steps, where %.300s has %" PRIu32 "; choose steps that all have",
+                            "has %" PRIu32 " steps, where %.300s has %" PRIu32
+                            "; choose steps that all recordings have",
                             w.n_steps, run->recordings[0].path, first.n_steps);
         int64_t begin = k->base + w.begin;
         run->epoch = begin < run->epoch ? begin : run->epoch;
         last = begin > last ? begin : last;
     }
     if (last - run->epoch > RLT_TIME_MAX / RLT_NS / 2)
-        return rlt_fail(err, RLT_ERANGE, run->recordings[0].path,
-                        "the ranks' clocks are over 13 days apart: not recordings of one run");
+        return rlt_fail(
+            err, RLT_ERANGE, run->recordings[0].path,
+            "the clocks of the ranks differ by more than 13 days: expected recordings of one run");
     return 0;
 }
 
@@ -236,13 +240,14 @@ static void note_files(const rlt_kin_run *run, rlt_builder *b)
         if (k->no_time)
             rlt_build_note(b, k->no_time, "events without a time ignored");
         if (k->negative)
-            rlt_build_note(b, k->negative, "events of negative duration taken as 0 long");
+            rlt_build_note(b, k->negative, "events with a negative duration: taken as 0");
         if (k->n_steps == 0)
             rlt_build_note(b, 1, "recordings without step marks: taken as one step");
     }
     if (run->n_aligned)
         rlt_build_note(b, run->n_aligned,
-                       "recordings whose clock was set by the ends of collectives (by up to %" PRId64 " us)",
+                       "recordings whose clock was aligned by the ends of collectives (by up to %" PRId64
+                       " us)",
                        run->largest_offset / 1000);
     for (uint32_t i = 0; i < run->n_host_traces; i++)
         hash = rlt_mix64(hash ^ run->host_traces[i].hash) + i;
@@ -274,7 +279,7 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
         rc = rlt__kin_graph(run, k, r, b, err);
         path = rlt_build_failed(b) ? k->path : NULL;
         if (k->rank != r)
-            rlt_build_note(b, 1, "ranks played by the recording of another");
+            rlt_build_note(b, 1, "ranks replaced by the recording of another rank");
         if (!played_later(run, r))
             rlt__kin_recording_free(k);
     }

@@ -281,7 +281,7 @@ static int read_times(parse *p, rlt_kin_event *e)
         e->dur = 0;
     }
     if (e->dur > MAX_DURATION_NS)
-        return rlt_jstream_fail(p->stream, p->piece, RLT_ERANGE, p->err, "an event of over 26 days");
+        return rlt_jstream_fail(p->stream, p->piece, RLT_ERANGE, p->err, "an event lasts more than 26 days");
     return 1;
 }
 
