@@ -156,8 +156,8 @@ static void defects_are_found(void **state)
     } rows[] = {
         {1, silently, "waits for 1 messages, but none is sent"},
         {2, at_once, "waits for 0 messages, but 1 are sent"},
-        {3, over_the_sources, "holds nothing"},
-        {3, another_share, "holds nothing"},
+        {3, over_the_sources, "which is empty"},
+        {3, another_share, "which is empty"},
         {3, to_itself, "sends to member 1"},
         {4, at_once, "waits for 0 messages, but 2 are sent"},
         {4, to_itself, "sends to member 4"},
@@ -281,7 +281,7 @@ static void what_cannot_is_refused(void **state)
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce", RLT_ALL_GATHER, "can replicate"},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce", RLT_REDUCE_SCATTER, NULL},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce+multicast", RLT_BROADCAST,
-         "the pattern nvls does no broadcast"},
+         "the pattern nvls does not support broadcast"},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns", RLT_ALL_TO_ALL, NULL},
     };
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -388,7 +388,7 @@ static int check_model(const rlt_training *t, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts: expected ep=1", t->model->name);
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
-            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are no multiple of %u",
+            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are not a multiple of %u",
                             t->model->layers[i].experts,
                             t->model->layers[i].work == RLT_WORK_LOOKUP ? "tables" : "experts", t->ep);
     return 0;

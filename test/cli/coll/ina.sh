@@ -111,10 +111,10 @@ expect "list names them with their settings" "$("$ringlet" list algorithms -f cs
 expect "and each setting with its unit" "$("$ringlet" list settings -f csv | grep -c '^switchml.rto,.*,10ms,')" 1
 
 # Wrong arguments.
-refused "no switch adds up" 3 "can add up: see in_network" -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
+refused "inside=nvls: no switch aggregates for all" 3 "can add up: see in_network" -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
 refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a switchml -b 4MiB
 refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
-refused "a collective it does not do" 3 "switchml: does no all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
+refused "a collective it does not do" 3 "switchml: does not support all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
 refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
 refused "a setting of a protocol not asked for" 2 "not among the algorithms" -t "$star" -a ring --set switchml.window=3
 refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
@@ -122,7 +122,7 @@ refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set win
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
 refused "settings of packets where there are none" 2 "setting of --network packet" -t "$star" -a ring --set loss=0.1
 refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
-refused "all is lost: a stall with its reason" 4 "in vain" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
+refused "all is lost: a stall with its reason" 4 "got no answer" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
 refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
 refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
@@ -226,7 +226,7 @@ refused_study "an empty value of an axis" 2 "--slots: '' is not a value" ina --s
 refused_study "an axis without values" 2 "--slots: needs a value" ina --slots
 refused_study "no axis and no option" 2 "--slot: unknown option" ina --slot 16
 refused_study "what shapes a report" 2 "--why: unknown option" ina --why
-refused_study "no study of that name" 5 "did you mean 'ina'" inna
+refused_study "neither a file nor a study has this name" 5 "did you mean 'ina'" inna
 refused_study "a setting that nothing has" 1 "windo: unknown setting; did you mean 'window'" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set windo=3
 refused_study "a bad value of a setting of another protocol" 1 "window: expected 1 to 262144, got" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set switchml.window=0
 refused_study "a loss above one" 1 "24 of 24 points failed" ina --loss 2 -a switchml -b 1KiB,2KiB

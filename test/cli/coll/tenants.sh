@@ -195,8 +195,8 @@ star=$(plain 8)
 refused "tenants of a word" 2 "--tenants: expected 1 to 65535, got 'two'" -t "$star" -b 1MiB --tenants two
 refused "no tenants" 2 "--tenants: expected 1 to" -t "$star" -b 1MiB --tenants 0
 refused "a list of them" 2 "got '1,2'" -t "$star" -b 1MiB --tenants 1,2
-refused "ranks that cannot be shared out" 2 "8 ranks are not 3 equal jobs" -t "$star" -b 1MiB --tenants 3
-refused "one rank each" 2 "8 ranks are not 8 equal jobs of two ranks" -t "$star" -b 1MiB --tenants 8
+refused "ranks that cannot be shared out" 2 "8 ranks do not divide into 3 equal jobs" -t "$star" -b 1MiB --tenants 3
+refused "one rank each" 2 "8 ranks do not divide into 8 equal jobs of at least two ranks" -t "$star" -b 1MiB --tenants 8
 refused "with a root" 2 "--root does not go with --tenants" -t "$star" -b 1MiB --tenants 2 -c broadcast --root 1
 refused "with counts" 2 "--counts does not go with --tenants" -t "$star" -c all_gather --tenants 2 --counts "$tmp/none"
 refused "of a pair" 2 "does not go with --collective send_recv" -t "$star" -b 1MiB --tenants 2 -c send_recv

@@ -83,17 +83,17 @@ refused "no word" 2 'expected a shared object' --plugin
 echo 'no object' >text.so
 refused "a text" 3 './text.so: not a plug-in: not a shared object' --plugin ./text.so list algorithms
 head -c 2000 chain.so >cut.so
-refused "half of one" 3 './cut.so: not a plug-in: the shared object is cut off' --plugin ./cut.so list algorithms
+refused "half of one" 3 './cut.so: not a plug-in: the shared object is truncated' --plugin ./cut.so list algorithms
 echo 'int nothing = 1;' >empty.c && broken empty
 refused "another shared object" 3 "not a plug-in: it has no 'ringlet_plugin'" --plugin ./empty.so list algorithms
 refused "the same by check" 3 "not a plug-in: it has no 'ringlet_plugin'" check ./empty.so
 sed 's/\.abi = RLT_PLUGIN_ABI/.abi = 99/' chain.c >abi.c && broken abi
-refused "another ABI" 3 'built for ABI 99 of plug-ins, this is ABI 2' --plugin ./abi.so list algorithms
+refused "another ABI" 3 'built for plug-in ABI 99, but this ringlet has ABI 2' --plugin ./abi.so list algorithms
 sed 's/"chain"/"ring"/' chain.c >taken.c && broken taken
 refused "a name that is taken" 3 "algorithm 'ring' is there already" --plugin ./taken.so list algorithms
 refused "one plug-in twice" 3 "'chain' is there already" --plugin ./chain.so --plugin ./chain.so list algorithms
 sed '/\.steps = chain_steps/d' chain.c >slot.c && broken slot
-refused "a slot that is missing" 3 "algorithm 'chain' lacks its slot 'steps'" --plugin ./slot.so list algorithms
+refused "a slot that is missing" 3 "algorithm 'chain' has no 'steps': expected a function or a text" --plugin ./slot.so list algorithms
 sed 's/rlt_lane_bytes(plan, lane)/rlt_lane_bytes(plan, lane) \/ 2/' chain.c >half.c && broken half
 refused "an algorithm that sends half" 3 '^ringlet: ./half.so: algorithm chain: broadcast of ' check ./half.so
 sed 's/k == 0 \&\& member/k == 1 \&\& member/' chain.c >stall.c && broken stall
@@ -101,7 +101,7 @@ refused "an algorithm that waits for nobody" 3 '^ringlet: ./stall.so: algorithm 
 sed 's/plan->blocks = 1;/plan->blocks = 1; *(volatile int *)0 = 1;/' chain.c >crash.c && broken crash
 refused "an algorithm that crashes" 3 './crash.so: the plug-in crashes: ' check ./crash.so
 sed 's/if (!rc \&\& !r.ended)/if (!rc \&\& r.line == 0)/; s/return bad(r, err, "compute .*/return 0;/' steps.c >lax.c && broken lax
-refused "a reader that takes half a file" 3 'reader steps: read: takes its sample cut to' check ./lax.so
+refused "a reader that takes half a file" 3 'reader steps: read: accepts its sample truncated to' check ./lax.so
 sed 's/l->output_elements = d.width;/l->parameters += 1; &/' dense.c >wrong.c && broken wrong
 refused "a model whose parameters differ" 3 'model dense: parameters: 4194304 in all, 4194308 in layers' check ./wrong.so
 sed 's/zero=3/zreo=3/' lean.c >typo.c && broken typo

@@ -408,8 +408,8 @@ refused 2 "--total: expected RATE, got nothing" $two --total ''
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,5
 refused 2 "--total: 10GB/s is below 20GB/s" $two --total 20GB/s:10GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends" $two --total 10GB/s:20GB/s:+0GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends" $two --total 10GB/s:20GB/s:x1
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:+0GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:x1
 refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
 refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
 refused 2 "--total: too many rates: 1001, where the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
@@ -429,9 +429,9 @@ refused 2 "has no b1" $two --constraint '1GB/s<=2GB/s'
 refused 2 "dimension 1 is a ring: only switches can aggregate" $two --total 1GB/s --in-network 1
 refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-175b --total 1GB/s --levels node,pod
 refused 2 "expected libra, sc22, 2021, clos or a file" $two --total 1GB/s --cost nothing
-refused 3 "design knows no pipeline parallelism" $two,pp=2 --total 1GB/s
+refused 3 "design does not support pipeline parallelism" $two,pp=2 --total 1GB/s
 refused 3 "cannot be divided into groups of 5" bandwidth -t ring:4@1GB/s,1ns -w gpt3-175b@tp=5 --total 1GB/s
-refused 3 "do not divide dimension 1 of 4" bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
+refused 3 "does not divide dimension 1, which has 4" bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
 refused 3 "design supports products of ring" bandwidth -t fat-tree:16@1GB/s,1ns,levels=2,hosts_per_leaf=4 -w gpt3-175b --total 1GB/s
 head -3 "$tmp/17B" | sed '2s/NONE/SOME/' >"$tmp/broken"
 refused 3 "broken:2:" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken" --total 1GB/s

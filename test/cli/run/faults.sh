@@ -96,16 +96,16 @@ run 0 "job 1, ranks 4-7" --model transformer:layers=2,ranks=4 --topology switch:
 run 0 "background traffic" --model transformer:layers=2 --topology switch:8@50GB/s,500ns --background '0-3>4-7:5GB/s,on=1ms,off=1ms'
 run 4 "which has failed" $g $four --background '2>1:5GB/s' --link-event 1ms:acc0=0
 run 2 "expected WORKLOAD@ACCELERATORS" $g $four --job "$tmp/two.goal"
-run 2 "accelerator 1 has rank 1 already" $g $four --job "$tmp/two.goal@1,2"
-run 2 "has 2 ranks for 1 accelerators" $g $four --job "$tmp/two.goal@2"
-run 2 "there are accelerators 0 to 3" $g $four --job "$tmp/two.goal@2,9"
+run 2 "accelerator 1 already has rank 1" $g $four --job "$tmp/two.goal@1,2"
+run 2 "has 2 ranks, but 1 accelerators are listed" $g $four --job "$tmp/two.goal@2"
+run 2 "expected an accelerator from 0 to 3" $g $four --job "$tmp/two.goal@2,9"
 run 5 "nothing.goal" $g $four --job "$tmp/nothing.goal@2,3"
 echo "not a trace" >"$tmp/broken.goal"
 run 3 "broken.goal" $g $four --job "$tmp/broken.goal@2,3"
 run 2 "expected FROM>TO:RATE" $g $four --background 2-3:5GB/s
 run 2 "--background" $g $four --background '2>3:5'
 run 2 "to itself" $g $four --background '2>2:5GB/s'
-run 2 "from 2 accelerators to 3" $g $four --background '0-1>1-3:5GB/s'
+run 2 "2 sources for 3 destinations" $g $four --background '0-1>1-3:5GB/s'
 run 2 "unknown setting" $g $four --background '2>3:5GB/s,of=2ms'
 # Failures: 2 ms an iteration on two accelerators.
 f="--iterations 1000000 --failures"
@@ -122,8 +122,8 @@ run 2 "needs --iterations" $g $four --failures mtbf=100h,checkpoint=10s
 run 2 "goes with --failures" $g $four --iterations 5
 run 2 "--failures" $g $four $f mtbf=100h
 run 2 "--failures: mtbf" $g $four $f mtbf=100,checkpoint=10s
-run 0 "hardly ever end" $g $four $f mtbf=1s,checkpoint=10min,interval=30min
+run 0 "s, would practically never finish" $g $four $f mtbf=1s,checkpoint=10min,interval=30min
 run 2 "does not go with --job" $g $four $f mtbf=100h,checkpoint=10s --job "$tmp/two.goal@2,3"
 run 2 "rate: expected more than 0" $g $four --background '2>3:0GB/s'
-run 2 "both of on and off" $g $four --background '2>3:5GB/s,on=2ms'
+run 2 "expected both on and off, or neither" $g $four --background '2>3:5GB/s,on=2ms'
 finish

@@ -121,12 +121,12 @@ expect 0 "1 by switchml; 763080 packets from hosts, 0 sent again" run $star -a a
 expect 0 "2 by ps-switch" run $star -a ps-switch --set ps_switch.share=0.5
 expect 0 '"jobs": {"sharp": 2}' run $star -a sharp --format json
 expect 0 "2 by switchml" run $star -a switchml --set loss=0.0001 --set rto=100us
-expect 3 "of 9 ranks placed, 9 train" run $star -a atp --model transformer:layers=2,hidden=768
+expect 3 "of 9 placed ranks, 9 train" run $star -a atp --model transformer:layers=2,hidden=768
 expect 3 "no switch of" run $star -a all_reduce=switchml --topology "switch:9@100Gbps,1us"
 expect 0 "ring " run $star -a switchml --topology "switch:9@100Gbps,1us"
-expect 4 "in vain" run $star -a switchml --set loss=1 --set tries=2
+expect 4 "got no answer" run $star -a switchml --set loss=1 --set tries=2
 expect 2 "needs --network packet" run $star -a switchml --network flow
-expect 2 "switchml does no all_gather" run $star -a all_gather=switchml
+expect 2 "switchml does not support all_gather" run $star -a all_gather=switchml
 expect 2 "window: expected 1" run $star -a switchml --set switchml.window=0
 expect 2 "unknown setting" run $star -a switchml --set aggregators=3
 
@@ -139,9 +139,9 @@ expect 2 "flow" run $m $t --network fow
 expect 2 "--compute-scale" run $m $t --compute-scale 0
 expect 2 "--compute-scale" run $m $t --compute-scale -1
 expect 2 "--rank-scale" run $m $t --rank-scale 3=0.5
-expect 2 "there are ranks 0 to 7, not 99" run $m $t --rank-scale 99:host=2
+expect 2 "expected a rank from 0 to 7, got 99" run $m $t --rank-scale 99:host=2
 expect 2 "--rank-delay" run $m $t --rank-delay 3=5
-expect 2 "there are ranks 0 to 7, not 8" run $m $t --rank-delay 8=5us
+expect 2 "expected a rank from 0 to 7, got 8" run $m $t --rank-delay 8=5us
 expect 2 "--astra-system" run $m $t --timing astra
 expect 2 "unknown algorithm" run $m $t --algorithm rnig
 expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100
@@ -149,7 +149,7 @@ expect 3 "unit" run $m --topology "switch:8@50,500ns"
 expect 3 "9" run $m $t --topology "switch:8@50GB/s,500ns" --model transformer:ranks=9
 "$ringlet" trace generate --model gpt2-small --accelerator a100 --layout tp=2,dp=2 -o "$dir/pair" >"$dir/out" 2>&1
 expect 3 "names rank 1, but there is only 1 rank" run --trace "$dir/pair/trace.0.et" $t
-expect 0 "collective of a single rank moves nothing: give the files of all ranks" run --trace traces/transformer-8/transformer.0.et $t
+expect 0 "collective of a single rank: moves nothing; pass the files of all ranks, or use --trace-ranks and --replicate" run --trace traces/transformer-8/transformer.0.et $t
 expect 0 "partial" run $m $t --until 1us
 
 exit $bad

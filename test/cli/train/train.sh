@@ -29,7 +29,7 @@ says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
 leaves_nothing 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
 leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
-leaves_nothing 3 "ep: 26 tables are no multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
+leaves_nothing 3 "ep: 26 tables are not a multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
 leaves_nothing 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
 leaves_nothing 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
 says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
@@ -93,7 +93,7 @@ expect "as fast as it is" "$(took --network-scale 1 --compute-scale 1)" "$base"
 
 # Unusual spellings.
 leaves_nothing 2 "order: expected axes like tp-cp-dp-pp, or auto, got ''" run $job $net --layout order=
-leaves_nothing 3 "ep: gpt2-small has no experts" run $job $net --layout ep=2
+leaves_nothing 3 "ep: gpt2-small has no experts: expected ep=1" run $job $net --layout ep=2
 leaves_nothing 2 "--map: orders the axes of the layout: it does not go with order=" run $job $net --layout tp=2,order=dp-tp --map tp=0,dp=0
 leaves_nothing 2 "--background: size: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,size=0'
 leaves_nothing 2 "--background: off: expected more than 0, got '0'" run $job $net --background '0>1:1GB/s,on=1ms,off=0'
@@ -133,7 +133,7 @@ for network in alpha-beta flow; do
 done
 says "what was folded" "stands for the 2 of a tensor-parallel group" run --model gpt2-small --accelerator a100-40gb --layout tp=2,pp=2,dp=2 --train batch=16 -t 'switch:2@300GB/s,500ns*switch:4@25GB/s,2us' --fold
 says "what could not be" "stands for a pipeline stage" run $job $net --layout tp=2,pp=2,dp=2 --fold
-leaves_nothing 2 "--fold: does not go with --rank-scale, which makes ranks unlike" run $job $net --layout tp=2,pp=2 --fold --rank-scale 1:compute=0.5
+leaves_nothing 2 "--fold: does not go with --rank-scale, which makes ranks differ" run $job $net --layout tp=2,pp=2 --fold --rank-scale 1:compute=0.5
 says "overlap costs" "total time" run $job $net --overlap-slowdown 1.3
 leaves_nothing 3 "a slowdown from 1" run $job $net --overlap-slowdown 0.5
 leaves_nothing 2 "needs --model" run --accelerator a100-40gb $net
@@ -157,9 +157,9 @@ leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator
 leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
 leaves_nothing 2 "expected one of none, selective, full" run $job $net --train recompute=some
 leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
-leaves_nothing 3 "no multiple" run $job $net --layout tp=3
-leaves_nothing 3 "more than the 268435456 operations" run $job $net --train batch=800000000
-leaves_nothing 3 "12 heads are no multiple of 8" run $job $net --layout tp=8
+leaves_nothing 3 "not a multiple" run $job $net --layout tp=3
+leaves_nothing 3 "exceed the limit of 268435456 operations" run $job $net --train batch=800000000
+leaves_nothing 3 "12 heads are not a multiple of tp 8" run $job $net --layout tp=8
 leaves_nothing 3 "16 ranks, of 8" run $job $net --layout dp=16
 leaves_nothing 3 "several chunks per stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
 leaves_nothing 2 "the unit is missing" run $job $net --train host=5
@@ -193,8 +193,8 @@ expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us
 leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
 
 # An unknown efficiency is an error; it is replaced only if the strategy merely suggests it.
-leaves_nothing 3 "stack: the efficiency of 'foo' on a100-40gb is not known; known are: any, llm-foundry" run $job $net --train stack=foo
-leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
+leaves_nothing 3 "stack: no efficiency of 'foo' on a100-40gb; there are: any, llm-foundry" run $job $net --train stack=foo
+leaves_nothing 3 "there are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
 says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
 says "any" "efficiency of stack any" run $job $net --train stack=any
 says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
@@ -221,7 +221,7 @@ leaves_nothing 2 "needs --model" run --trace traces/transformer-8 $net --memory-
 leaves_nothing 2 "cannot be combined with --rescale" run $job $net --rescale dp=16 --memory-csv "$tmp/left.csv"
 leaves_nothing 2 "needs a single run, not --compare" run --compare a b --accelerator a100-40gb --model gpt2-small --memory-csv "$tmp/left.csv"
 leaves_nothing 2 "needs a single run, not --strategy daso" run --model resnet50 --accelerator a100-40gb --topology juwels-booster --strategy daso:nodes=2 --memory-csv "$tmp/left.csv"
-leaves_nothing 3 "no multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
+leaves_nothing 3 "not a multiple" run $job $net --layout tp=3 --memory-csv "$tmp/left.csv"
 leaves_nothing 5 "nowhere/memory.csv" run $job $net --memory-csv "$tmp/nowhere/memory.csv"
 [ ! -e "$tmp/left.csv" ] && [ ! -e "$tmp/nowhere" ] && verdict "no memory left behind" "" || verdict "no memory left behind" "a file was left"
 

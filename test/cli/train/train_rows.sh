@@ -40,7 +40,7 @@ reason "no precision" "MPT 125m,,a100_80gb,8,1,1,8,,,,FULL_SHARD,512,32,2048,,Fa
 reason "two runs in one" "MPT 125m,,a100_80gb,8,1 (2),1,8,,,,FULL_SHARD,512,32,2048,bf16,False,1,," \
     "the row mixes the figures of two runs"
 reason "heads that tensor parallelism does not divide" "MPT 125m,,a100_80gb,8,8,1,1,,,,FULL_SHARD,512,32,2048,bf16,False,1,," \
-    "tp: 12 heads are no multiple of 8"
+    "tp: 12 heads are not a multiple of tp 8"
 
 # Wrong input.
 expect "no such file" "$(status --check "$tmp/none.csv")" 5

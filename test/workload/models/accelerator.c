@@ -212,7 +212,7 @@ static void refused(void **state)
         {BEGIN ", \"peaks\":\n{\"any\": \"1TFLOPS\"}, \"surfaces\": [1]}", RLT_ESCHEMA, ":2:9",
          "a precision"},
         {BEGIN ",\n\"overlap_slowdown\": 0.5}", RLT_ERANGE, ":2:21", "from 1 to 100"},
-        {HEAD "]}", RLT_ESCHEMA, "", "one or more"},
+        {HEAD "]}", RLT_ESCHEMA, "", "at least one"},
         {HEAD "{}]}", RLT_ESCHEMA, ":2:1", "missing 'memory'"},
         {HEAD "{\"memory\": 1}]}", RLT_ESCHEMA, ":2:1", "missing 'most'"},
         {HEAD "{\"memory\": 1, \"most\": {\"matmul\": 0.5}}]}", RLT_ESCHEMA, ":2:23", "missing 'attention'"},

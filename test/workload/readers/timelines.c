@@ -200,7 +200,7 @@ static void refuse(const char *text, int code, const char *where, const char *wh
 static void refusals(void **state)
 {
     (void)state;
-    refuse("dp_rank,optype,start_ts\n0,gc,0\n", RLT_ESCHEMA, "x.csv:1", "no column stage");
+    refuse("dp_rank,optype,start_ts\n0,gc,0\n", RLT_ESCHEMA, "x.csv:1", "the column stage is missing");
     refuse(HEAD, RLT_ESCHEMA, "x.csv:1", "no operations");
     refuse(HEAD "0,0,0,1,gc,0,1,0\n", RLT_EMALFORMED, "x.csv:2", "8 cells under 11 columns");
     refuse(HEAD "0,0,0,1,gc,0,-1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "duration: expected seconds");

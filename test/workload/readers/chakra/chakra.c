@@ -244,7 +244,7 @@ static void collectives_and_their_bytes(void **state)
     assert_int_equal(host->kind, RLT_OP_HOST);
     assert_int_equal(host->duration_ps, 12 * RLT_US);
     assert_string_equal(resource_name(p, host), "thread 2");
-    assert_int_equal(noted(p, "differs between ranks"), 2);
+    assert_int_equal(noted(p, "with different sizes on its ranks"), 2);
     rlt_program_free(p);
     rlt_read_options opts = plain_options();
     opts.serial_communication = true;

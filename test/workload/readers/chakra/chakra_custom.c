@@ -107,7 +107,10 @@ static void damage_is_named(void **state)
         {.recv_bytes = 4000, .no_recv = true, .where = "c: node 2", .what = "does not receive it"},
         {.recv_bytes = 4000, .collective = true, .where = "c.1.et: node 2", .what = "consists of COMM_SEND"},
         {.recv_bytes = 4000, .bad_dep = true, .where = "c.1.et: node 1", .what = "not there"},
-        {.recv_bytes = 4000, .circle = true, .where = "c: node ", .what = "requires itself"},
+        {.recv_bytes = 4000,
+         .circle = true,
+         .where = "c: node ",
+         .what = "this operation waits for itself through other operations"},
     };
     rlt_goal_hint hint = {RLT_ALL_REDUCE, 4000};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

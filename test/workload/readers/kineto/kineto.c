@@ -312,7 +312,7 @@ static void clocks(void **state)
         if (read_files(2, names, &o, &p) < 0)
             fail_msg("%s: %s", err.where, err.what);
         assert_int_equal(p->rank_start_ps[1], cases[i].start);
-        assert_int_equal(noted(p, "whose clock was set"), i == 0);
+        assert_int_equal(noted(p, "recordings whose clock was aligned by the ends of collectives"), i == 0);
         rlt_program_free(p);
     }
 }
@@ -508,7 +508,7 @@ static void refused(void **state)
     } cases[] = {
         {"{}", "traceEvents", RLT_ESCHEMA},
         {"{\"traceEvents\":[]}", "traceEvents", RLT_ESCHEMA},
-        {"{\"traceEvents\":[{\"ph\":\"M\"}]}", "no work", RLT_ESCHEMA},
+        {"{\"traceEvents\":[{\"ph\":\"M\"}]}", "no operations", RLT_ESCHEMA},
         {"{\"traceEvents\":[{\"ph\":\"X\"", "ends here", RLT_EMALFORMED},
         {TRACE(EVENT("kernel", "k", 0, 7, "soon", 5, "")), "no time in microseconds", RLT_EMALFORMED},
         {TRACE(EVENT("kernel", "k", 0, 7, 5, 1e15, "")), "26 days", RLT_ERANGE},
