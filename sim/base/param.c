@@ -221,24 +221,6 @@ static int read_number(const rlt_param *p, double *field, const char *text, cons
     return rc;
 }
 
-/* Reads "1%" or "0.01". */
-static int read_share(double *field, const char *text, const char *where, rlt_error *err)
-{
-    char number[40];
-    double x = 0;
-    size_t length = strlen(text);
-    bool percent = length > 1 && length < sizeof number && text[length - 1] == '%';
-    snprintf(number, sizeof number, "%.*s", (int)(percent ? length - 1 : length < 39 ? length : 39), text);
-    int rc = rlt_parse_number(number, 0, &x, where, err);
-    if (percent)
-        x /= 100;
-    if (!rc && x > 1)
-        rc = rlt_fail(err, RLT_EUSAGE, where, "expected 0 to 1, got '%.40s'", text);
-    if (!rc)
-        *field = x;
-    return rc;
-}
-
 static int read_ppm(const rlt_param *p, uint32_t *field, const char *text, const char *where, rlt_error *err)
 {
     int64_t ppm = -1;
@@ -303,7 +285,7 @@ static int read_value(const rlt_param *p, void *into, const char *text, const ch
     case RLT_PARAM_NUMBER:
         return read_number(p, field, text, where, err);
     case RLT_PARAM_SHARE:
-        return read_share(field, text, where, err);
+        return rlt_parse_share(text, 1, field, where, err);
     case RLT_PARAM_PPM:
         return read_ppm(p, field, text, where, err);
     case RLT_PARAM_OTHER:

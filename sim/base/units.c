@@ -278,6 +278,24 @@ int rlt_parse_number(const char *text, double minimum, double *number, const cha
     return 0;
 }
 
+int rlt_parse_share(const char *text, double most, double *share, const char *where, rlt_error *err)
+{
+    char number[40];
+    double x = 0;
+    size_t length = strlen(text);
+    bool percent = length > 1 && length < sizeof number && text[length - 1] == '%';
+    snprintf(number, sizeof number, "%.*s", (int)(percent ? length - 1 : length < 39 ? length : 39), text);
+    int rc = rlt_parse_number(number, 0, &x, where, err);
+    if (percent)
+        x /= 100;
+    if (!rc && x > most)
+        rc =
+            rlt_fail(err, RLT_EUSAGE, where, "expected 0 to %.10g, or a percentage, got '%.40s'", most, text);
+    if (!rc)
+        *share = x;
+    return rc;
+}
+
 int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value)
 {
     if (scale < 0 || (uint64_t)scale > FACTOR_MAX)

@@ -39,6 +39,9 @@ RLT_API int rlt_parse_count(const char *text, uint64_t *count, const char *where
 /* Parses a finite decimal number >= minimum ("0.1", "2", "1e-3"); the whole text must match. */
 RLT_API int rlt_parse_number(const char *text, double minimum, double *number, const char *where,
                              rlt_error *err) RLT_MUST_USE;
+/* Parses a share: a number from 0 to `most`, or a percentage ("0.1", "10%"). */
+RLT_API int rlt_parse_share(const char *text, double most, double *share, const char *where,
+                            rlt_error *err) RLT_MUST_USE;
 /* Multiplies a decimal text by `scale`, exactly, and rounds to nearest: "1694128201435418.25" * 1000000.
  * Accepts an exponent and a sign. Reads [text, text + length). */
 RLT_API int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value) RLT_MUST_USE;

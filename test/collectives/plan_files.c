@@ -346,7 +346,7 @@ static void damage_is_named(void **state)
         {goal, "to 1", "to 2", 6, "above 1"},
         {goal, "to 1", "to 0", 6, "itself"},
         {goal, "tag 5 //", "tag 6 //", 6, "does not receive it"},
-        {goal, "b requires a", "b requires d", 7, "no operation 'd'"},
+        {goal, "b requires a", "b requires d", 7, "no operation has the label 'd'"},
         {goal, "b requires a", "a requires b\nb requires a", 6,
          "this operation waits for itself through other operations"},
         {goal, "b requires a", "b irequires b", 6,

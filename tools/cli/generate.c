@@ -80,7 +80,12 @@ int rlt_print_man(FILE *out, rlt_error *err)
         snprintf(name, sizeof name, "ringlet %s", c->name);
         man_command(out, name, c);
     }
-    fputs(".SH OPTIONS OF ALL COMMANDS\n", out);
+    fputs(".SH OPTIONS BEFORE THE COMMAND\n"
+          ".TP\n\\fB\\-\\-plugin\\fR \\fIFILE\\fR\nLoad a plug-in before the command runs. May be repeated.\n"
+          ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nPrint the version and the libraries that are built in.\n"
+          ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nList the commands. After a command: explain it.\n"
+          ".SH OPTIONS OF ALL COMMANDS\n",
+          out);
     rlt_roff_text(out, rlt_config_help);
     fputs("\n.SH EXAMPLES\n", out);
     int rc = rlt_help_man(out, "examples", err);

@@ -38,11 +38,11 @@ static const rlt_option own_options[] = {
      .preset = "16"},
     {"jitter", 'j', RLT_PARAM_TEXT, "CV[,...]",
      "Coefficients of variation of a GPU's compute time per batch: log-normal with mean 1, independent "
-     "between GPUs and batches.",
+     "between GPUs and batches. Numbers or percentages.",
      AT(jitter), .preset = "0,0.05,0.1,0.15,0.2,0.25,0.3"},
     {"overhead", 0, RLT_PARAM_TEXT, "X[,...]",
-     "Additional time of Horovod per batch, relative to the mean compute time of a batch.", AT(overhead),
-     .preset = "0,0.1"},
+     "Additional time of Horovod per batch, relative to the mean compute time of a batch. Numbers or percentages.",
+     AT(overhead), .preset = "0,0.1"},
     {"gpus", 'g', RLT_PARAM_COUNT, "N", "GPUs per node.", AT(gpus), .preset = "4", .min = 1, .max = 4096},
     {"batches", 'b', RLT_PARAM_COUNT, "N", "Batches.", AT(batches), .preset = "240", .min = 1,
      .max = RLT_DASO_MAX_BATCHES},
@@ -54,7 +54,7 @@ static const rlt_option own_options[] = {
     {"transfer", 0, RLT_PARAM_NUMBER, "X",
      "Duration of a global sync, relative to the mean compute time of a batch.", AT(transfer), .preset = "0",
      .max = 1e9},
-    {"seed", 0, RLT_PARAM_COUNT, "N", "Of jitter.", AT(seed), .preset = "11"},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the jitter.", AT(seed), .preset = "11"},
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {
@@ -79,7 +79,6 @@ typedef struct list {
 static int read_list(const char *text, const char *option, bool whole, double most, list *out, rlt_error *err)
 {
     const char *cursor = text, *item;
-    double least = whole ? 1 : 0;
     size_t length;
     while ((item = rlt_next_item(&cursor, ',', &length))) {
         char word[48];
@@ -87,9 +86,11 @@ static int read_list(const char *text, const char *option, bool whole, double mo
         snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
         if (out->n == MOST)
             return rlt_fail(err, RLT_EUSAGE, option, "expected %d values at most", MOST);
-        if (rlt_parse_number(word, least, &x, NULL, NULL) || x > most || (whole && floor(x) < x))
-            return rlt_fail(err, RLT_EUSAGE, option, "expected %s from %.10g to %.10g, got '%s'",
-                            whole ? "whole numbers" : "numbers", least, most, word);
+        if (!whole && rlt_parse_share(word, most, &x, option, err))
+            return RLT_EUSAGE;
+        if (whole && (rlt_parse_number(word, 1, &x, NULL, NULL) || x > most || floor(x) < x))
+            return rlt_fail(err, RLT_EUSAGE, option, "expected whole numbers from 1 to %.10g, got '%s'", most,
+                            word);
         out->items[out->n++] = x;
     }
     return 0;

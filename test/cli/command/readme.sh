@@ -79,7 +79,7 @@ broken_links() { # page
 
 # Options of the commands, those before a command, and those of pkg-config.
 "$ringlet" --generate-man | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
-printf '%s\n' --help --version --plugin --cflags --libs >>"$tmp/known"
+printf '%s\n' --cflags --libs >>"$tmp/known"
 
 while IFS= read -r page; do
     run_page "$page"

@@ -63,6 +63,8 @@ expect "the straggler table, within a point" "$(awk -F, 'NR > 1 { n++; d = $6 - 
 expect "overhead alone: 24 of 264 batches" "$(sed -n 9p "$tmp/out")" "16,0.000000,0.100000,264.000000,240.000000,0.090909,0.091000"
 expect "the same again" "$("$ringlet" run stragglers -f csv | cmp - "$tmp/out")" ""
 expect "one node" "$("$ringlet" run stragglers --nodes 1 --jitter 0.3 --overhead 0 -f csv | tail -1 | cut -d, -f6,7)" "0.000000,"
+expect "a percentage" "$("$ringlet" run stragglers --nodes 4 --jitter 30% --overhead 0 -f csv)" "$("$ringlet" run stragglers --nodes 4 --jitter 0.3 --overhead 0 -f csv)"
+leaves_nothing 2 "expected 0 to 10, or a percentage, got .2000%" run stragglers --jitter 2000%
 expect "8 skips wait for 2 batches" "$("$ringlet" run stragglers --skips 8 --jitter 0.2 --overhead 0 -f csv)" \
     "$("$ringlet" run stragglers --skips 8 --wait 2 --jitter 0.2 --overhead 0 -f csv)"
 says "its JSON has a manifest" '"command": "run stragglers"' run stragglers --jitter 0 -f json
