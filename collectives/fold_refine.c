@@ -219,7 +219,8 @@ static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_
         const record *r = &f->records[i];
         uint32_t from = out->size[out->of_member[r->src]], to = out->size[out->of_member[r->dst]];
         if (from % to)
-            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name, "classes do not match");
+            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name,
+                            "the size of a sending class is not a multiple of its receiving class");
         if (from > to && how->blocking && how->serialises)
             return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name,
                             "blocked senders wait their turn at a receiver's port");

@@ -145,14 +145,15 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
         uint32_t rank = ranks ? ranks[m] : m;
         identity = identity && rank == m;
         if (rank >= p->n) {
-            rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u, but there are %u ranks", rank, p->n);
+            rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u does not exist; the placement has %u ranks",
+                          rank, p->n);
         } else if (seen[rank / 8] >> rank % 8 & 1) {
             rc = rlt_fail(err, RLT_ESCHEMA, "group", "rank %u is named twice", rank);
         } else {
             seen[rank / 8] |= (unsigned char)(1u << rank % 8);
             acc[m] = rlt_placed(p, rank);
             if (acc[m] >= rlt_topology_accelerators(t))
-                rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u is on accelerator %u, which is not there",
+                rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u is on accelerator %u, which does not exist",
                               rank, acc[m]);
         }
     }

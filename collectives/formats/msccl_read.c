@@ -50,12 +50,12 @@ static int read_collective(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     if (rlt_coll_parse(coll, &m->kind, &why))
         return rlt_xml_fail(
             tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
-            "coll=\"%.40s\": what it should bring about is not known, so it cannot be checked; %.300s", coll,
+            "coll=\"%.40s\": the expected result is not known, so the plan cannot be checked; %.300s", coll,
             why.what);
     if ((rc = get_u32(tag, "root", false, m->n_gpus - 1, &m->root, err)))
         return rc;
     if (m->kind == RLT_SEND_RECV && m->n_gpus != 2)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "send_recv is between 2 gpus, not %u", m->n_gpus);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "send_recv needs 2 gpus, got %u", m->n_gpus);
     bool shares = m->kind == RLT_ALL_GATHER || m->kind == RLT_REDUCE_SCATTER || m->kind == RLT_ALL_TO_ALL ||
                   m->kind == RLT_GATHER || m->kind == RLT_SCATTER;
     if (shares && m->chunks % m->n_gpus)
@@ -74,7 +74,8 @@ static int read_algo(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     uint32_t in_place = 0, out_of_place = 0;
     int rc;
     if (!rlt_xml_is(tag, "algo"))
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected <algo>, not <%.40s>: no MSCCL file", tag->name);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected <algo>, got <%.40s>: not an MSCCL file",
+                            tag->name);
     if ((rc = rlt_xml_only(tag, names, err)) || (rc = rlt_xml_get_text(tag, "name", false, &name, err)) ||
         (rc = get_u32(tag, "ngpus", true, RLT_MSCCL_MAX_GPUS, &m->n_gpus, err)) ||
         (rc = get_u32(tag, "nchunksperloop", true, RLT_MSCCL_MAX_CHUNKS, &m->chunks, err)) ||
@@ -104,8 +105,7 @@ static int read_gpu(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
         return rc;
     rlt_msccl_gpu *g = &m->gpus[id];
     if (g->line)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u comes a second time; the first is on line %u", id,
-                            g->line);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u is given twice, first on line %u", id, g->line);
     *g = (rlt_msccl_gpu){.line = tag->line, .first = m->n_tbs};
     for (int i = 0; i < 3; i++)
         if ((rc = get_u32(tag, chunks[i], false, RLT_MSCCL_MAX_CHUNKS, &g->chunks[i], err)))
@@ -201,9 +201,9 @@ static int read_chunks(rlt_msccl *m, const rlt_xml_tag *tag, rlt_msccl_step *s, 
         return rc;
     const rlt_msccl_tb *tb = &m->tbs[m->n_tbs - 1];
     if (rlt_msccl_sends(s->type) && tb->send == RLT_NONE)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "sends, but its tb %u has send=\"-1\"", tb->id);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "the step sends, but tb %u has send=\"-1\"", tb->id);
     if (rlt_msccl_receives(s->type) && tb->recv == RLT_NONE)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "receives, but its tb %u has recv=\"-1\"", tb->id);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "the step receives, but tb %u has recv=\"-1\"", tb->id);
     return 0;
 }
 
@@ -255,7 +255,7 @@ static int start(void *user, const rlt_xml_tag *tag, rlt_error *err)
     case 3:
         return read_step(m, tag, err);
     default:
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "<%.40s> inside a step", tag->name);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "unexpected <%.40s> inside a step", tag->name);
     }
 }
 
@@ -264,7 +264,7 @@ static int text_between(void *user, const rlt_xml_tag *tag, const char *text, si
     (void)user;
     for (size_t i = 0; i < length; i++)
         if (!strchr(" \t\r\n", text[i]))
-            return rlt_xml_fail(tag, RLT_ESCHEMA, err, "text between elements");
+            return rlt_xml_fail(tag, RLT_ESCHEMA, err, "unexpected text between elements");
     return 0;
 }
 

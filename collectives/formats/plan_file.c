@@ -30,8 +30,9 @@ int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_
         return rlt_plan_json_parse(file, text, length, out, err);
     if (i < length && (text[i] == '/' || text[i] == 'n'))
         return rlt_goal_parse(file, text, length, hint, out, err);
-    return rlt_fail(err, RLT_EMALFORMED, file,
-                    "no plan: expected MSCCL XML ('<algo ...'), ringlet's JSON ('{') or GOAL ('num_ranks')");
+    return rlt_fail(
+        err, RLT_EMALFORMED, file,
+        "not a plan: expected MSCCL XML ('<algo ...'), ringlet's JSON ('{') or GOAL ('num_ranks')");
 }
 
 int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err)
@@ -50,7 +51,7 @@ int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, si
 {
     const char *name = plan->algorithm == &rlt_custom ? plan->req.listed->name : plan->algorithm->name;
     if (plan->req.counts)
-        return rlt_fail(err, RLT_EUNSUPPORTED, name, "plans with counts of their own cannot be written");
+        return rlt_fail(err, RLT_EUNSUPPORTED, name, "plans with counts cannot be written to a file");
     switch (format) {
     case RLT_PLAN_JSON:
         return rlt_plan_json_write(plan, name, text, length, err);

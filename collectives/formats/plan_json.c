@@ -161,7 +161,7 @@ static int read_blocks_of(rlt_json root, head *h, rlt_error *err)
         return rlt_json_get_u64(root, "bytes", true, MAX_MESSAGE_BYTES, &h->bytes, err);
     return rlt_json_is(rlt_json_get(root, "bytes"))
                ? rlt_json_fail(rlt_json_get(root, "bytes"), RLT_ESCHEMA, err,
-                               "only untracked plans are for so many bytes")
+                               "only a plan with \"blocks_of\": \"untracked\" may have bytes")
                : 0;
 }
 
@@ -184,7 +184,7 @@ static int read_head(rlt_json root, head *h, rlt_error *err)
         return rc;
     if (version != VERSION)
         return rlt_json_fail(rlt_json_get(root, "version"), RLT_EUNSUPPORTED, err,
-                             "plans of version %u cannot be read, only %d", version, VERSION);
+                             "plan version %u is not supported; expected %d", version, VERSION);
     if ((rc = rlt_json_only(root, keys, err)) ||
         (rc = rlt_json_get_string(root, "name", true, &h->name, err)) ||
         (rc = rlt_json_get_string(root, "collective", true, &collective, err)))
@@ -201,7 +201,7 @@ static int read_head(rlt_json root, head *h, rlt_error *err)
         return rc;
     if (!h->ranks || !h->lanes || !h->blocks || h->root >= h->ranks || h->result >= h->buffers)
         return rlt_json_fail(root, RLT_ESCHEMA, err,
-                             "%u ranks, root %u, %u lanes, %u blocks, result %u of %u buffers: no plan",
+                             "not a plan: %u ranks, root %u, %u lanes, %u blocks, result %u of %u buffers",
                              h->ranks, h->root, h->lanes, h->blocks, h->result, h->buffers);
     return read_blocks_of(root, h, err);
 }
@@ -253,13 +253,13 @@ static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_
     if (n == 3)
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err, "expected 1, 2 or 4 numbers");
     if (n == 0 && !otherwise)
-        return rlt_json_fail(step, RLT_ESCHEMA, err, "moves data, but does not say which: no \"%s\"", key);
+        return rlt_json_fail(step, RLT_ESCHEMA, err, "the step moves data, but \"%s\" is missing", key);
     *out = n ? (rlt_blocks){v[0], v[1], v[2], v[3]} : *otherwise;
     uint64_t count = (uint64_t)out->run * out->reps;
     if (out->first >= blocks || count == 0 || count > blocks)
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err,
-                             "%u x %u blocks from %u on are not among the %u there are", out->reps, out->run,
-                             out->first, blocks);
+                             "%u x %u blocks from block %u on do not fit in a lane of %u blocks", out->reps,
+                             out->run, out->first, blocks);
     return 0;
 }
 
@@ -293,7 +293,8 @@ static int read_data(rlt_json v, const head *h, rlt_step *s, rlt_error *err)
         (rc = rlt_json_get_bool(v, "add", false, &add, err)))
         return rc;
     if ((uint64_t)s->send.run * s->send.reps != (uint64_t)s->land.run * s->land.reps)
-        return rlt_json_fail(rlt_json_get(v, "land"), RLT_ESCHEMA, err, "%u x %u blocks land as %u x %u",
+        return rlt_json_fail(rlt_json_get(v, "land"), RLT_ESCHEMA, err,
+                             "sends %u x %u blocks, but they land as %u x %u; expected the same number",
                              s->send.reps, s->send.run, s->land.reps, s->land.run);
     s->send_buffer = (uint8_t)buffer;
     s->land_buffer = (uint8_t)into;
@@ -325,7 +326,7 @@ static int read_step(rlt_json v, const head *h, uint32_t lane, rlt_step *s, rlt_
     s->nowait = nowait;
     s->peer_shift = (to_lane + h->lanes - lane) % h->lanes;
     if (n_after && after[0] >= h->lanes)
-        return rlt_json_fail(rlt_json_get(v, "after"), RLT_ESCHEMA, err, "there are lanes 0 to %u, not %u",
+        return rlt_json_fail(rlt_json_get(v, "after"), RLT_ESCHEMA, err, "expected lane 0 to %u, got %u",
                              h->lanes - 1, after[0]);
     if (n_after) {
         s->wait_lane = after[0];
@@ -345,7 +346,7 @@ static int read_program(rlt_json v, const head *h, cursor *c, rlt_listing *l, rl
         (rc = get_u32(v, "lane", true, h->lanes - 1, &lane, err)))
         return rc;
     if (rlt_listing_steps(l, rank, lane))
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "lane %u of rank %u comes a second time", lane, rank);
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "lane %u of rank %u is given twice", lane, rank);
     rlt_json steps = rlt_json_get(v, "steps");
     if (!rlt_json_is_array(steps))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected \"steps\": [...]");

@@ -119,7 +119,7 @@ rlt_time rlt_fabric_job_send(rlt_fabric_job *j, uint8_t kind, uint32_t from, uin
                     .data = data};
     int rc = rlt_route(j->fabric->router, ranks[from], ranks[to], chunk, &path);
     if (rc) {
-        rlt_sim_fail(j->sim, rc, j->req.protocol->name, "no way from rank %u to rank %u", ranks[from],
+        rlt_sim_fail(j->sim, rc, j->req.protocol->name, "no path from rank %u to rank %u", ranks[from],
                      ranks[to]);
         return rlt_sim_now(j->sim);
     }
@@ -161,7 +161,8 @@ bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, 
 {
     if (chunk >= j->chunks || sum != expected(j, chunk)) {
         rlt_sim_fail(j->sim, RLT_ECHECK, j->req.protocol->name,
-                     "worker %u got something else than the sum of all workers for chunk %u", worker, chunk);
+                     "worker %u got a wrong result for chunk %u; expected the sum of all workers", worker,
+                     chunk);
         return false;
     }
     uint64_t at = (uint64_t)worker * j->chunks + chunk, bit = UINT64_C(1) << (at % 64);
@@ -183,8 +184,8 @@ bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, 
 void rlt_fabric_job_in_vain(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t tries)
 {
     rlt_sim_fail(j->sim, RLT_ESTALL, j->req.protocol->name,
-                 "rank %u has sent chunk %u %u times in vain (%llu packets were lost)", j->req.ranks[worker],
-                 chunk, tries, (unsigned long long)j->result.lost);
+                 "rank %u sent chunk %u %u times without success (%llu packets were lost)",
+                 j->req.ranks[worker], chunk, tries, (unsigned long long)j->result.lost);
 }
 
 rlt_time rlt_fabric_job_push(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t slot, bool again)
@@ -208,7 +209,7 @@ int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err)
     if (!rlt_fabric_job_lossy(j))
         return 0;
     return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name,
-                    "sends nothing again: the network must lose nothing (loss, buffers without pauses)");
+                    "does not retransmit, but this network can lose packets (loss, buffers without pauses)");
 }
 
 void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits)

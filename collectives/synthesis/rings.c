@@ -124,7 +124,7 @@ static int rings_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
     if (!req->topology || !req->placement)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "needs to know the network and where the ranks are");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "needs the topology and the placement of the ranks");
     if (req->n > RLT_CYCLES_MAX_NODES || rlt_topology_links(req->topology) > MAX_LINKS)
         return rlt_fail(err, RLT_EUNSUPPORTED, "rings", "searches for at most %d members and %d links",
                         RLT_CYCLES_MAX_NODES, MAX_LINKS);

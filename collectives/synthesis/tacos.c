@@ -246,10 +246,11 @@ static int count_chunks(const rlt_coll_request *req, uint32_t *chunks, rlt_error
                         MAX_MEMBERS, req->n);
     if (all * (req->n - 1) > MAX_TRANSFERS)
         return rlt_fail(err, RLT_EUNSUPPORTED, "tacos",
-                        "%llu chunks to each of %u others are more than %d transfers; fewer chunks fit",
+                        "%llu chunks to each of %u others are more than %d transfers; use fewer chunks",
                         (unsigned long long)all, req->n - 1, MAX_TRANSFERS);
     if (req->counts && each > 1)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos", "does not cut shares that have counts into chunks");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos",
+                        "cannot cut shares with counts into chunks; use one chunk");
     *chunks = (uint32_t)all;
     return 0;
 }
@@ -259,7 +260,7 @@ static int tacos_plan(rlt_plan *plan, rlt_error *err)
     const rlt_coll_request *req = &plan->req;
     draft d = {.plan = plan};
     if (!req->topology || !req->placement)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos", "needs to know the network and where the ranks are");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos", "needs the topology and the placement of the ranks");
     plan->buffers = 1;
     plan->shared = true;
     plan->lanes = 1;

@@ -227,7 +227,7 @@ static void test_defects(void **state)
         {RLT_ALL_REDUCE, 1, unsummed, "replaces the contribution"},
         {RLT_ALL_REDUCE, 1, one_too_few, "waits for 3 messages, but 4 are sent"},
         {RLT_ALL_REDUCE, 1, step_not_there, "sends to step 7"},
-        {RLT_REDUCE_SCATTER, 0, another_share, "should be block 2, is block 3"},
+        {RLT_REDUCE_SCATTER, 0, another_share, "should be block 2, but is block 3"},
         {RLT_ALL_GATHER, 0, fewer_bytes, "states"},
         {RLT_REDUCE_SCATTER, 0, by_itself, "sends to member 2"},
     };

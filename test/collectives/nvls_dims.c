@@ -281,7 +281,7 @@ static void what_cannot_is_refused(void **state)
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce", RLT_ALL_GATHER, "can replicate"},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce", RLT_REDUCE_SCATTER, NULL},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns,in_network=reduce+multicast", RLT_BROADCAST,
-         "the pattern nvls does no broadcast"},
+         "the pattern nvls does not support broadcast"},
         {"switch:4@200GB/s,0ns*switch:8@50GB/s,0ns", RLT_ALL_TO_ALL, NULL},
     };
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -275,7 +275,7 @@ static void what_cannot_be_said_is_refused(void **state)
     assert_true(turn_around(&plan, RLT_PLAN_GOAL, &l));
     make_custom(&plan, &l, 1 << 20, &back);
     assert_int_equal(rlt_plan_write(&back, RLT_PLAN_MSCCL, &text, &length, &err), RLT_EUNSUPPORTED);
-    assert_non_null(strstr(err.what, "only the messages are known"));
+    assert_non_null(strstr(err.what, "lists only messages"));
     rlt_plan_free(&back);
     rlt_listed_free(&l);
     rlt_plan_free(&plan);
@@ -328,12 +328,12 @@ static void damage_is_named(void **state)
         {json, "\"to\": 1", "\"to\": 2", 5, "2"},
         {json, "\"to\": 1", "\"to\": 0", 5, "sends to member 0"},
         {json, "\"step\": 0", "\"step\": 1", 5, "which has 1"},
-        {json, "\"send\": [0, 2]", "\"copy\": true", 5, "does not say which"},
+        {json, "\"send\": [0, 2]", "\"copy\": true", 5, "is missing"},
         {json, "[0, 2]", "[0, 2, 1]", 5, "1, 2 or 4"},
         {json, "[0, 2]", "[0, 4294967294, 1, 4294967294]", 5, "blocks"},
         {json, "[0, 2]", "[0, 1]", 7, "block 1 of the result is empty"},
         {json, "\"receives\": 1, ", "", 7, "waits for 0 messages, but 1"},
-        {json, "\"from\": 0", "\"from\": 1", 7, "waits for member 1 and gets a message from member 0"},
+        {json, "\"from\": 0", "\"from\": 1", 7, "waits for member 1, but gets a message from member 0"},
         {json, "\"from\": 0", "\"after\": [0, 0]", 7, "deadlock"},
         {json, "\"rank\": 1", "\"rank\": 0", 6, "second time"},
         {json, "]}]}\n", "]}]", 7, ""},

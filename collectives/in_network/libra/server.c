@@ -107,7 +107,7 @@ static void check(rlt_fabric_job *j, uint32_t chunk)
 {
     const rlt__libra *s = j->state;
     if (s->chunks[chunk].sum != rlt__libra_whole(j, chunk))
-        rlt_sim_fail(j->sim, RLT_ECHECK, "libra", "a server's sum of chunk %u is not that of all workers",
+        rlt_sim_fail(j->sim, RLT_ECHECK, "libra", "a server's sum of chunk %u is not the sum of all workers",
                      chunk);
 }
 

@@ -114,7 +114,7 @@ expect "and each setting with its unit" "$("$ringlet" list settings -f csv | gre
 refused "no switch adds up" 3 "can add up: see in_network" -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
 refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a switchml -b 4MiB
 refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
-refused "a collective it does not do" 3 "switchml: does no all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
+refused "a collective it does not do" 3 "switchml: does not support all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
 refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
 refused "a setting of a protocol not asked for" 2 "not among the algorithms" -t "$star" -a ring --set switchml.window=3
 refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
@@ -122,7 +122,7 @@ refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set win
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
 refused "settings of packets where there are none" 2 "setting of --network packet" -t "$star" -a ring --set loss=0.1
 refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
-refused "all is lost: a stall with its reason" 4 "in vain" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
+refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
 refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
 refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
