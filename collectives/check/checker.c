@@ -458,8 +458,8 @@ static int explain_deadlock(checker *x, uint32_t p)
 {
     char text[400];
     uint32_t length = rlt__checker_circle(x, &p, text, sizeof text);
-    return refuse(x, p, x->places[p].step, "deadlock: %u steps wait for each other in a cycle: %s%s", length,
-                  text, length > 8 ? ", ..." : "");
+    return refuse(x, p, x->places[p].step, "deadlock: a cycle of %u waiting steps: %s%s", length, text,
+                  length > 8 ? ", ..." : "");
 }
 
 static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, uint64_t *want)

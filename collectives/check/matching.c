@@ -72,8 +72,9 @@ static int compare_count(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (a->count == s->recv_count)
         return 0;
     if (a->count == 0)
-        return refuse(x, p, k, "waits for %u messages, but no step sends one to this step", s->recv_count);
-    return refuse(x, p, k, "waits for %u messages, but gets %u, the last from member %u step %u",
+        return refuse(x, p, k, "waits for %u messages, but none is sent to this step", s->recv_count);
+    return refuse(x, p, k,
+                  "waits for %u messages, but %u are sent to this step, the last by member %u step %u",
                   s->recv_count, a->count, a->from, a->from_step);
 }
 

@@ -209,7 +209,7 @@ int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err)
     if (!rlt_fabric_job_lossy(j))
         return 0;
     return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name,
-                    "does not retransmit, but this network can lose packets (loss, buffers without pauses)");
+                    "does not retransmit: expected no loss, and buffers with pauses");
 }
 
 void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits)

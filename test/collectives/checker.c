@@ -167,8 +167,8 @@ static const defect defects[] = {
     {"no such buffer", &rlt_direct, RLT_ALL_TO_ALL, 3, 1, name_buffer_two, 3, 1,
      "names buffers 0 and 2; the plan has 2 buffers"},
     {"two messages on one block", &rlt_direct, RLT_ALL_GATHER, 1, 1, land_one_on, 3, 3, "depends on which"},
-    {"no such lane", &rlt_ring, RLT_ALL_REDUCE, 0, 0, wait_for_no_lane, 0, 0, "not there"},
-    {"waits for its own future", &rlt_ring, RLT_ALL_REDUCE, 0, 2, wait_for_itself, 0, 2, "circle of 1 "},
+    {"no such lane", &rlt_ring, RLT_ALL_REDUCE, 0, 0, wait_for_no_lane, 0, 0, "does not exist"},
+    {"waits for its own future", &rlt_ring, RLT_ALL_REDUCE, 0, 2, wait_for_itself, 0, 2, "cycle of 1 "},
     {"copies and sends", &rlt_ring, RLT_ALL_REDUCE, 0, 2, copy_and_send, 0, 2, "copies and sends"},
     {"contribution of a reduce lost", &rlt_direct, RLT_REDUCE, 2, 0, do_not_send, 1, 0, "but 2 are sent"},
     {"own share not kept", &rlt_direct, RLT_ALL_TO_ALL, 2, 0, land_one_on, 2, 0,
@@ -254,7 +254,7 @@ static void circles_are_found(void **state)
          .step = everyone_waits},
         {.name = "lanes", .kinds = UINT32_MAX, .plan = circle_plan, .steps = two_steps, .step = lanes_wait},
     };
-    static const char *const says[2] = {"circle of 4", "circle of 2"};
+    static const char *const says[2] = {"cycle of 4", "cycle of 2"};
     for (int i = 0; i < 2; i++) {
         rlt_coll_request req = request(RLT_BROADCAST);
         rlt_plan plan;

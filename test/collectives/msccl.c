@@ -164,7 +164,7 @@ static void damage_is_named(void **state)
         {"nchunksperloop=\"2\"", "nchunksperloop=\"-2\"", 1, 1, "nchunksperloop"},
         {"allreduce", "custom", 1, 1, "cannot be checked"},
         {"proto=", "prot=", 1, 1, "prot"},
-        {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "second time"},
+        {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "given twice"},
         {"<gpu id=\"1\"", "<gpu id=\"2\"", 1, 12, "id"},
         {"<tb id=\"1\"", "<tb id=\"7\"", 1, 7, "expected tb 1"},
         {"send=\"1\"", "send=\"0\"", 1, 3, "the gpu itself"},

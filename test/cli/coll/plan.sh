@@ -43,7 +43,7 @@ refused "no such file" 5 "no such file" -b 1MiB --plan "$tmp/none.xml"
 refused "several plans to one file" 2 "needs one --collective" -a ring,direct -b 1MiB --export-plan "$tmp/x"
 refused "an unknown format" 2 "yaml" -a ring -b 1MiB --export-plan "$tmp/x" --as yaml
 sed 's/^num_ranks.*/num_ranks 9/; 1d' "$tmp/ring.goal" >"$tmp/foreign.goal"
-refused "GOAL that does not say what it is" 3 "one collective and one size must be given" -b 1MiB,2MiB --plan "$tmp/foreign.goal"
+refused "GOAL that does not say what it is" 3 "give exactly one collective and one size" -b 1MiB,2MiB --plan "$tmp/foreign.goal"
 sed '9s/type="rrc"/type="r"/' "$tmp/ring.msccl" >"$tmp/lost.xml"
 refused "a lost contribution" 1 "lost.xml:9: " -b 1MiB --plan "$tmp/lost.xml"
 sed '8s/cnt="1"/cnt="x"/' "$tmp/ring.msccl" >"$tmp/bad.xml"
