@@ -54,7 +54,7 @@ static int check_counts(const rlt_coll_request *req, rlt_error *err)
     if (!req->counts || req->kind == RLT_ALL_TO_ALL)
         return 0;
     if (!rlt_shares_counted(req))
-        return rlt_fail(err, RLT_EUNSUPPORTED, name, "does not support counts");
+        return rlt_fail(err, RLT_EUNSUPPORTED, name, "takes no counts");
     for (uint32_t i = 0; i < req->n; i++) {
         if (req->counts[i] > MAX_BYTES)
             return rlt_fail(err, RLT_ERANGE, name, "a share of %llu bytes is above the limit of 256 TiB",
@@ -80,7 +80,8 @@ int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, name, "%llu bytes are above the limit of 256 TiB",
                         (unsigned long long)req->bytes);
     if (rlt_coll_rooted(req->kind) && req->root >= req->n)
-        return rlt_fail(err, RLT_ERANGE, name, "root %u is not one of the %u members", req->root, req->n);
+        return rlt_fail(err, RLT_ERANGE, name, "root %u is not a member; expected 0 to %u", req->root,
+                        req->n - 1);
     if (req->kind == RLT_SEND_RECV && req->n != 2)
         return rlt_fail(err, RLT_ETOPOLOGY, name, "expected 2 members, got %u", req->n);
     if (req->params.directions > 2)
@@ -89,7 +90,7 @@ int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, name, "unknown schedule %u or order %u", req->params.schedule,
                         req->params.order);
     if (req->n_dims > RLT_MAX_DIMS)
-        return rlt_fail(err, RLT_ERANGE, name, "%u dimensions exceed the limit of %d", req->n_dims,
+        return rlt_fail(err, RLT_ERANGE, name, "%u dimensions are too many; the limit is %d", req->n_dims,
                         RLT_MAX_DIMS);
     uint64_t product = 1;
     for (uint32_t d = 0; d < req->n_dims; d++) {
@@ -98,8 +99,8 @@ int rlt__plan_checks(const rlt_coll_request *req, rlt_error *err)
             break;
     }
     if (req->n_dims > 0 && product != req->n)
-        return rlt_fail(err, RLT_ETOPOLOGY, name, "the group's dimensions do not multiply to its %u members",
-                        req->n);
+        return rlt_fail(err, RLT_ETOPOLOGY, name,
+                        "expected dimensions with a product of %u, the number of members", req->n);
     return check_counts(req, err);
 }
 
@@ -139,7 +140,7 @@ int rlt__plan_untuned(const rlt_algorithm *algorithm, const rlt_coll_request *re
                         rlt_coll_name(req->kind));
     if (req->counts && !(algorithm->counted & 1u << req->kind))
         return rlt_fail(err, RLT_EUNSUPPORTED, algorithm->name,
-                        "does not support %s with counts; direct does", rlt_coll_name(req->kind));
+                        "does not support %s with counts; use algorithm direct", rlt_coll_name(req->kind));
     out->algorithm = algorithm;
     out->req = *req;
     if ((rc = take_own(out, err)))

@@ -173,8 +173,8 @@ static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt
     for (uint32_t m = 0; m < req->n; m++) {
         uint32_t rank = rlt_member_rank(req, m);
         if (rank >= place->n)
-            return rlt_fail(err, RLT_ERANGE, rlt_coll_name(req->kind), "rank %u is not one of the %u ranks",
-                            rank, place->n);
+            return rlt_fail(err, RLT_ERANGE, rlt_coll_name(req->kind),
+                            "rank %u does not exist; the placement has %u ranks", rank, place->n);
         uint32_t a = rlt_placed(place, rank);
         uint64_t member_out = rlt_topology_egress_Bps(t, a), member_in = rlt_topology_ingress_Bps(t, a);
         share s = member_share(req, m);
@@ -386,7 +386,9 @@ static int bound(const rlt_coll_request *req, rlt_router *router, verbs v, doubl
 {
     *out = (rlt_bound){0};
     if (!(bandwidth_scale > 0.0) || !(latency_scale >= 0.0))
-        return rlt_fail(err, RLT_ERANGE, "bound", "scales of %g and %g", bandwidth_scale, latency_scale);
+        return rlt_fail(err, RLT_ERANGE, "bound",
+                        "expected a bandwidth scale above 0 and a latency scale of at least 0, got %g and %g",
+                        bandwidth_scale, latency_scale);
     if (req->n < 2)
         return 0;
     const rlt_topology *t = rlt_router_topology(router);

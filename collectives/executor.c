@@ -178,7 +178,7 @@ static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_st
                           .tuning = m->tuning};
     if (reduce ? !model->reduce_to : !model->multicast) {
         rlt_sim_fail(x->sim, RLT_EUNSUPPORTED, plan->algorithm->name, "the network model '%s' has no %s",
-                     model->name, reduce ? "reduction on the way" : "multicast");
+                     model->name, reduce ? "in-network reduction" : "multicast");
         return 0;
     }
     return reduce ? model->reduce_to(x->net, &t) : model->multicast(x->net, &t);

@@ -31,17 +31,18 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
 {
     uint32_t all[RLT_MAX_TRANSLATIONS], sizes[RLT_MAX_TRANSLATIONS], n = 0, given;
     if (!plan->algorithm->symmetry || (given = plan->algorithm->symmetry(plan, all)) == 0)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "its members differ");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
+                        "the members of the plan are not alike");
     if (!rlt_plan_is_even(plan))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
-                        "%llu bytes are not a multiple of its %u blocks", (unsigned long long)plan->req.bytes,
-                        plan->blocks);
+                        "%llu bytes are not a multiple of the plan's %u blocks",
+                        (unsigned long long)plan->req.bytes, plan->blocks);
     if (rlt_router_routing(router) != RLT_ROUTE_DMODK)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "routes are chosen by %s",
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the routing is %s; expected dmodk",
                         rlt_routing_name(rlt_router_routing(router)));
     if (!is_whole(plan, router))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
-                        "the group is not the whole topology in rank order");
+                        "the group is not the whole topology in accelerator order");
     for (uint32_t i = 0; i < given; i++) {
         if (all[i] > 1)
             sizes[n++] = all[i];
@@ -64,11 +65,12 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     *out = (rlt_fold){0};
     bool verbs = plan->reduces || plan->multicasts;
     if (verbs && (!plan->algorithm->reach || how->serialises))
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "it aggregates in the network");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
+                        "the algorithm aggregates in the network");
     if (rlt_router_routing(router) == RLT_ROUTE_SPRAY)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "messages are sprayed over the routes");
     if (plan->req.n < 2)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the group has one member");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the group has only one member");
     int rc = fold_translations(plan, router, out, err);
     if (rc == RLT_EUNSUPPORTED && !verbs)
         rc = rlt__fold_refine(plan, router, how, out, err);

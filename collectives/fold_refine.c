@@ -219,7 +219,8 @@ static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_
         const record *r = &f->records[i];
         uint32_t from = out->size[out->of_member[r->src]], to = out->size[out->of_member[r->dst]];
         if (from % to)
-            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name, "classes do not match");
+            return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name,
+                            "the size of a sending class is not a multiple of its receiving class");
         if (from > to && how->blocking && how->serialises)
             return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name,
                             "blocked senders wait their turn at a receiver's port");
@@ -269,7 +270,7 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
         rc = number(f.colour, f.members, f.n_colours, &out->of_member, &out->size, &out->rep, &out->n_classes,
                     err);
     if (!rc && out->n_classes == f.members)
-        rc = rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "no two members are equal");
+        rc = rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "no two members are alike");
     if (!rc)
         rc = number(f.colour + f.members, f.n_links, f.n_colours, &out->net.of_link, &out->net.size,
                     &out->net.link, &out->net.n_classes, err);

@@ -145,7 +145,8 @@ static int place_ranks(rlt_group *group, const rlt_topology *t, const rlt_placem
         uint32_t rank = ranks ? ranks[m] : m;
         identity = identity && rank == m;
         if (rank >= p->n) {
-            rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u, but there are %u ranks", rank, p->n);
+            rc = rlt_fail(err, RLT_ERANGE, "group", "rank %u does not exist; the placement has %u ranks",
+                          rank, p->n);
         } else if (seen[rank / 8] >> rank % 8 & 1) {
             rc = rlt_fail(err, RLT_ESCHEMA, "group", "rank %u is named twice", rank);
         } else {

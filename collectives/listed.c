@@ -43,9 +43,12 @@ int rlt_listing_create(const rlt_listing_head *head, rlt_listing **out, rlt_erro
         return rlt_fail(err, RLT_ERANGE, head->name, "expected 1 to %d members, got %u", MAX_LISTED_MEMBERS,
                         n);
     if (head->root >= n)
-        return rlt_fail(err, RLT_ERANGE, head->name, "root %u is not one of the %u members", head->root, n);
+        return rlt_fail(err, RLT_ERANGE, head->name, "root %u is not a member; expected 0 to %u", head->root,
+                        n - 1);
     if (head->blocks == 0 || head->buffers == 0 || head->result >= head->buffers)
-        return rlt_fail(err, RLT_ERANGE, head->name, "a plan of %u blocks with buffer %u of %u as its result",
+        return rlt_fail(err, RLT_ERANGE, head->name,
+                        "%u blocks, result buffer %u of %u; expected at least one block "
+                        "and a result below the number of buffers",
                         head->blocks, head->result, head->buffers);
     rlt_listing *l = calloc(1, sizeof *l);
     if (!l)

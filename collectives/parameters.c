@@ -28,9 +28,8 @@ int rlt_read_patterns(const rlt_param *p, void *into, const char *text, const ch
         uint8_t which = 0;
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), item);
         if (d == RLT_MAX_DIMS)
-            return rlt_fail(err, RLT_EUSAGE, where,
-                            "'%s' is for dimension %u, but a topology has at most %d dimensions", word, d,
-                            RLT_MAX_DIMS);
+            return rlt_fail(err, RLT_EUSAGE, where, "'%s' is for dimension %u, but a topology has at most %d",
+                            word, d, RLT_MAX_DIMS);
         int rc = rlt_param_read(&rlt_pattern_parameter, &which, word, where, err);
         if (rc)
             return rc;
@@ -78,7 +77,7 @@ static int set_own(rlt_coll_params *params, const rlt_param *row, const char *va
     while (k < params->n_own && params->own[k].row != row)
         k++;
     if (k == RLT_MAX_OWN || slot >= RLT_MAX_OWN)
-        return rlt_fail(err, RLT_ERANGE, row->name, "more than %d parameters of single algorithms",
+        return rlt_fail(err, RLT_ERANGE, row->name, "more than %d parameters of specific algorithms",
                         RLT_MAX_OWN);
     int rc = rlt_param_read(row, slots, value, NULL, err);
     if (rc)

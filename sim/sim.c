@@ -143,11 +143,11 @@ static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
     else if ((unsigned)cls > CLASS_MASK)
         rlt_sim_fail(sim, RLT_EUSAGE, NULL, "no event class has the number %u", (unsigned)cls);
     else if (when < sim->head.now)
-        rlt_sim_fail(sim, RLT_ERANGE, NULL, "an event at %lld ps, before the present of %lld ps",
+        rlt_sim_fail(sim, RLT_ERANGE, NULL, "an event at %lld ps is in the past; now is %lld ps",
                      (long long)when, (long long)sim->head.now);
     else
         rlt_sim_fail(sim, RLT_ERANGE, NULL,
-                     "an event beyond the end of simulated time (2^61 ps, 26 days); the present is %lld ps",
+                     "an event is after the end of simulated time (2^61 ps, 26 days); now is %lld ps",
                      (long long)sim->head.now);
     return (rlt_event){0};
 }

@@ -31,11 +31,11 @@ static int custom_plan(rlt_plan *plan, rlt_error *err)
         return refuse(l, RLT_EUNSUPPORTED, err, "'%s' is a plan for %s, not for %s", l->name,
                       rlt_coll_name(l->kind), rlt_coll_name(plan->req.kind));
     if (plan->req.n != l->n)
-        return refuse(l, RLT_ETOPOLOGY, err, "'%s' is a plan for %u ranks, the group has %u", l->name, l->n,
-                      plan->req.n);
+        return refuse(l, RLT_ETOPOLOGY, err, "'%s' is a plan for %u ranks, but the group has %u", l->name,
+                      l->n, plan->req.n);
     if (rlt_coll_rooted(l->kind) && plan->req.root != l->root)
-        return refuse(l, RLT_EUNSUPPORTED, err, "'%s' has member %u as its root, not %u", l->name, l->root,
-                      plan->req.root);
+        return refuse(l, RLT_EUNSUPPORTED, err, "the root of plan '%s' is member %u; expected member %u",
+                      l->name, l->root, plan->req.root);
     if (l->untracked && l->bytes == 0 && plan->req.bytes != 0)
         return refuse(l, RLT_EUNSUPPORTED, err, "'%s' was made for 0 bytes and cannot be scaled to %llu",
                       l->name, (unsigned long long)plan->req.bytes);

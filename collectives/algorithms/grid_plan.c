@@ -79,7 +79,7 @@ int rlt_grid_add(const rlt_plan *plan, rlt_grid *g, uint32_t size, const char *s
     g->n_nvls += d.inside == RLT_IN_NVLS;
     if (d.inside == RLT_IN_HALVING && d.core < size && needs_power_of_two(kind, shares))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
-                        "the pattern %s needs a power of two in %s, and a dimension has %u members", pattern,
+                        "the pattern %s needs a power of two in %s, but a dimension has %u members", pattern,
                         rlt_coll_name(kind), size);
     if (sums && d.inside == RLT_IN_HALVING)
         d.digits = d.core;
@@ -101,8 +101,8 @@ static int check_switches(const rlt_coll_request *req, uint32_t needed, rlt_erro
         if (req->params.patterns[i] && strcmp(req->params.patterns[i], patterns[RLT_IN_NVLS]) == 0 &&
             (req->n_dims == 0 || req->dims[i] > 1) && (can & needed) != needed)
             return rlt_fail(err, RLT_EUNSUPPORTED, "nvls",
-                            "no switch in dimension %u of '%s' can %s: set in_network in the topology", i + 1,
-                            rlt_topology_name(t),
+                            "no switch in dimension %u of '%s' can %s; set in_network on a switch there",
+                            i + 1, rlt_topology_name(t),
                             needed == RLT_CAN_REDUCE      ? "add up"
                             : needed == RLT_CAN_MULTICAST ? "replicate"
                                                           : "add up and replicate");

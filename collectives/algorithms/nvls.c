@@ -82,7 +82,7 @@ static int check_topology(const rlt_coll_request *req, rlt_error *err)
     uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | (stores(req->kind) ? RLT_CAN_MULTICAST : 0);
     if (!req->topology || (rlt_topology_in_networks(req->topology) & needed) == needed)
         return 0;
-    return rlt_fail(err, RLT_EUNSUPPORTED, "nvls", "no switch of '%s' can %s: set in_network in the topology",
+    return rlt_fail(err, RLT_EUNSUPPORTED, "nvls", "no switch of '%s' can %s; set in_network on a switch",
                     rlt_topology_name(req->topology),
                     needed == RLT_CAN_REDUCE      ? "add up"
                     : needed == RLT_CAN_MULTICAST ? "replicate"

@@ -135,8 +135,8 @@ static int ps_plan(rlt_plan *plan, rlt_error *err)
     const rlt_coll_request *req = &plan->req;
     uint32_t chunks = req->params.chunks ? req->params.chunks : 1;
     if (req->params.servers > req->n)
-        return rlt_fail(err, RLT_ERANGE, "ps", "%u servers leave no worker in a group of %u",
-                        req->params.servers, req->n);
+        return rlt_fail(err, RLT_ERANGE, "ps", "expected at most %u servers, the number of members, got %u",
+                        req->n, req->params.servers);
     int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;

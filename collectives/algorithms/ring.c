@@ -338,8 +338,9 @@ static int invert(const uint32_t *order, uint32_t n, uint32_t *position, uint32_
     for (uint32_t i = 0; i < n; i++) {
         if (order[i] >= n || position[order[i]] != RLT_NONE)
             return rlt_fail(err, RLT_ETOPOLOGY, "ring",
-                            "ring order %u is not a permutation of the %u members: %u at %u", ring, n,
-                            order[i], i);
+                            "ring order %u is not a permutation of the %u members: member %u at "
+                            "position %u is repeated or does not exist",
+                            ring, n, order[i], i);
         position[order[i]] = i;
     }
     return 0;
@@ -388,7 +389,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     uint32_t rings = given ? req->n_rings : 0;
     size_t per_ring = req->n + (counted ? (size_t)req->n + 1 : 0);
     if (rings > RLT_MAX_LANES)
-        return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders exceed the limit of %d", rings,
+        return rlt_fail(err, RLT_ERANGE, "ring", "%u ring orders are too many; the limit is %d", rings,
                         RLT_MAX_LANES);
     if (rings && per_ring > SIZE_MAX / 2 / sizeof(uint32_t) / rings)
         return rlt_nomem(err);
@@ -450,8 +451,8 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     plan->buffers = 1;
     if (is_chain(req->kind)) {
         if (req->params.chunks > MAX_PIECES)
-            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks exceed the limit of %d", req->params.chunks,
-                            MAX_PIECES);
+            return rlt_fail(err, RLT_ERANGE, "ring", "%u chunks are too many; the limit is %d",
+                            req->params.chunks, MAX_PIECES);
         plan->chunks = req->params.chunks ? req->params.chunks : default_pieces(req->bytes / plan->lanes);
         plan->blocks = plan->chunks;
     } else if (req->kind == RLT_ALL_TO_ALL && req->n > 1) {

@@ -243,8 +243,9 @@ static int make_plan(rlt_plan *plan, bool streamed, rlt_error *err)
     for (uint32_t d = 0; inner == 1 && d < req->n_dims; d++)
         inner = req->dims[d];
     if (req->n > 1 && (inner == 1 || inner == req->n))
-        return rlt_fail(err, RLT_ETOPOLOGY, plan->algorithm->name,
-                        "needs a group of two dimensions or more: the members of a node, and the nodes");
+        return rlt_fail(
+            err, RLT_ETOPOLOGY, plan->algorithm->name,
+            "needs a group of at least two dimensions: first the members of a node, then the nodes");
     int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;

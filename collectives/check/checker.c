@@ -113,14 +113,16 @@ static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (x->heard && !s->send.reps && !s->land.reps && !s->verb && !s->copy)
         return 0; /* only signals that its member has come this far */
     if (count != (uint64_t)s->land.run * s->land.reps)
-        return refuse(x, p, k, "sends %u x %u blocks but writes %u x %u", s->send.reps, s->send.run,
-                      s->land.reps, s->land.run);
+        return refuse(x, p, k, "sends %u x %u blocks, but they land as %u x %u; expected the same number",
+                      s->send.reps, s->send.run, s->land.reps, s->land.run);
     if (count == 0 || count > x->blocks || s->send.first >= x->blocks || s->land.first >= x->blocks)
-        return refuse(x, p, k, "%u x %u blocks from %u to %u are outside the lane's 1 to %u", s->send.reps,
-                      s->send.run, s->send.first, s->land.first, x->blocks);
+        return refuse(
+            x, p, k,
+            "moves %u x %u blocks from block %u on to block %u on; expected 1 to %u blocks of the lane",
+            s->send.reps, s->send.run, s->send.first, s->land.first, x->blocks);
     if (s->send_buffer >= x->plan->buffers || s->land_buffer >= x->plan->buffers)
-        return refuse(x, p, k, "names buffers %u and %u of %u", s->send_buffer, s->land_buffer,
-                      x->plan->buffers);
+        return refuse(x, p, k, "names buffers %u and %u; the plan has %u buffers, counted from 0",
+                      s->send_buffer, s->land_buffer, x->plan->buffers);
     return 0;
 }
 
@@ -169,12 +171,11 @@ static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint
     uint32_t block = span_block(x, s->send, i), lane, step;
     size_t from = cell_index(x, p, s->send_buffer, block);
     if (x->state.c[from].tag == RLT_NONE)
-        return refuse(x, p, k, "sends block %u of buffer %u, which is empty", block, s->send_buffer);
+        return refuse(x, p, k, "sends block %u of buffer %u, which holds nothing", block, s->send_buffer);
     if (x->races && !rlt_races_read(x->races, from, p, k, &lane, &step))
         return refuse(
-            x, p, k,
-            "reads block %u of buffer %u while lane %u step %u writes it: neither waits for the other", block,
-            s->send_buffer, lane, step);
+            x, p, k, "reads block %u of buffer %u, which lane %u step %u writes: neither waits for the other",
+            block, s->send_buffer, lane, step);
     m->content.c[i] = x->state.c[from];
     memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
     return 0;
@@ -196,11 +197,12 @@ static int fetch_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uin
         c->fetched = 1;
         bool early = c->written > (x->heard ? x->heard[(size_t)p * x->n + member] : 0);
         if (c->tag != m->content.c[i].tag || early)
-            return refuse(x, p, k, "fetches block %u from member %u, where it %s", block, member,
-                          early ? "is written too: neither waits for the other" : "is another one");
+            return refuse(x, p, k, "fetches block %u from member %u, which %s", block, member,
+                          early ? "writes the same block: neither waits for the other"
+                                : "holds another block there");
         uint32_t twice = set_find(x, set, sum, true);
         if (twice != RLT_NONE)
-            return refuse(x, p, k, "fetches member %u's part of block %u twice", twice, block);
+            return refuse(x, p, k, "fetches the contribution of member %u to block %u twice", twice, block);
         for (uint32_t w = 0; w < x->words; w++)
             sum[w] |= set[w];
     }
@@ -265,20 +267,17 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
     uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
     const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
     if (c->written == k + 1 && c->lane == p % x->lanes && !(m->reduce && c->by_addition))
-        return refuse(
-            x, p, k,
-            "block %u is written twice in this step, the second time by member %u step %u: the result "
-            "depends on their order",
-            block, sender, m->from_step);
+        return refuse(x, p, k,
+                      "block %u is written twice in this step, the second time by member %u step %u: the "
+                      "result depends on which comes first",
+                      block, sender, m->from_step);
     uint32_t lane, step;
     if (c->fetched)
-        return refuse(x, p, k, "writes block %u of buffer %u while the network fetches it", block,
-                      m->land_buffer);
+        return refuse(x, p, k, "writes block %u of buffer %u, which a switch fetches", block, m->land_buffer);
     if (x->races && !rlt_races_write(x->races, to, p, k, &lane, &step))
-        return refuse(
-            x, p, k,
-            "writes block %u of buffer %u while lane %u step %u uses it: neither waits for the other", block,
-            m->land_buffer, lane, step);
+        return refuse(x, p, k,
+                      "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
+                      block, m->land_buffer, lane, step);
     if (c->tag == RLT_NONE && m->reduce && x->plan->shared)
         return refuse(x, p, k,
                       "block %u from member %u step %u is added to nothing: buffer %u is empty there", tag,
@@ -293,7 +292,7 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
         if (twice != RLT_NONE)
             return refuse(
                 x, p, k,
-                "the contribution of member %u to block %u is added a second time, from member %u step %u",
+                "the contribution of member %u to block %u comes a second time, from member %u step %u",
                 twice, tag, sender, m->from_step);
     } else if (!x->patient && m->land_buffer == x->plan->result && c->tag == tag && sums(x->plan->req.kind)) {
         uint32_t lost = set_find(x, old, new, false);
@@ -354,8 +353,7 @@ static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     message *m = NULL;
-    int rc = s->send_to != RLT_NONE ? refuse(x, p, k, "both copies and sends: expected one of them")
-                                    : take(x, p, k, s, &m);
+    int rc = s->send_to != RLT_NONE ? refuse(x, p, k, "copies and sends") : take(x, p, k, s, &m);
     if (rc)
         return rc;
     rc = land(x, p, k, m);
@@ -384,7 +382,7 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
         }
         uint32_t sender = m->from / x->lanes;
         if (s->recv_from != RLT_NONE && s->recv_from != sender)
-            return refuse(x, p, here->step, "waits for member %u but gets a message from member %u step %u",
+            return refuse(x, p, here->step, "waits for member %u, but gets a message from member %u step %u",
                           s->recv_from, sender, m->from_step);
         if (m->clock)
             rlt_races_join(x->races, p, m->clock);
@@ -460,8 +458,8 @@ static int explain_deadlock(checker *x, uint32_t p)
 {
     char text[400];
     uint32_t length = rlt__checker_circle(x, &p, text, sizeof text);
-    return refuse(x, p, x->places[p].step, "deadlock: %u steps wait for each other in a cycle: %s%s", length,
-                  text, length > 8 ? ", ..." : "");
+    return refuse(x, p, x->places[p].step, "deadlock: a cycle of %u waiting steps: %s%s", length, text,
+                  length > 8 ? ", ..." : "");
 }
 
 static int check_result(checker *x, uint32_t p, uint32_t b, bool contributions, uint64_t *want)
@@ -529,8 +527,9 @@ static int check_plan(checker *x)
     const rlt_plan *plan = x->plan;
     if (plan->result >= plan->buffers || x->blocks == 0 || x->lanes == 0 || x->lanes > RLT_MAX_LANES)
         return rlt_fail(x->err, RLT_ECHECK, plan->algorithm->name,
-                        "a plan with %u lanes, %u blocks, result %u of %u buffers", x->lanes, x->blocks,
-                        plan->result, plan->buffers);
+                        "%u lanes, %u blocks, result buffer %u of %u; expected 1 to %d lanes, "
+                        "at least one block, and a result below the number of buffers",
+                        x->lanes, x->blocks, plan->result, plan->buffers, RLT_MAX_LANES);
     if (plan->untracked)
         return 0;
     int rc = rlt_states_check(plan, x->err);

@@ -28,7 +28,7 @@ static int note_send(void *ctx, uint32_t member, uint32_t lane, uint32_t step, c
     found_tags *f = ctx;
     uint32_t i = f->l->first[(size_t)member * f->l->lanes + lane] + step;
     int rc = rlt_grow(&f->tags, &f->capacity, sizeof *f->tags, (uint64_t)f->n + n + 2, MAX_TAGS,
-                      "blocks that rest in other places", err);
+                      "displaced blocks", err);
     if (rc)
         return rc;
     f->tags[f->n++] = i;

@@ -43,8 +43,8 @@ static int count_at(matcher *x, uint32_t p, uint32_t k, const rlt_step *s, uint3
     uint32_t q = member * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     size_t steps = x->begin[q + 1] - x->begin[q];
     if (s->peer_step >= steps)
-        return refuse(x, p, k, "sends to step %u of member %u, which has only %zu steps", s->peer_step,
-                      member, steps);
+        return refuse(x, p, k, "sends to step %u of member %u, which has %zu steps", s->peer_step, member,
+                      steps);
     arrivals *a = &x->arrivals[x->begin[q] + s->peer_step];
     *a = (arrivals){.count = a->count + 1, .from = p / x->lanes, .from_step = k};
     return 0;
@@ -62,7 +62,7 @@ static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
         return rc;
     }
     if (s->send_to >= x->n || (s->send_to == p / x->lanes && s->verb != RLT_VERB_REDUCE))
-        return refuse(x, p, k, "sends to member %u", s->send_to);
+        return refuse(x, p, k, "sends to member %u; expected another one from 0 to %u", s->send_to, x->n - 1);
     return count_at(x, p, k, s, s->send_to);
 }
 
@@ -72,8 +72,9 @@ static int compare_count(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (a->count == s->recv_count)
         return 0;
     if (a->count == 0)
-        return refuse(x, p, k, "waits for %u messages, but none is sent to it", s->recv_count);
-    return refuse(x, p, k, "waits for %u messages, but %u are sent to it, the last by member %u step %u",
+        return refuse(x, p, k, "waits for %u messages, but none is sent to this step", s->recv_count);
+    return refuse(x, p, k,
+                  "waits for %u messages, but %u are sent to this step, the last by member %u step %u",
                   s->recv_count, a->count, a->from, a->from_step);
 }
 

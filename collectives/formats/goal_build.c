@@ -94,8 +94,8 @@ int rlt_goal_match(rlt_goal *g, rlt_error *err)
         uint32_t r = rlt_map_get(&first, key);
         if (r == RLT_NONE) {
             rc = rlt_goal_fail(g, o->line, RLT_ESCHEMA, err,
-                               "rank %u sends to rank %u with tag %u, which does not receive it", o->rank,
-                               o->peer, o->tag);
+                               "rank %u sends to rank %u with tag %u, but no operation receives this message",
+                               o->rank, o->peer, o->tag);
             break;
         }
         if (g->ops[r].bytes != o->bytes) {
@@ -114,9 +114,10 @@ int rlt_goal_match(rlt_goal *g, rlt_error *err)
     for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
         const rlt_goal_op *o = &g->ops[i];
         if (o->type == RLT_GOAL_RECV && o->match == RLT_NONE)
-            rc = rlt_goal_fail(g, o->line, RLT_ESCHEMA, err,
-                               "rank %u receives from rank %u with tag %u, which does not send it", o->rank,
-                               o->peer, o->tag);
+            rc = rlt_goal_fail(
+                g, o->line, RLT_ESCHEMA, err,
+                "rank %u receives from rank %u with tag %u, but no operation sends this message", o->rank,
+                o->peer, o->tag);
     }
     rlt_map_free(&first);
     rlt_map_free(&last);
@@ -192,7 +193,7 @@ static int sort_ops(const rlt_goal *g, graph *x, rlt_error *err)
         o = *needs;
     }
     return rlt_goal_fail(g, g->ops[o].line, RLT_ESCHEMA, err,
-                         "rank %u: this operation waits for itself through other operations", g->ops[o].rank);
+                         "rank %u: this operation requires itself through other operations", g->ops[o].rank);
 }
 
 static void list_op(rlt_goal *g, rlt_listing *l, const graph *x, uint32_t i, uint32_t *tails)

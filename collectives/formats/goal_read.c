@@ -69,7 +69,7 @@ static int skip(reader *r)
             while (to < r->end && !(*to == '*' && r->end - to > 1 && to[1] == '/'))
                 to++;
             if (to >= r->end)
-                return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "the comment does not end");
+                return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a comment without an end");
             int rc = read_description(r, from, (size_t)(to - from));
             if (rc)
                 return rc;
@@ -211,8 +211,7 @@ static int read_calc(reader *r, rlt_goal_op *op)
     op->bytes = ns;
     if (ns && !r->g->computes)
         return rlt_goal_fail(r->g, op->line, RLT_EUNSUPPORTED, r->err,
-                             "calc %llu: a plan has no computation: only calc 0 is allowed",
-                             (unsigned long long)ns);
+                             "calc %llu: a plan has no computation, expected calc 0", (unsigned long long)ns);
     return read_options(r, op);
 }
 
@@ -224,7 +223,7 @@ static int read_op(reader *r, uint32_t rank, uint32_t label_index)
     if (!calc && !is(r, "send") && !is(r, "recv"))
         return expected(r, "send, recv or calc");
     if (r->label_op[label_index] != RLT_NONE)
-        return rlt_goal_fail(g, op.line, RLT_ESCHEMA, r->err, "label '%s' appears a second time",
+        return rlt_goal_fail(g, op.line, RLT_ESCHEMA, r->err, "label '%s' is given twice",
                              rlt_interned(&r->labels, label_index));
     op.type = calc ? RLT_GOAL_NOP : is(r, "send") ? RLT_GOAL_SEND : RLT_GOAL_RECV;
     int rc = next(r);
@@ -277,7 +276,7 @@ static int read_rank(reader *r)
     if ((rc = next(r)) || (rc = number(r, "a rank", 0, r->g->ranks - 1, &rank)))
         return rc;
     if (r->seen[rank])
-        return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "rank %llu appears a second time",
+        return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "rank %llu is given twice",
                              (unsigned long long)rank);
     r->seen[rank] = 1;
     if (!is(r, "{"))
@@ -313,7 +312,7 @@ static int read_all(reader *r)
     if ((rc = next(r)) || (rc = number(r, "a number of ranks", 0, RLT_GOAL_MAX_RANKS, &ranks)))
         return rc;
     if (ranks == 0)
-        return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "num_ranks 0");
+        return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "num_ranks 0: expected at least one rank");
     r->g->ranks = (uint32_t)ranks;
     r->seen = calloc(ranks, 1);
     if (!r->seen)
@@ -321,7 +320,8 @@ static int read_all(reader *r)
     while (!rc && r->word[0])
         rc = read_rank(r);
     if (!rc && r->g->root >= r->g->ranks)
-        rc = rlt_goal_fail(r->g, 1, RLT_ESCHEMA, r->err, "root %u of %u ranks", r->g->root, r->g->ranks);
+        rc = rlt_goal_fail(r->g, 1, RLT_ESCHEMA, r->err, "root %u is not a rank; expected 0 to %u",
+                           r->g->root, r->g->ranks - 1);
     return rc;
 }
 
@@ -344,9 +344,9 @@ int rlt_goal_parse(const char *file, const char *text, size_t length, const rlt_
     bool described = false;
     int rc = rlt_goal_scan(&g, text, length, &described, err);
     if (!rc && !described && !hint)
-        rc = rlt_fail(
-            err, RLT_EUNSUPPORTED, file,
-            "the file names neither its collective nor its bytes: pass one --collective and one --bytes");
+        rc = rlt_fail(err, RLT_EUNSUPPORTED, file,
+                      "the file names neither its collective nor its bytes: give exactly one collective "
+                      "and one size with the file");
     if (!rc && !described) {
         const char *slash = strrchr(file, '/');
         rlt_plain_name(slash ? slash + 1 : file, g.name, sizeof g.name);

@@ -108,7 +108,7 @@ static int check_places(const rlt_msccl *m, rlt_error *err)
     int rc = 0;
     for (uint32_t g = 0; g < m->n_gpus; g++)
         if (!m->gpus[g].line)
-            return refuse(m, m->line, err, "ngpus=\"%u\", but gpu %u is missing", m->n_gpus, g);
+            return refuse(m, m->line, err, "ngpus=\"%u\", but there is no gpu %u", m->n_gpus, g);
     for (uint32_t i = 0; i < m->n_steps && !rc; i++) {
         const rlt_msccl_step *s = &m->steps[i];
         if (s->type == RLT_MSCCL_NOP)
@@ -138,7 +138,8 @@ static int place_temporaries(rlt_msccl *m, uint8_t *buffers, rlt_error *err)
     }
     uint64_t n = 2 + (most + m->chunks - 1) / m->chunks;
     if (n > UINT8_MAX || most > RLT_MSCCL_MAX_CHUNKS)
-        return refuse(m, m->line, err, "%llu chunks of scratch: at most %u times nchunksperloop=\"%u\"",
+        return refuse(m, m->line, err,
+                      "%llu chunks of scratch are too many: the limit is %u times nchunksperloop=\"%u\"",
                       (unsigned long long)most, UINT8_MAX - 2, m->chunks);
     *buffers = (uint8_t)n;
     return 0;
@@ -155,8 +156,9 @@ static int enter(const rlt_msccl *m, rlt_map *map, uint64_t key, uint32_t tb, co
     const rlt_msccl_tb *b = &m->tbs[tb];
     uint32_t other = rlt_map_get(map, key);
     if (other != RLT_NONE)
-        return refuse(m, b->line, err, "tb %u of gpu %u %s gpu %u on channel %u, as tb %u on line %u does",
-                      b->id, b->gpu, does, does[0] == 's' ? b->send : b->recv, b->channel, m->tbs[other].id,
+        return refuse(m, b->line, err,
+                      "tb %u of gpu %u %s gpu %u on channel %u, but so does tb %u on line %u", b->id, b->gpu,
+                      does, does[0] == 's' ? b->send : b->recv, b->channel, m->tbs[other].id,
                       m->tbs[other].line);
     return rlt_map_put(map, key, tb) < 0 ? rlt_nomem(err) : 0;
 }
@@ -184,13 +186,15 @@ static int match_connection(rlt_msccl *m, const rlt_msccl_tb *from, const rlt_ms
         if (!s && !r)
             return 0;
         if (!r)
-            return refuse(m, s->line, err,
-                          "gpu %u sends to gpu %u on channel %u, which receives only %u times there",
-                          from->gpu, from->send, from->channel, k);
+            return refuse(
+                m, s->line, err,
+                "gpu %u sends to gpu %u on channel %u, but the destination receives only %u times there",
+                from->gpu, from->send, from->channel, k);
         if (!s)
-            return refuse(m, r->line, err,
-                          "gpu %u receives from gpu %u on channel %u, which sends only %u times there",
-                          to->gpu, to->recv, to->channel, k);
+            return refuse(
+                m, r->line, err,
+                "gpu %u receives from gpu %u on channel %u, but the source sends only %u times there",
+                to->gpu, to->recv, to->channel, k);
         if (s->count != r->count)
             return refuse(m, r->line, err, "receives %u chunks, but gpu %u sends %u on line %u", r->count,
                           from->gpu, s->count, s->line);

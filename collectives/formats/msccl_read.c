@@ -48,9 +48,10 @@ static int read_collective(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     if (rc)
         return rc;
     if (rlt_coll_parse(coll, &m->kind, &why))
-        return rlt_xml_fail(tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
-                            "coll=\"%.40s\": its result is undefined, so it cannot be checked; %.300s", coll,
-                            why.what);
+        return rlt_xml_fail(
+            tag, strcmp(coll, "custom") == 0 ? RLT_EUNSUPPORTED : RLT_ESCHEMA, err,
+            "coll=\"%.40s\": the expected result is not known, so the plan cannot be checked; %.300s", coll,
+            why.what);
     if ((rc = get_u32(tag, "root", false, m->n_gpus - 1, &m->root, err)))
         return rc;
     if (m->kind == RLT_SEND_RECV && m->n_gpus != 2)
@@ -73,7 +74,8 @@ static int read_algo(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
     uint32_t in_place = 0, out_of_place = 0;
     int rc;
     if (!rlt_xml_is(tag, "algo"))
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected <algo>, not <%.40s>: no MSCCL file", tag->name);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected <algo>, got <%.40s>: not an MSCCL file",
+                            tag->name);
     if ((rc = rlt_xml_only(tag, names, err)) || (rc = rlt_xml_get_text(tag, "name", false, &name, err)) ||
         (rc = get_u32(tag, "ngpus", true, RLT_MSCCL_MAX_GPUS, &m->n_gpus, err)) ||
         (rc = get_u32(tag, "nchunksperloop", true, RLT_MSCCL_MAX_CHUNKS, &m->chunks, err)) ||
@@ -103,8 +105,7 @@ static int read_gpu(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
         return rc;
     rlt_msccl_gpu *g = &m->gpus[id];
     if (g->line)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u appears a second time; the first is on line %u",
-                            id, g->line);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "gpu %u is given twice, first on line %u", id, g->line);
     *g = (rlt_msccl_gpu){.line = tag->line, .first = m->n_tbs};
     for (int i = 0; i < 3; i++)
         if ((rc = get_u32(tag, chunks[i], false, RLT_MSCCL_MAX_CHUNKS, &g->chunks[i], err)))
@@ -132,7 +133,7 @@ static int read_tb(rlt_msccl *m, const rlt_xml_tag *tag, rlt_error *err)
         return rlt_xml_fail(tag, RLT_ESCHEMA, err, "expected tb %u of gpu %u, got id=\"%u\"", g->n, m->gpu,
                             tb.id);
     if (tb.send == m->gpu || tb.recv == m->gpu)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "%s=\"%u\" is this gpu itself: expected another one",
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "%s=\"%u\" is the gpu itself",
                             tb.send == m->gpu ? "send" : "recv", m->gpu);
     rc = rlt_grow(&m->tbs, &m->tb_capacity, sizeof *m->tbs, (uint64_t)m->n_tbs + 1, RLT_MSCCL_MAX_STEPS,
                   "thread blocks", err);
@@ -152,7 +153,7 @@ static int check_ref(const rlt_msccl *m, const rlt_xml_tag *tag, const char *wha
     if ((uint64_t)r.offset + count <= chunks)
         return 0;
     return rlt_xml_fail(tag, RLT_ESCHEMA, err,
-                        "%soff=\"%u\" cnt=\"%u\" is outside the %u chunks of buffer %c of gpu %u", what,
+                        "%soff=\"%u\" cnt=\"%u\" does not lie in the %u chunks of buffer %c of gpu %u", what,
                         r.offset, count, chunks, r.buffer, m->gpu);
 }
 
@@ -200,9 +201,9 @@ static int read_chunks(rlt_msccl *m, const rlt_xml_tag *tag, rlt_msccl_step *s, 
         return rc;
     const rlt_msccl_tb *tb = &m->tbs[m->n_tbs - 1];
     if (rlt_msccl_sends(s->type) && tb->send == RLT_NONE)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "sends, but its tb %u has send=\"-1\"", tb->id);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "the step sends, but tb %u has send=\"-1\"", tb->id);
     if (rlt_msccl_receives(s->type) && tb->recv == RLT_NONE)
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "receives, but its tb %u has recv=\"-1\"", tb->id);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "the step receives, but tb %u has recv=\"-1\"", tb->id);
     return 0;
 }
 
@@ -254,7 +255,7 @@ static int start(void *user, const rlt_xml_tag *tag, rlt_error *err)
     case 3:
         return read_step(m, tag, err);
     default:
-        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "<%.40s> inside a step", tag->name);
+        return rlt_xml_fail(tag, RLT_ESCHEMA, err, "unexpected <%.40s> inside a step", tag->name);
     }
 }
 
@@ -263,7 +264,7 @@ static int text_between(void *user, const rlt_xml_tag *tag, const char *text, si
     (void)user;
     for (size_t i = 0; i < length; i++)
         if (!strchr(" \t\r\n", text[i]))
-            return rlt_xml_fail(tag, RLT_ESCHEMA, err, "text between elements");
+            return rlt_xml_fail(tag, RLT_ESCHEMA, err, "unexpected text between elements");
     return 0;
 }
 

@@ -210,11 +210,10 @@ static int check_order(const writer *w)
                 continue;
             uint32_t s = w->u.ops[i].other;
             if (before != RLT_NONE && w->place_of[s] < w->place_of[before])
-                return rlt_fail(
-                    w->err, RLT_EUNSUPPORTED, w->plan->algorithm->name,
-                    "member %u receives from member %u in a different order than that member sends: MSCCL "
-                    "cannot express this",
-                    w->tbs[b].member, w->u.ops[s].member);
+                return rlt_fail(w->err, RLT_EUNSUPPORTED, w->plan->algorithm->name,
+                                "member %u does not receive in the order in which member %u sends: MSCCL "
+                                "cannot express this",
+                                w->tbs[b].member, w->u.ops[s].member);
             before = s;
         }
     }
@@ -361,22 +360,24 @@ static int check(writer *w)
                  p->req.kind == RLT_ALL_TO_ALL || p->req.kind == RLT_GATHER || p->req.kind == RLT_SCATTER;
     if (p->untracked)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name,
-                        "this plan records messages but not their chunks, which MSCCL needs");
+                        "MSCCL needs the chunks of each message, but this plan lists only messages");
     if (p->req.kind == RLT_BARRIER)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name, "MSCCL has no barrier");
     if (p->req.n > RLT_MSCCL_MAX_GPUS || chunks * p->buffers > RLT_MSCCL_MAX_CHUNKS)
-        return rlt_fail(w->err, RLT_ERANGE, p->algorithm->name, "%u members with %llu chunks are too many",
-                        p->req.n, (unsigned long long)chunks);
+        return rlt_fail(w->err, RLT_ERANGE, p->algorithm->name,
+                        "%u members with %llu chunks are too many for MSCCL", p->req.n,
+                        (unsigned long long)chunks);
     if (parts && p->blocks % p->req.n)
         return rlt_fail(w->err, RLT_EUNSUPPORTED, p->algorithm->name,
-                        "%u blocks are not shared equally by %u members", p->blocks, p->req.n);
+                        "%u blocks cannot be divided equally among %u members", p->blocks, p->req.n);
     for (uint32_t i = 0; i < w->u.n_ops; i++) {
         const rlt_unrolled_op *o = &w->u.ops[i];
         w->pairs |= o->type == RLT_OP_SEND && o->lane != w->u.ops[o->other].lane;
     }
     if (w->pairs && p->lanes * p->lanes > RLT_MAX_LANES)
         return rlt_fail(w->err, RLT_ERANGE, p->algorithm->name,
-                        "%u lanes that send to each other are too many channels", p->lanes);
+                        "%u lanes that send to each other need %u channels; the limit is %d", p->lanes,
+                        p->lanes * p->lanes, RLT_MAX_LANES);
     w->chunks = (uint32_t)chunks;
     w->in_place = p->result == 0;
     return 0;

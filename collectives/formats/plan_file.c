@@ -51,7 +51,7 @@ int rlt_plan_write(const rlt_plan *plan, rlt_plan_format format, char **text, si
 {
     const char *name = plan->algorithm == &rlt_custom ? plan->req.listed->name : plan->algorithm->name;
     if (plan->req.counts)
-        return rlt_fail(err, RLT_EUNSUPPORTED, name, "plans with counts cannot be written");
+        return rlt_fail(err, RLT_EUNSUPPORTED, name, "plans with counts cannot be written to a file");
     switch (format) {
     case RLT_PLAN_JSON:
         return rlt_plan_json_write(plan, name, text, length, err);

@@ -159,9 +159,10 @@ static int read_blocks_of(rlt_json root, head *h, rlt_error *err)
                              "expected \"lane\", \"all\" or \"untracked\", got \"%.40s\"", text);
     if (h->blocks_of == 2)
         return rlt_json_get_u64(root, "bytes", true, MAX_MESSAGE_BYTES, &h->bytes, err);
-    return rlt_json_is(rlt_json_get(root, "bytes")) ? rlt_json_fail(rlt_json_get(root, "bytes"), RLT_ESCHEMA,
-                                                                    err, "expected only in untracked plans")
-                                                    : 0;
+    return rlt_json_is(rlt_json_get(root, "bytes"))
+               ? rlt_json_fail(rlt_json_get(root, "bytes"), RLT_ESCHEMA, err,
+                               "only a plan with \"blocks_of\": \"untracked\" may have bytes")
+               : 0;
 }
 
 static int read_head(rlt_json root, head *h, rlt_error *err)
@@ -183,7 +184,7 @@ static int read_head(rlt_json root, head *h, rlt_error *err)
         return rc;
     if (version != VERSION)
         return rlt_json_fail(rlt_json_get(root, "version"), RLT_EUNSUPPORTED, err,
-                             "plans of version %u are not supported, only version %d", version, VERSION);
+                             "plan version %u is not supported; expected %d", version, VERSION);
     if ((rc = rlt_json_only(root, keys, err)) ||
         (rc = rlt_json_get_string(root, "name", true, &h->name, err)) ||
         (rc = rlt_json_get_string(root, "collective", true, &collective, err)))
@@ -199,10 +200,9 @@ static int read_head(rlt_json root, head *h, rlt_error *err)
         (rc = get_u32(root, "result", true, UINT8_MAX, &h->result, err)))
         return rc;
     if (!h->ranks || !h->lanes || !h->blocks || h->root >= h->ranks || h->result >= h->buffers)
-        return rlt_json_fail(
-            root, RLT_ESCHEMA, err,
-            "%u ranks, root %u, %u lanes, %u blocks, result %u of %u buffers: outside the limits of a plan",
-            h->ranks, h->root, h->lanes, h->blocks, h->result, h->buffers);
+        return rlt_json_fail(root, RLT_ESCHEMA, err,
+                             "not a plan: %u ranks, root %u, %u lanes, %u blocks, result %u of %u buffers",
+                             h->ranks, h->root, h->lanes, h->blocks, h->result, h->buffers);
     return read_blocks_of(root, h, err);
 }
 
@@ -253,12 +253,12 @@ static int read_span(rlt_json step, const char *key, uint32_t blocks, const rlt_
     if (n == 3)
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err, "expected 1, 2 or 4 numbers");
     if (n == 0 && !otherwise)
-        return rlt_json_fail(step, RLT_ESCHEMA, err, "moves data but has no \"%s\"", key);
+        return rlt_json_fail(step, RLT_ESCHEMA, err, "the step moves data, but \"%s\" is missing", key);
     *out = n ? (rlt_blocks){v[0], v[1], v[2], v[3]} : *otherwise;
     uint64_t count = (uint64_t)out->run * out->reps;
     if (out->first >= blocks || count == 0 || count > blocks)
         return rlt_json_fail(rlt_json_get(step, key), RLT_ESCHEMA, err,
-                             "%u x %u blocks beginning with block %u are outside the %u blocks", out->reps,
+                             "%u x %u blocks from block %u on do not fit in a lane of %u blocks", out->reps,
                              out->run, out->first, blocks);
     return 0;
 }
@@ -294,8 +294,8 @@ static int read_data(rlt_json v, const head *h, rlt_step *s, rlt_error *err)
         return rc;
     if ((uint64_t)s->send.run * s->send.reps != (uint64_t)s->land.run * s->land.reps)
         return rlt_json_fail(rlt_json_get(v, "land"), RLT_ESCHEMA, err,
-                             "%u x %u blocks are written as %u x %u", s->send.reps, s->send.run, s->land.reps,
-                             s->land.run);
+                             "sends %u x %u blocks, but they land as %u x %u; expected the same number",
+                             s->send.reps, s->send.run, s->land.reps, s->land.run);
     s->send_buffer = (uint8_t)buffer;
     s->land_buffer = (uint8_t)into;
     s->reduce = add;
@@ -326,8 +326,8 @@ static int read_step(rlt_json v, const head *h, uint32_t lane, rlt_step *s, rlt_
     s->nowait = nowait;
     s->peer_shift = (to_lane + h->lanes - lane) % h->lanes;
     if (n_after && after[0] >= h->lanes)
-        return rlt_json_fail(rlt_json_get(v, "after"), RLT_ESCHEMA, err,
-                             "expected a lane from 0 to %u, got %u", h->lanes - 1, after[0]);
+        return rlt_json_fail(rlt_json_get(v, "after"), RLT_ESCHEMA, err, "expected lane 0 to %u, got %u",
+                             h->lanes - 1, after[0]);
     if (n_after) {
         s->wait_lane = after[0];
         s->wait_step = after[1];
@@ -346,7 +346,7 @@ static int read_program(rlt_json v, const head *h, cursor *c, rlt_listing *l, rl
         (rc = get_u32(v, "lane", true, h->lanes - 1, &lane, err)))
         return rc;
     if (rlt_listing_steps(l, rank, lane))
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "lane %u of rank %u appears a second time", lane, rank);
+        return rlt_json_fail(v, RLT_ESCHEMA, err, "lane %u of rank %u is given twice", lane, rank);
     rlt_json steps = rlt_json_get(v, "steps");
     if (!rlt_json_is_array(steps))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected \"steps\": [...]");

@@ -62,7 +62,7 @@ static int unroll_step(unroller *x, uint32_t p, uint32_t k, uint32_t *last)
     int rc = 0;
     if (s.verb)
         return rlt_fail(x->err, RLT_EUNSUPPORTED, x->plan->algorithm->name,
-                        "reductions and multicasts in the network cannot be written in this format");
+                        "in-network reductions and multicasts cannot be written in this format");
     if (s.wait_lane != RLT_NONE)
         rc = new_op(x, RLT_OP_NOP, p, k, *last, last);
     if (!rc && s.copy)

@@ -197,9 +197,10 @@ static void again(rlt_fabric_job *j, uint32_t worker)
     rlt__atp_worker *w = &s->workers[worker];
     j->result.timeouts++;
     if (++w->silent > s->tries) {
-        rlt_sim_fail(j->sim, RLT_ESTALL, "atp",
-                     "rank %u got no answer for chunk %u after sending it %u times (%llu packets were lost)",
-                     j->req.ranks[worker], w->base, w->silent, (unsigned long long)j->result.lost);
+        rlt_sim_fail(
+            j->sim, RLT_ESTALL, "atp",
+            "rank %u got no answer for chunk %u after %u consecutive timeouts (%llu packets were lost)",
+            j->req.ranks[worker], w->base, w->silent, (unsigned long long)j->result.lost);
         return;
     }
     w->cwnd /= 2;

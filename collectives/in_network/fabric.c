@@ -242,13 +242,14 @@ static int place_members(rlt_fabric_job *j, rlt_error *err)
         ranks[i] = given ? given[i] : i;
         j->late[i] = j->req.late_ps ? j->req.late_ps[i] : 0;
         if (ranks[i] >= f->cfg.placement->n)
-            return rlt_fail(err, RLT_ERANGE, name, "rank %u is not one of the %u ranks", ranks[i],
-                            f->cfg.placement->n);
+            return rlt_fail(err, RLT_ERANGE, name, "rank %u does not exist; the placement has %u ranks",
+                            ranks[i], f->cfg.placement->n);
         if (j->late[i] < 0)
-            return rlt_fail(err, RLT_ERANGE, name, "rank %u begins before time 0", ranks[i]);
+            return rlt_fail(err, RLT_ERANGE, name, "the delay of rank %u is negative; expected at least 0",
+                            ranks[i]);
         j->nodes[i] = rlt_placed(f->cfg.placement, ranks[i]);
         if (rlt_map_get(&j->member_of, j->nodes[i]) != RLT_NONE)
-            return rlt_fail(err, RLT_ESCHEMA, name, "rank %u appears twice", ranks[i]);
+            return rlt_fail(err, RLT_ESCHEMA, name, "rank %u is named twice", ranks[i]);
         if (rlt_map_put(&j->member_of, j->nodes[i], i))
             return rlt_nomem(err);
     }
@@ -261,12 +262,13 @@ static int check_request(const rlt_fabric *f, const rlt_react_request *req, rlt_
     const char *name = req->protocol->name;
     if (!rlt_reactive_does(req->protocol, req->kind))
         return rlt_fail(err, RLT_EUNSUPPORTED, name, "does not support %s",
-                        (unsigned)req->kind < RLT_COLL_KINDS ? rlt_coll_name(req->kind) : "such collective");
+                        (unsigned)req->kind < RLT_COLL_KINDS ? rlt_coll_name(req->kind) : "this collective");
     if (req->n == 0 || req->n > f->cfg.placement->n)
         return rlt_fail(err, RLT_ERANGE, name, "expected 1 to %u members, got %u", f->cfg.placement->n,
                         req->n);
     if (req->start_ps < 0)
-        return rlt_fail(err, RLT_ERANGE, name, "a start before the beginning");
+        return rlt_fail(err, RLT_ERANGE, name, "expected a start of at least 0 ps, got %lld ps",
+                        (long long)req->start_ps);
     return 0;
 }
 
@@ -382,7 +384,7 @@ static void say_waits(const rlt_fabric_job *j, char *text, size_t size)
             break;
     }
     snprintf(text, size,
-             "rank %u waits for chunk %u of %u, and nothing is under way (%" PRIu64 " packets were lost)",
+             "rank %u waits for chunk %u of %u, but no packet is under way (%" PRIu64 " packets were lost)",
              j->req.ranks[w], c, j->chunks, j->result.lost);
 }
 

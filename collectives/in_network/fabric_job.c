@@ -119,7 +119,7 @@ rlt_time rlt_fabric_job_send(rlt_fabric_job *j, uint8_t kind, uint32_t from, uin
                     .data = data};
     int rc = rlt_route(j->fabric->router, ranks[from], ranks[to], chunk, &path);
     if (rc) {
-        rlt_sim_fail(j->sim, rc, j->req.protocol->name, "no route from rank %u to rank %u", ranks[from],
+        rlt_sim_fail(j->sim, rc, j->req.protocol->name, "no path from rank %u to rank %u", ranks[from],
                      ranks[to]);
         return rlt_sim_now(j->sim);
     }
@@ -160,8 +160,9 @@ static uint64_t expected(rlt_fabric_job *j, uint32_t chunk)
 bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint64_t sum)
 {
     if (chunk >= j->chunks || sum != expected(j, chunk)) {
-        rlt_sim_fail(j->sim, RLT_ECHECK, j->req.protocol->name, "worker %u got a wrong sum for chunk %u",
-                     worker, chunk);
+        rlt_sim_fail(j->sim, RLT_ECHECK, j->req.protocol->name,
+                     "worker %u got a wrong result for chunk %u; expected the sum of all workers", worker,
+                     chunk);
         return false;
     }
     uint64_t at = (uint64_t)worker * j->chunks + chunk, bit = UINT64_C(1) << (at % 64);
@@ -183,7 +184,7 @@ bool rlt_fabric_job_receive(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, 
 void rlt_fabric_job_in_vain(rlt_fabric_job *j, uint32_t worker, uint32_t chunk, uint32_t tries)
 {
     rlt_sim_fail(j->sim, RLT_ESTALL, j->req.protocol->name,
-                 "rank %u got no answer for chunk %u after sending it %u times (%llu packets were lost)",
+                 "rank %u sent chunk %u %u times without success (%llu packets were lost)",
                  j->req.ranks[worker], chunk, tries, (unsigned long long)j->result.lost);
 }
 
@@ -207,9 +208,8 @@ int rlt_fabric_job_needs_all(const rlt_fabric_job *j, rlt_error *err)
 {
     if (!rlt_fabric_job_lossy(j))
         return 0;
-    return rlt_fail(
-        err, RLT_EUNSUPPORTED, j->req.protocol->name,
-        "does not retransmit: it needs a network without loss (no loss, no finite buffers without pauses)");
+    return rlt_fail(err, RLT_EUNSUPPORTED, j->req.protocol->name,
+                    "does not retransmit: expected no loss, and buffers with pauses");
 }
 
 void rlt_fabric_job_settle(rlt_fabric_job *j, uint32_t chunk, const uint64_t *bits)

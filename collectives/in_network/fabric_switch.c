@@ -99,7 +99,8 @@ static int admit(rlt_fabric_job *j, const asked *a, uint32_t *granted, const cha
     if (rc)
         return rc;
     if (s->mode != j->mode || s->payload < a->payload) {
-        *why = s->mode != j->mode ? "adds up in another way for another job" : "has smaller slots";
+        *why = s->mode != j->mode ? "another job uses this switch in another mode"
+                                  : "the slots of another job are smaller";
         return 0;
     }
     rlt_agg_job want = {.need = x->need,
@@ -407,7 +408,8 @@ static void send_partial(const visit *v, uint32_t chunk, const uint64_t *of, uin
     uint32_t note = j->n_servers ? rlt_pool_get(&j->notes) : RLT_NONE;
     if (note == RLT_NONE) {
         rlt_sim_fail(j->sim, j->n_servers ? RLT_ENOMEM : RLT_EUSAGE, j->req.protocol->name,
-                     "no place for a partial sum");
+                     j->n_servers ? "no memory for a partial sum"
+                                  : "a partial sum needs a server, but the job has none");
         return;
     }
     uint64_t *bits = rlt_pool_at(&j->notes, note);
@@ -466,7 +468,7 @@ static void obey(const visit *v, const rlt_agg_verdict *d)
         break;
     case RLT_AGG_BUSY:
         rlt_sim_fail(v->j->sim, RLT_ECHECK, v->j->req.protocol->name,
-                     "chunk %u came to a slot that is not free", v->p->key);
+                     "chunk %u arrived at a slot that is not free", v->p->key);
         break;
     case RLT_AGG_FETCH:
     case RLT_AGG_DROP:
@@ -516,7 +518,7 @@ void rlt__fabric_handle(rlt_fabric_job *j, const rlt_packet *p)
     v.stop = rlt_map_get(&v.t->stop_of, p->dst);
     if (v.stop == RLT_NONE) {
         rlt_sim_fail(j->sim, RLT_EUSAGE, j->req.protocol->name,
-                     "a packet reached a switch that does not handle it");
+                     "a packet arrived at a switch outside its tree");
         return;
     }
     if (!v.t->map->stops[v.stop].adds) {

@@ -276,7 +276,7 @@ static int find_hubs(rlt_fabric_job *j, inside *s, rlt_error *err)
         }
         if (!found)
             return rlt_fail(err, RLT_ETOPOLOGY, "hierarchical-ina",
-                            "inside=nvls: no switch aggregates for all %u members of node %u", s->k, n);
+                            "inside=nvls: no switch can add up for all %u members of node %u", s->k, n);
     }
     return 0;
 }
@@ -286,7 +286,7 @@ static int plan_nodes(rlt_fabric_job *j, inside *s, rlt_error *err)
     uint64_t payload = rlt_fabric_job_setting(j, PAYLOAD).u, chunks = (j->req.bytes + payload - 1) / payload;
     s->k = (uint32_t)rlt_fabric_job_setting(j, NODE).u;
     if (j->workers % s->k != 0)
-        return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members do not divide into nodes of %u",
+        return rlt_fail(err, RLT_ERANGE, "hierarchical-ina", "%u members cannot be divided into nodes of %u",
                         j->workers, s->k);
     s->nodes = j->workers / s->k;
     s->nvls = rlt_fabric_job_setting(j, INSIDE).u == BY_NVLS;

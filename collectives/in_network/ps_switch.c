@@ -223,7 +223,7 @@ static int ps_start(rlt_fabric_job *j, rlt_error *err)
     if (chunks > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ERANGE, "ps-switch", "too many chunks: %llu", (unsigned long long)chunks);
     if (s->answers == BY_SERVER && s->share > 0)
-        return rlt_fail(err, RLT_ESCHEMA, "ps-switch", "answers=server goes with share=0");
+        return rlt_fail(err, RLT_ESCHEMA, "ps-switch", "answers=server needs share=0");
     j->chunks = (uint32_t)chunks;
     j->mode = RLT_SLOTS_HASH;
     j->wire_bytes = (uint32_t)(payload + rlt_fabric_job_setting(j, HEADER).u);

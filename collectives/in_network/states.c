@@ -20,11 +20,13 @@ int rlt_states_check(const rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *r = &plan->req;
     if (r->kind == RLT_ALL_TO_ALL && (plan->blocks % r->n != 0 || (r->counts && plan->blocks != r->n)))
-        return rlt_fail(err, RLT_ECHECK, plan->algorithm->name, "an all-to-all of %u members with %u blocks",
-                        r->n, plan->blocks);
+        return rlt_fail(err, RLT_ECHECK, plan->algorithm->name,
+                        "an all-to-all of %u members has %u blocks; expected %s %u", r->n, plan->blocks,
+                        r->counts ? "one per member:" : "a multiple of", r->n);
     if (r->counts && has_shares(r->kind) && plan->blocks != r->n)
-        return rlt_fail(err, RLT_ECHECK, plan->algorithm->name, "%s of %u members with counts and %u blocks",
-                        rlt_coll_name(r->kind), r->n, plan->blocks);
+        return rlt_fail(err, RLT_ECHECK, plan->algorithm->name,
+                        "%s with counts has %u blocks; expected one per member: %u", rlt_coll_name(r->kind),
+                        plan->blocks, r->n);
     return 0;
 }
 

@@ -96,7 +96,7 @@ static int plan_chunks(rlt_fabric_job *j, uint64_t payload, rlt_error *err)
     if (rlt_fabric_job_setting(j, EXPONENTS).u)
         ahead = chunks < j->window ? chunks : j->window;
     if (chunks + ahead > UINT32_MAX / 2)
-        return rlt_fail(err, RLT_ERANGE, "switchml", "%llu bytes need too many chunks of %llu bytes",
+        return rlt_fail(err, RLT_ERANGE, "switchml", "%llu bytes make too many chunks of %llu bytes",
                         (unsigned long long)j->req.bytes, (unsigned long long)payload);
     j->chunks = (uint32_t)(chunks + ahead);
     return 0;

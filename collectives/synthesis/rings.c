@@ -102,7 +102,7 @@ static int find_rings(rings *r, rlt_error *err)
         r->inner.req.n_rings = 0;
     else if ((rc = rlt_cycles_find(n, capacity, n, cycles, &found, err)) == 0 && found == 0)
         rc = rlt_fail(err, RLT_ETOPOLOGY, "rings",
-                      "found no ring through all %u members along links in both directions", n);
+                      "no ring through all %u members along links in both directions was found", n);
     else if (rc == 0)
         rc = keep_orders(r, cycles, found, n, err);
 out:

@@ -246,10 +246,11 @@ static int count_chunks(const rlt_coll_request *req, uint32_t *chunks, rlt_error
                         MAX_MEMBERS, req->n);
     if (all * (req->n - 1) > MAX_TRANSFERS)
         return rlt_fail(err, RLT_EUNSUPPORTED, "tacos",
-                        "%llu chunks to each of %u others exceed %d transfers: use fewer chunks",
+                        "%llu chunks to each of %u others are more than %d transfers; use fewer chunks",
                         (unsigned long long)all, req->n - 1, MAX_TRANSFERS);
     if (req->counts && each > 1)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos", "cannot divide shares with counts into chunks");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "tacos",
+                        "cannot cut shares with counts into chunks; use one chunk");
     *chunks = (uint32_t)all;
     return 0;
 }

@@ -356,7 +356,7 @@ int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *t
     }
     *time_ps = best;
     if (best == RLT_TIME_MAX)
-        rc = rlt_fail(err, RLT_ETOPOLOGY, "tacos", "the search came to a standstill");
+        rc = rlt_fail(err, RLT_ETOPOLOGY, "tacos", "the search found no further transfer");
 out:
     release(&m);
     return rc;

@@ -116,7 +116,7 @@ int rlt_grow(void *items, uint32_t *capacity, size_t size, uint64_t need, uint64
     if (max > UINT32_MAX)
         max = UINT32_MAX;
     if (need > max)
-        return rlt_fail(err, RLT_ERANGE, NULL, "too many %s: %llu, where the limit is %llu", what,
+        return rlt_fail(err, RLT_ERANGE, NULL, "too many %s: %llu; the limit is %llu", what,
                         (unsigned long long)need, (unsigned long long)max);
     if (need <= *capacity)
         return 0;

@@ -72,7 +72,7 @@ static int read_text(const rlt_param *p, void *field, const char *text, const ch
         return 0;
     }
     if (strlen(text) >= p->width)
-        return rlt_fail(err, RLT_EUSAGE, where, "expected %s of at most %u letters, got '%.80s'", what,
+        return rlt_fail(err, RLT_EUSAGE, where, "expected %s of at most %u characters, got '%.80s'", what,
                         p->width - 1, text);
     memcpy(field, text, strlen(text) + 1);
     return 0;

@@ -75,7 +75,7 @@ int rlt_registry_may_add(const rlt_registry *r, const void *entry, uint32_t ahea
     if (!((const head *)entry)->summary)
         return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' has no summary", r->what, name);
     if (rlt_registry_find(r, name, NULL, NULL))
-        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' is there already", r->what, name);
+        return rlt_fail(err, RLT_ESCHEMA, origin, "%s '%s' exists already", r->what, name);
     if (added(r) + ahead >= RLT_REGISTRY_ADDED)
         return rlt_fail(err, RLT_ERANGE, origin, "%s '%s' is one too many: at most %d can be added", r->what,
                         name, RLT_REGISTRY_ADDED);

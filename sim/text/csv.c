@@ -32,11 +32,12 @@ static int unquote(const rlt_csv *c, const char **p, const char *end, char **out
         } else {
             ++*p;
             if (*p < end && **p != ',')
-                return rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "text after a quoted cell");
+                return rlt_csv_fail(c, cell, RLT_EMALFORMED, err,
+                                    "text after a quoted cell; expected a comma");
             return 0;
         }
     }
-    return rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "a quoted cell that does not end");
+    return rlt_csv_fail(c, cell, RLT_EMALFORMED, err, "a quoted cell does not end");
 }
 
 static int cut(rlt_csv *c, const char *begin, const char *end, rlt_error *err)

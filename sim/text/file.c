@@ -57,7 +57,7 @@ static int read_some(const source *s, char *buffer, size_t size, size_t *got, rl
         if (code == Z_ERRNO)
             return io_error(s->where, "read", number, err);
         if (code == Z_MEM_ERROR)
-            return rlt_fail(err, RLT_ENOMEM, s->where, "no memory to inflate it");
+            return rlt_fail(err, RLT_ENOMEM, s->where, "no memory to decompress the file");
         if (n < 0 || (n == 0 && code != Z_OK && code != Z_STREAM_END))
             return rlt_fail(err, RLT_EMALFORMED, s->where, "damaged gzip data: %s", text);
         if (n == 0)

@@ -158,8 +158,8 @@ static int refill(rlt_jstream *s)
     s->filled = (uint32_t)n;
     s->hash = rlt_hash_bytes(s->chunk, (size_t)n, s->hash);
     if (s->before + s->filled > s->limit) {
-        fail_at(s, RLT_ERANGE, s->before, "inflates to over %d times its size: not a plausible recording",
-                INFLATE_RATIO);
+        fail_at(s, RLT_ERANGE, s->before,
+                "the file decompresses to over %d times its size: not a plausible recording", INFLATE_RATIO);
         return -1;
     }
     return s->chunk[s->at++];

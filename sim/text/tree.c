@@ -113,13 +113,14 @@ static int fail_before(const rlt_json_tree *parent, const char *pointer, const c
     rlt_nearest near = rlt_nearest_to(step ? step : "");
     for (const rlt_json_tree *c = step ? parent->first : NULL; c; c = c->next)
         rlt_nearest_try(&near, c->key);
+    int n = (int)(rest - pointer);
     if (!near.best)
-        return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: nothing in base stands before '%s'", pointer, rest);
+        return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: base has no '%.*s'", pointer, n, pointer);
     const char *slash = rest;
     while (*--slash != '/')
         ;
-    return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: nothing in base stands before '%s'; did you mean '%.*s%s'?",
-                    pointer, rest, (int)(slash + 1 - pointer), pointer, near.best);
+    return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: base has no '%.*s'; did you mean '%.*s%s'?", pointer, n,
+                    pointer, (int)(slash + 1 - pointer), pointer, near.best);
 }
 
 int rlt_tree_find(rlt_arena *arena, const rlt_json_tree *root, const char *pointer, rlt_tree_place *out,
@@ -140,15 +141,15 @@ int rlt_tree_find(rlt_arena *arena, const rlt_json_tree *root, const char *point
         } else if (parent->kind == RLT_TREE_ARRAY) {
             bool end = strcmp(step, "-") == 0;
             if (!end && rlt_parse_count(step, &index, NULL, NULL))
-                return rlt_fail(err, RLT_ESCHEMA, NULL,
-                                "%s: expected the number of an element or -, got '%s'", pointer, step);
+                return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: expected the index of an element or -, got '%s'",
+                                pointer, step);
             if (!end && index > parent->n)
                 return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: the list has %u elements", pointer, parent->n);
             target = end ? NULL : rlt_tree_at(parent, (uint32_t)index);
             step = NULL;
         } else {
             return rlt_fail(err, RLT_ESCHEMA, NULL,
-                            "%s: what stands before the last part is no object or list", pointer);
+                            "%s: the value before the last part is not an object or a list", pointer);
         }
         *out = (rlt_tree_place){.parent = parent, .target = target, .key = step};
         if (!*p)

@@ -102,8 +102,8 @@ static void XMLCALL on_doctype(void *user, const XML_Char *name, const XML_Char 
     if (r->rc)
         return;
     rlt_xml_tag tag = tag_of(r, name, NULL, 0);
-    stop(r,
-         rlt_xml_fail(&tag, RLT_EMALFORMED, r->err, "document types and entity declarations are not read"));
+    stop(r, rlt_xml_fail(&tag, RLT_EMALFORMED, r->err,
+                         "document types and entity declarations are not supported; remove them"));
 }
 
 static int syntax_error(const reader *r)

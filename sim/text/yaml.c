@@ -159,7 +159,8 @@ static int read_plain(reader *r, bool flow)
         at_mark(r, '?'))
         return fail(r, "expected a word or a number");
     if (strchr("&*!|>%@`", *r->p))
-        return fail(r, "expected a word or a number: anchors, tags and texts of several lines are not read");
+        return fail(
+            r, "expected a word or a number: anchors, tags and texts of several lines are not supported");
     while (rc == 0 && !ends_plain(r, flow))
         rc = put_character(r, &out);
     while (out > r->scratch && (out[-1] == ' ' || out[-1] == '\t'))
@@ -315,7 +316,7 @@ static int read_mapping(reader *r, place to, const char *from, size_t col)
         if (rc || r->p == r->end || column(r) < col)
             break;
         if (column(r) > col)
-            return fail(r, "expected a key as far to the left as the one before");
+            return fail(r, "expected a key with the indentation of the key before it");
         rc = read_scalar(r, false);
     }
     return rc;
@@ -334,7 +335,7 @@ static int read_list(reader *r, place to)
             rc = RLT_ENOMEM;
     }
     if (!rc && r->p < r->end && column(r) > col)
-        return fail(r, "expected '-' as far to the left as the one before");
+        return fail(r, "expected '-' with the indentation of the '-' before it");
     return rc;
 }
 

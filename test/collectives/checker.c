@@ -148,7 +148,7 @@ static const defect defects[] = {
      "second time"},
     {"misplaced in a sum", &rlt_ring, RLT_ALL_REDUCE, 2, 1, land_one_on, 3, 1, "added to block"},
     {"misplaced at the end", &rlt_ring, RLT_ALL_REDUCE, 2, 5, land_one_on, 3, 5, "should be block"},
-    {"another block sent", &rlt_ring, RLT_ALL_GATHER, 1, 0, send_one_on, 1, 0, "which is empty"},
+    {"another block sent", &rlt_ring, RLT_ALL_GATHER, 1, 0, send_one_on, 1, 0, "holds nothing"},
     {"one step early", &rlt_ring, RLT_ALL_REDUCE, 0, 2, address_one_before, 1, 1, "member 0 step 2"},
     {"no such step", &rlt_ring, RLT_ALL_REDUCE, 0, 2, address_nowhere, 0, 2, "step 100 of member 1"},
     {"missing wait", &rlt_ring, RLT_ALL_REDUCE, 2, 2, do_not_wait, 2, 2, "member 1 step 2"},
@@ -161,17 +161,15 @@ static const defect defects[] = {
     {"sent outside", &rlt_ring, RLT_ALL_REDUCE, 1, 0, send_outside, 1, 0, "sends to member 4"},
     {"wrong sender expected", &rlt_ring, RLT_ALL_REDUCE, 1, 1, expect_another, 1, 1, "waits for member 1"},
     {"wrong size", &rlt_ring, RLT_ALL_REDUCE, 3, 4, state_one_byte_more, 3, 4, "states 1001 bytes"},
-    {"two blocks become one", &rlt_ring, RLT_ALL_REDUCE, 3, 4, land_half, 3, 4, "but writes"},
+    {"two blocks become one", &rlt_ring, RLT_ALL_REDUCE, 3, 4, land_half, 3, 4, "land as"},
     {"more blocks than there are", &rlt_ring, RLT_ALL_REDUCE, 3, 4, name_too_many, 3, 4,
-     "outside the lane's 1 to 4"},
+     "expected 1 to 4 blocks"},
     {"no such buffer", &rlt_direct, RLT_ALL_TO_ALL, 3, 1, name_buffer_two, 3, 1,
-     "names buffers 0 and 2 of 2"},
-    {"two messages on one block", &rlt_direct, RLT_ALL_GATHER, 1, 1, land_one_on, 3, 3,
-     "the result depends on their order"},
+     "names buffers 0 and 2; the plan has 2 buffers"},
+    {"two messages on one block", &rlt_direct, RLT_ALL_GATHER, 1, 1, land_one_on, 3, 3, "depends on which"},
     {"no such lane", &rlt_ring, RLT_ALL_REDUCE, 0, 0, wait_for_no_lane, 0, 0, "does not exist"},
-    {"waits for its own future", &rlt_ring, RLT_ALL_REDUCE, 0, 2, wait_for_itself, 0, 2, "1 steps wait"},
-    {"both copies and sends: expected one of them", &rlt_ring, RLT_ALL_REDUCE, 0, 2, copy_and_send, 0, 2,
-     "both copies and sends: expected one of them"},
+    {"waits for its own future", &rlt_ring, RLT_ALL_REDUCE, 0, 2, wait_for_itself, 0, 2, "cycle of 1 "},
+    {"copies and sends", &rlt_ring, RLT_ALL_REDUCE, 0, 2, copy_and_send, 0, 2, "copies and sends"},
     {"contribution of a reduce lost", &rlt_direct, RLT_REDUCE, 2, 0, do_not_send, 1, 0, "but 2 are sent"},
     {"own share not kept", &rlt_direct, RLT_ALL_TO_ALL, 2, 0, land_one_on, 2, 0,
      "block 2 of the result is empty"},
@@ -256,7 +254,7 @@ static void circles_are_found(void **state)
          .step = everyone_waits},
         {.name = "lanes", .kinds = UINT32_MAX, .plan = circle_plan, .steps = two_steps, .step = lanes_wait},
     };
-    static const char *const says[2] = {"4 steps wait", "2 steps wait"};
+    static const char *const says[2] = {"cycle of 4", "cycle of 2"};
     for (int i = 0; i < 2; i++) {
         rlt_coll_request req = request(RLT_BROADCAST);
         rlt_plan plan;

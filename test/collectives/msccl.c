@@ -158,20 +158,20 @@ static void damage_is_named(void **state)
     static const damage all[] = {
         {"</algo>", "", 1, 19, "not well-formed"},
         {"ngpus=\"2\"", "", 1, 1, "ngpus"},
-        {"ngpus=\"2\"", "ngpus=\"3\"", 1, 1, "gpu 2 is missing"},
+        {"ngpus=\"2\"", "ngpus=\"3\"", 1, 1, "no gpu 2"},
         {"ngpus=\"2\"", "ngpus=\"99999999999999999999\"", 1, 1, "ngpus"},
         {"nchunksperloop=\"2\"", "nchunksperloop=\"0\"", 1, 1, "nothing to do"},
         {"nchunksperloop=\"2\"", "nchunksperloop=\"-2\"", 1, 1, "nchunksperloop"},
         {"allreduce", "custom", 1, 1, "cannot be checked"},
         {"proto=", "prot=", 1, 1, "prot"},
-        {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "second time"},
+        {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "given twice"},
         {"<gpu id=\"1\"", "<gpu id=\"2\"", 1, 12, "id"},
         {"<tb id=\"1\"", "<tb id=\"7\"", 1, 7, "expected tb 1"},
-        {"send=\"1\"", "send=\"0\"", 1, 3, "is this gpu itself: expected another one"},
+        {"send=\"1\"", "send=\"0\"", 1, 3, "the gpu itself"},
         {"send=\"1\"", "send=\"-1\"", 1, 4, "send=\"-1\""},
         {"type=\"r\"", "type=\"x\"", 1, 5, "expected s, r,"},
         {"srcbuf=\"i\"", "srcbuf=\"q\"", 1, 4, "expected i, o or s"},
-        {"srcoff=\"0\"", "srcoff=\"1\"", 1, 4, "chunks of buffer"},
+        {"srcoff=\"0\"", "srcoff=\"1\"", 1, 4, "does not lie in"},
         {"srcoff=\"0\"", "srcoff=\"4294967295\"", 1, 4, "srcoff"},
         {"cnt=\"2\"", "cnt=\"4294967297\"", 1, 4, "cnt"},
         {"cnt=\"2\"", "cnt=\"-1\"", 1, 4, "cnt"},
@@ -200,12 +200,12 @@ static void wrong_plans_are_named(void **state)
     char text[4096];
     static const damage pairs[] = {
         /* does not wait for the message: unordered */
-        {"depid=\"0\" deps=\"1\"", "depid=\"-1\" deps=\"-1\"", 1, 9, "which is empty"},
+        {"depid=\"0\" deps=\"1\"", "depid=\"-1\" deps=\"-1\"", 1, 9, "holds nothing"},
         /* lost: replaces its own contribution instead of adding */
         {"type=\"re\"", "type=\"cpy\"", 1, 9, "replaces the contribution of member 0"},
         {"type=\"rrc\"", "type=\"r\"", 1, 15, "lacks the contribution of member 1"},
         /* doubled: adds what it already has */
-        {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "a second time"},
+        {"type=\"re\" srcbuf=\"s\"", "type=\"re\" srcbuf=\"i\"", 1, 9, "comes a second time"},
     };
     static const damage threes[] = {
         /* misplaced */

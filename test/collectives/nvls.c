@@ -223,7 +223,7 @@ static void test_defects(void **state)
     (void)state;
     static const defect defects[] = {
         {RLT_ALL_REDUCE, 1, over_the_sources, "fetches"},
-        {RLT_ALL_REDUCE, 0, over_the_sources, "which is empty"},
+        {RLT_ALL_REDUCE, 0, over_the_sources, "holds nothing"},
         {RLT_ALL_REDUCE, 1, unsummed, "replaces the contribution"},
         {RLT_ALL_REDUCE, 1, one_too_few, "waits for 3 messages, but 4 are sent"},
         {RLT_ALL_REDUCE, 1, step_not_there, "sends to step 7"},

@@ -156,8 +156,8 @@ static void defects_are_found(void **state)
     } rows[] = {
         {1, silently, "waits for 1 messages, but none is sent"},
         {2, at_once, "waits for 0 messages, but 1 are sent"},
-        {3, over_the_sources, "which is empty"},
-        {3, another_share, "which is empty"},
+        {3, over_the_sources, "holds nothing"},
+        {3, another_share, "holds nothing"},
         {3, to_itself, "sends to member 1"},
         {4, at_once, "waits for 0 messages, but 2 are sent"},
         {4, to_itself, "sends to member 4"},

@@ -148,7 +148,7 @@ static void test_refusals(void **state)
         {"mode", "saf", "mode", "expected one of fast, safe, got 'saf'; did you mean 'safe'?"},
         {"on", "on", "on", "expected one of no, yes, got 'on'; did you mean 'no'?"},
         {"loud", "very", "loud", "expected on or off, got 'very'"},
-        {"name", "eight888", "name", "expected a value of at most 7 letters, got 'eight888'"},
+        {"name", "eight888", "name", "expected a value of at most 7 characters, got 'eight888'"},
         {"name", "", "name", "expected a value, got nothing"},
         {"widths", "5-x", "widths", "expected up to 64 numbers from 1 to 1024 such as 512-256-64, got '5-x'"},
         {"widths", "1025", "widths", ""},

@@ -68,7 +68,7 @@ static void refusals(void **state)
     static const struct {
         fruit entry;
         const char *says;
-    } bad[] = {{{"apple", "again", 0}, "fruit 'apple' is there already"},
+    } bad[] = {{{"apple", "again", 0}, "fruit 'apple' exists already"},
                {{"", "none", 0}, "expected the name"},
                {{NULL, "none", 0}, "expected the name"},
                {{"a,b", "a comma", 0}, "expected the name"},

@@ -214,7 +214,7 @@ static void test_refused(void **state)
     refused("{\"base\":{},\"axes\":[{\"pointer\":\"/algoritm\",\"values\":[1]}]}", RLT_ESCHEMA,
             "did you mean 'algorithm'");
     refused("{\"base\":{},\"axes\":[{\"pointer\":\"/layout/tp\",\"values\":[1]}]}", RLT_ESCHEMA,
-            "nothing in base stands");
+            "base has no");
     refused("{\"base\":{\"rank-scale\":[]},\"axes\":[{\"pointer\":\"/rank-scale/1\",\"values\":[1]}]}",
             RLT_ESCHEMA, "has 0 elements");
     refused("{\"base\":{},\"axes\":[{\"pointer\":\"algorithm\",\"values\":[1]}]}", RLT_ESCHEMA,

@@ -99,7 +99,8 @@ int rlt_float_tables_create(const rlt_float_shape *shape, rlt_float_tables *out,
     const rlt_float_shape *s = shape;
     memset(out, 0, sizeof *out);
     if (!makes_sense(s))
-        return rlt_fail(err, RLT_ERANGE, "float tables", "unknown shape");
+        return rlt_fail(err, RLT_ERANGE, "float tables",
+                        "the bit widths of the table shape are out of range");
     out->shape = *s;
     out->n_plus = (2u << s->plus_bits) - 1;
     out->n_minus = (s->fraction_bits + MINUS_OCTAVES - s->minus_bits + 1) << s->minus_bits;

@@ -40,17 +40,18 @@ static int check(const rlt_hot_request *q, uint64_t *wanted, uint64_t *counted, 
 {
     *wanted = q->hot ? q->hot : rlt_hot_room(q->memory_bytes, q->arrays, q->entry_bytes);
     if (q->workers == 0 || q->updates == 0 || q->steps == 0)
-        return rlt_fail(err, RLT_ERANGE, "hot set", "expected workers, updates and steps");
+        return rlt_fail(err, RLT_ERANGE, "hot set", "expected at least one worker, one update and one step");
     if (!(q->sampled > 0 && q->sampled <= 1))
         return rlt_fail(err, RLT_ERANGE, "hot set", "expected a share of steps in (0, 1], got %g",
                         q->sampled);
     if (*wanted > RLT_MAX_HOT)
-        return rlt_fail(err, RLT_ERANGE, "hot set", "%" PRIu64 " hot parameters exceed the limit of %d",
-                        *wanted, RLT_MAX_HOT);
+        return rlt_fail(err, RLT_ERANGE, "hot set",
+                        "%" PRIu64 " hot parameters are too many; the limit is %d", *wanted, RLT_MAX_HOT);
     double all = fmax(q->workers, floor(q->sampled * q->steps * q->workers * (double)q->updates + 0.5));
     if (all > RLT_MAX_SAMPLED)
-        return rlt_fail(err, RLT_ERANGE, "hot set", "%.0f updates exceed the limit of %d: sample fewer steps",
-                        all, RLT_MAX_SAMPLED);
+        return rlt_fail(err, RLT_ERANGE, "hot set",
+                        "%.0f updates are too many to count; the limit is %d: sample fewer steps", all,
+                        RLT_MAX_SAMPLED);
     *counted = (uint64_t)all;
     return 0;
 }

@@ -339,7 +339,7 @@ static void libra_release(rlt_fabric_job *j)
 int rlt_libra_report_of(const rlt_fabric *f, uint32_t job, rlt_libra_report *out, rlt_error *err)
 {
     if (job >= f->n_jobs || f->jobs[job]->req.protocol != &rlt_libra)
-        return rlt_fail(err, RLT_EUSAGE, "libra", "job %u is not a Libra job", job);
+        return rlt_fail(err, RLT_EUSAGE, "libra", "job %u does not run libra", job);
     const rlt__libra *s = f->jobs[job]->state;
     *out = s->report;
     out->flushes = rlt_fabric_result(f, job).switches.partials;

@@ -96,8 +96,8 @@ int rlt_hot_place(uint64_t n, uint32_t values, uint32_t arrays, rlt_hot_order or
         return rlt_fail(err, RLT_ERANGE, "placement", "expected 1 to %d values and 1 to %d arrays",
                         RLT_MAX_PACKET_VALUES, RLT_MAX_ARRAYS);
     if (n > RLT_MAX_HOT)
-        return rlt_fail(err, RLT_ERANGE, "placement", "%" PRIu64 " hot parameters exceed the limit of %d", n,
-                        RLT_MAX_HOT);
+        return rlt_fail(err, RLT_ERANGE, "placement",
+                        "%" PRIu64 " hot parameters are too many; the limit is %d", n, RLT_MAX_HOT);
     uint32_t *load = calloc(arrays, sizeof *load);
     out->array = malloc(((size_t)n + 1) * sizeof *out->array);
     if (!load || !out->array) {

@@ -56,7 +56,7 @@ static int place(const rlt_fabric_job *j, rlt__libra *s, uint64_t values, rlt_er
     uint32_t arrays = (uint32_t)rlt_fabric_job_setting(j, RLT__LIBRA_ARRAYS).u;
     rlt_hot_layout layout;
     if (values == 0 || values > RLT_MAX_PACKET_VALUES)
-        return rlt_fail(err, RLT_ERANGE, "libra", "a packet of %llu values; expected 1 to %d",
+        return rlt_fail(err, RLT_ERANGE, "libra", "a packet has %llu values; expected 1 to %d",
                         (unsigned long long)values, RLT_MAX_PACKET_VALUES);
     /* A given share means full packets; their number does not matter. */
     uint64_t n = r->hot ? r->hot : values * 100;

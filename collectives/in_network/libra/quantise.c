@@ -210,7 +210,7 @@ static int check(uint32_t n, size_t length, const float *const *x, rlt_error *er
     for (uint32_t w = 0; w < n; w++)
         for (size_t i = 0; i < length; i++)
             if (!isfinite(x[w][i]))
-                return rlt_fail(err, RLT_ERANGE, "numbers", "value %zu of worker %u is not a number", i, w);
+                return rlt_fail(err, RLT_ERANGE, "numbers", "value %zu of worker %u is not finite", i, w);
     return 0;
 }
 

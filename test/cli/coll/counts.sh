@@ -42,7 +42,7 @@ refused "a size as well" "--bytes: does not go with --counts" 2 -c gather --byte
 refused "counts of several collectives" "--counts: is for" 2 -c gather,scatter --counts "$tmp/shares"
 refused "an algorithm that cannot do counts" "bruck: does not support all_to_all with counts" 3 -c all_to_all -a bruck --counts "$tmp/pairs"
 refused "a root that is not there" "--root: rank 4 is not in the group" 2 -c gather --root 4
-refused "more servers than members" "ps: 5 servers leave no worker in a group of 4" 3 -c all_reduce -a ps -s servers=5
+refused "more servers than members" "ps: expected at most 4 servers, the number of members, got 5" 3 -c all_reduce -a ps -s servers=5
 refused "no servers" "servers: expected 1 to" 2 -c all_reduce -a ps -s servers=0
 refused "chunks past all lanes" "are more than 4096 lanes" 3 -c gather -a tree -s chunks=4096 -s channels=2
 finish

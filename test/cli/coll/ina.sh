@@ -122,7 +122,7 @@ refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set win
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
 refused "settings of packets where there are none" 2 "setting of --network packet" -t "$star" -a ring --set loss=0.1
 refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
-refused "all is lost: a stall with its reason" 4 "got no answer" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
+refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
 refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
 refused "one worker" 2 "expected 2 to" -t "$star" --workers 1

@@ -49,8 +49,8 @@ expect "into a file" $? 0
 # An event later than 26 days is an error. 4 ranks at 1 kB/s: a step of 1 GB takes 11.6 days, so 4 GB fail in the third
 # step, 1 TB in the first. Earlier rows are printed.
 same "an error in the middle" 3 5 -t switch:4@1KB/s,0ns -a ring -b 1KB,2KB,4GB,3KB,1TB,4KB
-grep -q 'beyond the end of simulated time' "$tmp/one.err"
-expect "is the first one" "$?-$(grep -c 'the present is 0 ps' "$tmp/one.err")" 0-0
+grep -q 'after the end of simulated time' "$tmp/one.err"
+expect "is the first one" "$?-$(grep -c 'now is 0 ps' "$tmp/one.err")" 0-0
 expect "after the rows before it" "$(grep -c '^all_reduce' "$tmp/one")" 2
 same "an error leaves no JSON" 3 0 -t switch:4@1KB/s,0ns -a ring -b 1KB,2KB,4GB,3KB,1TB,4KB -f json --links
 expect "not even the beginning" "$(wc -c <"$tmp/many")" 0

@@ -25,11 +25,11 @@ verdict "an unknown pattern" "$(coll --set patterns=rign)" "did you mean 'ring'?
 verdict "its exit status" "$(coll --set patterns=rign)" "exit 2"
 verdict "too many of them" "$(coll --set patterns=ring,ring,ring)" "is for dimension 2"
 verdict "not of a power of two" "$("$ringlet" coll -t 'switch:6@50GB/s,1us' -c all_gather -a hierarchical -b 6KiB \
-    --set patterns=halving_doubling 2>&1)" "needs a power of two in all_gather, and a dimension has 6 members"
+    --set patterns=halving_doubling 2>&1)" "needs a power of two in all_gather, but a dimension has 6 members"
 verdict "an algorithm without" "$(coll -a ring --set patterns=ring)" "ring has no parameter patterns"
 verdict "listed" "$("$ringlet" list settings -f csv)" "patterns"
 verdict "sub-sizes" "$("$ringlet" topo 'torus:24@300GB/s,500ns,sizes=4x3x2' -f json)" '4x3x2'
 verdict "no node, no rail" "$("$ringlet" coll -t 'switch:6@50GB/s,1us' -c all_to_all -a rail -b 6KiB 2>&1)" \
-    "needs a group of two dimensions"
+    "needs a group of at least two dimensions"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

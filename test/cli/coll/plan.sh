@@ -43,16 +43,16 @@ refused "no such file" 5 "no such file" -b 1MiB --plan "$tmp/none.xml"
 refused "several plans to one file" 2 "needs one --collective" -a ring,direct -b 1MiB --export-plan "$tmp/x"
 refused "an unknown format" 2 "yaml" -a ring -b 1MiB --export-plan "$tmp/x" --as yaml
 sed 's/^num_ranks.*/num_ranks 9/; 1d' "$tmp/ring.goal" >"$tmp/foreign.goal"
-refused "GOAL that does not say what it is" 3 "the file names neither its collective nor its bytes: pass one --collective and one --bytes" -b 1MiB,2MiB --plan "$tmp/foreign.goal"
+refused "GOAL that does not say what it is" 3 "give exactly one collective and one size" -b 1MiB,2MiB --plan "$tmp/foreign.goal"
 sed '9s/type="rrc"/type="r"/' "$tmp/ring.msccl" >"$tmp/lost.xml"
 refused "a lost contribution" 1 "lost.xml:9: " -b 1MiB --plan "$tmp/lost.xml"
 sed '8s/cnt="1"/cnt="x"/' "$tmp/ring.msccl" >"$tmp/bad.xml"
-lane() { # name, what is said, then an edit of line 15: places that there are not are bad input, not a wrong plan
+lane() { # name, what is said, then an edit of line 15: missing places are bad input, not a wrong plan
     sed "15$3" "$tmp/ring.json" >"$tmp/odd.json"
     refused "$1" 3 "odd.json:15:$2" -b 1MiB --plan "$tmp/odd.json"
 }
-lane "a block beyond the lane" '36: programs[0].steps[0].send: 1 x 1 blocks beginning with block 99 are outside the 8' 's/"send": .[0-9]*./"send": [99]/'
-lane "more blocks than the lane has" '36: programs[0].steps[0].send: 1 x 9 blocks beginning with block 0 are outside the 8' 's/"send": .[0-9]*./"send": [0, 9]/'
+lane "a block beyond the lane" '36: programs[0].steps[0].send: 1 x 1 blocks from block 99 on do not fit in a lane of 8' 's/"send": .[0-9]*./"send": [99]/'
+lane "more blocks than the lane has" '36: programs[0].steps[0].send: 1 x 9 blocks from block 0 on do not fit in a lane of 8' 's/"send": .[0-9]*./"send": [0, 9]/'
 lane "blocks landing elsewhere than there are" '' 's/"send": .[0-9]*./"send": [0], "land": [8]/'
 lane "as many sent as land" '' 's/"send": .[0-9]*./"send": [0, 2], "land": [0]/'
 lane "a buffer too many" '' 's/"add"/"into": 1, "add"/'

@@ -90,8 +90,8 @@ refused "the same by check" 3 "not a plug-in: it has no 'ringlet_plugin'" check 
 sed 's/\.abi = RLT_PLUGIN_ABI/.abi = 99/' chain.c >abi.c && broken abi
 refused "another ABI" 3 'built for plug-in ABI 99, but this ringlet has ABI 2' --plugin ./abi.so list algorithms
 sed 's/"chain"/"ring"/' chain.c >taken.c && broken taken
-refused "a name that is taken" 3 "algorithm 'ring' is there already" --plugin ./taken.so list algorithms
-refused "one plug-in twice" 3 "'chain' is there already" --plugin ./chain.so --plugin ./chain.so list algorithms
+refused "a name that is taken" 3 "algorithm 'ring' exists already" --plugin ./taken.so list algorithms
+refused "one plug-in twice" 3 "'chain' exists already" --plugin ./chain.so --plugin ./chain.so list algorithms
 sed '/\.steps = chain_steps/d' chain.c >slot.c && broken slot
 refused "a slot that is missing" 3 "algorithm 'chain' has no 'steps': expected a function or a text" --plugin ./slot.so list algorithms
 sed 's/rlt_lane_bytes(plan, lane)/rlt_lane_bytes(plan, lane) \/ 2/' chain.c >half.c && broken half

@@ -124,7 +124,7 @@ expect 0 "2 by switchml" run $star -a switchml --set loss=0.0001 --set rto=100us
 expect 3 "of 9 placed ranks, 9 train" run $star -a atp --model transformer:layers=2,hidden=768
 expect 3 "no switch of" run $star -a all_reduce=switchml --topology "switch:9@100Gbps,1us"
 expect 0 "ring " run $star -a switchml --topology "switch:9@100Gbps,1us"
-expect 4 "got no answer" run $star -a switchml --set loss=1 --set tries=2
+expect 4 "without success" run $star -a switchml --set loss=1 --set tries=2
 expect 2 "needs --network packet" run $star -a switchml --network flow
 expect 2 "switchml does not support all_gather" run $star -a all_gather=switchml
 expect 2 "window: expected 1" run $star -a switchml --set switchml.window=0
