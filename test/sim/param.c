@@ -143,7 +143,7 @@ static void test_refusals(void **state)
         {"wait", "-1us", "wait", ""},
         {"part", "0.25", "part", "expected 0.5 to 8 GHz, got '0.25'"},
         {"part", "nan", "part", ""},
-        {"loss", "101%", "loss", "expected 0 to 1, got '101%'"},
+        {"loss", "101%", "loss", "expected 0 to 1, or a percentage, got '101%'"},
         {"clock", "1001", "clock", "expected a number from 0 to 1000, got '1001'"},
         {"mode", "saf", "mode", "expected one of fast, safe, got 'saf'; did you mean 'safe'?"},
         {"on", "on", "on", "expected one of no, yes, got 'on'; did you mean 'no'?"},

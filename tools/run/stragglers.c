@@ -41,7 +41,8 @@ static const rlt_option own_options[] = {
      "between GPUs and batches. Numbers or percentages.",
      AT(jitter), .preset = "0,0.05,0.1,0.15,0.2,0.25,0.3"},
     {"overhead", 0, RLT_PARAM_TEXT, "X[,...]",
-     "Additional time of Horovod per batch, relative to the mean compute time of a batch. Numbers or percentages.",
+     "Additional time of Horovod per batch, relative to the mean compute time of a batch. Numbers or "
+     "percentages.",
      AT(overhead), .preset = "0,0.1"},
     {"gpus", 'g', RLT_PARAM_COUNT, "N", "GPUs per node.", AT(gpus), .preset = "4", .min = 1, .max = 4096},
     {"batches", 'b', RLT_PARAM_COUNT, "N", "Batches.", AT(batches), .preset = "240", .min = 1,

@@ -180,7 +180,7 @@ int rlt_skew_parse(const char *text, size_t length, const char *where, rlt_skew 
         goto done;
     n = merge(r, n);
     if (n == 0) {
-        rc = rlt_fail(err, RLT_ESCHEMA, where, "no parameter was ever updated");
+        rc = rlt_fail(err, RLT_ESCHEMA, where, "no parameter has updates");
         goto done;
     }
     out->n = n;

@@ -64,7 +64,7 @@ expect "overhead alone: 24 of 264 batches" "$(sed -n 9p "$tmp/out")" "16,0.00000
 expect "the same again" "$("$ringlet" run stragglers -f csv | cmp - "$tmp/out")" ""
 expect "one node" "$("$ringlet" run stragglers --nodes 1 --jitter 0.3 --overhead 0 -f csv | tail -1 | cut -d, -f6,7)" "0.000000,"
 expect "a percentage" "$("$ringlet" run stragglers --nodes 4 --jitter 30% --overhead 0 -f csv)" "$("$ringlet" run stragglers --nodes 4 --jitter 0.3 --overhead 0 -f csv)"
-leaves_nothing 2 "expected 0 to 10, or a percentage, got .2000%" run stragglers --jitter 2000%
+leaves_nothing 2 "expected 0 to 10, or a percentage, got '2000%'" run stragglers --jitter 2000%
 expect "8 skips wait for 2 batches" "$("$ringlet" run stragglers --skips 8 --jitter 0.2 --overhead 0 -f csv)" \
     "$("$ringlet" run stragglers --skips 8 --wait 2 --jitter 0.2 --overhead 0 -f csv)"
 says "its JSON has a manifest" '"command": "run stragglers"' run stragglers --jitter 0 -f json
@@ -72,8 +72,8 @@ says "its table names what it is of" "# 4 GPUs a node, 240 batches, a global syn
 leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '0'" run stragglers --nodes 16,0
 leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '1.5'" run stragglers --nodes 1.5
 leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4096, got '4097'" run stragglers --nodes 4097 --gpus 4096
-leaves_nothing 2 "--jitter: expected numbers from 0 to 10, got '11'" run stragglers --jitter 0.1,11
-leaves_nothing 2 "--overhead: expected numbers from 0 to 1000000000, got 'x'" run stragglers --overhead x
+leaves_nothing 2 "--jitter: expected 0 to 10, or a percentage, got '11'" run stragglers --jitter 0.1,11
+leaves_nothing 2 "--overhead: expected a number, got 'x'" run stragglers --overhead x
 leaves_nothing 2 "--skips: expected 1 to 65536, got '0'" run stragglers --skips 0
 # DASO consists of many runs: options of a single run are refused, options of the network apply.
 for odd in '--timeline f' '--report f' '--links' '--links-csv f' '--explain' '--until 1ms' '--series 1us' '--layout tp=2' '--fold' \

@@ -110,7 +110,7 @@ static void damage_is_named(void **state)
         {.recv_bytes = 4000,
          .circle = true,
          .where = "c: node ",
-         .what = "this operation waits for itself through other operations"},
+         .what = "this operation requires itself through other operations"},
     };
     rlt_goal_hint hint = {RLT_ALL_REDUCE, 4000};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
