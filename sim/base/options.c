@@ -95,7 +95,7 @@ static int finish_option(const rlt_parsed *p, const rlt_option *o, size_t base, 
     char where[64];
     if (o->required && !spared(p, o)) {
         snprintf(where, sizeof where, "--%s", o->name);
-        return rlt_fail(err, RLT_EUSAGE, where, "is required: %s", o->arg ? o->arg : "a value");
+        return rlt_fail(err, RLT_EUSAGE, where, "is required: pass %s %s", where, o->arg ? o->arg : "VALUE");
     }
     return o->preset ? put(o, (char *)p->settings + base, o->preset, err) : 0;
 }

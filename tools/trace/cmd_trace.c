@@ -104,7 +104,7 @@ static int convert(const rlt_parsed *args, void *settings, rlt_error *err)
 static int slice(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     if (!rlt_given(args, "steps"))
-        return rlt_fail(err, RLT_EUSAGE, "--steps", "is required: which steps to keep");
+        return rlt_fail(err, RLT_EUSAGE, "--steps", "is required: pass --steps FIRST:LAST");
     return convert(args, settings, err);
 }
 

@@ -86,7 +86,7 @@ static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net,
 {
     rlt_inputs in = {0};
     if (!sim->topology)
-        return rlt_fail(err, RLT_EUSAGE, "--topology", "is required: T");
+        return rlt_fail(err, RLT_EUSAGE, "--topology", "is required: pass --topology T");
     int rc = rlt_setup_topology(sim, &net->topology, err);
     if (rc || (rc = prime_trees(net->topology, err)))
         return rc;
