@@ -285,11 +285,11 @@ static void test_files(void **state)
 
 static void test_rows(void **state)
 {
-    static const rlt_column columns[] = {{"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-                                         {"time_ps", "time", "us", RLT_COL_TIME, 0, 0},
-                                         {NULL, "note", NULL, RLT_COL_TEXT, 0, 0},
-                                         {"busy", "busy", "%", RLT_COL_PERCENT, 0, 1},
-                                         {"bytes", NULL, NULL, RLT_COL_COUNT, 0, 0}};
+    static const rlt_column columns[] = {{"name", "name", NULL, RLT_COL_TEXT, 0, 0, NULL},
+                                         {"time_ps", "time", "us", RLT_COL_TIME, 0, 0, NULL},
+                                         {NULL, "note", NULL, RLT_COL_TEXT, 0, 0, NULL},
+                                         {"busy", "busy", "%", RLT_COL_PERCENT, 0, 1, NULL},
+                                         {"bytes", NULL, NULL, RLT_COL_COUNT, 0, 0, NULL}};
     rlt_value rows[2][5] = {
         {rlt_text("a,\"b\""), rlt_ps(1234567), rlt_text(""), rlt_real(0.5), rlt_count(UINT64_MAX)},
         {rlt_text("longer"), rlt_ps(1000000), rlt_text("*"), rlt_absent(), rlt_count(0)}};

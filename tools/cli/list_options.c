@@ -13,16 +13,16 @@
 #include "tools/output/output.h"
 
 const rlt_column rlt_option_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-    {"command", "command", NULL, RLT_COL_TEXT, 0, 0},
-    {"letter", "letter", NULL, RLT_COL_TEXT, 0, 0},
-    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0},
-    {"value", "value", NULL, RLT_COL_TEXT, 0, 0},
-    {"default", "default", NULL, RLT_COL_TEXT, 0, 0},
-    {"range", "range", NULL, RLT_COL_TEXT, 0, 0},
-    {"required", "required", NULL, RLT_COL_TEXT, 0, 0},
-    {"repeatable", "repeatable", NULL, RLT_COL_TEXT, 0, 0},
-    {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name of the option, without dashes"},
+    {"command", "command", NULL, RLT_COL_TEXT, 0, 0, "command that takes the option"},
+    {"letter", "letter", NULL, RLT_COL_TEXT, 0, 0, "short form of the option"},
+    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0, "kind of the value: count, size, duration, ..."},
+    {"value", "value", NULL, RLT_COL_TEXT, 0, 0, "form of the value"},
+    {"default", "default", NULL, RLT_COL_TEXT, 0, 0, "value without the option"},
+    {"range", "range", NULL, RLT_COL_TEXT, 0, 0, "limits of the value"},
+    {"required", "required", NULL, RLT_COL_TEXT, 0, 0, "yes: the command needs the option"},
+    {"repeatable", "repeatable", NULL, RLT_COL_TEXT, 0, 0, "yes: the option may be given several times"},
+    {"help", "help", NULL, RLT_COL_TEXT, 0, 0, "what the option changes"},
 };
 
 /* Formats the words of an option if it has a list of words; "" for a flag; else help's name of the value. */

@@ -9,11 +9,15 @@
 #include "tools/output/output.h"
 
 const rlt_column rlt_setting_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},   {"of", "of", NULL, RLT_COL_TEXT, 0, 0},
-    {"given", "given", NULL, RLT_COL_TEXT, 0, 0}, {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0},
-    {"value", "value", NULL, RLT_COL_TEXT, 0, 0}, {"default", "default", NULL, RLT_COL_TEXT, 0, 0},
-    {"range", "range", NULL, RLT_COL_TEXT, 0, 0}, {"unit", "unit", NULL, RLT_COL_TEXT, 0, 0},
-    {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name of the setting"},
+    {"of", "of", NULL, RLT_COL_TEXT, 0, 0, "algorithm, model or part that reads the setting"},
+    {"given", "given", NULL, RLT_COL_TEXT, 0, 0, "how the setting is given"},
+    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0, "kind of the value: count, size, duration, ..."},
+    {"value", "value", NULL, RLT_COL_TEXT, 0, 0, "form of the value"},
+    {"default", "default", NULL, RLT_COL_TEXT, 0, 0, "value without the setting"},
+    {"range", "range", NULL, RLT_COL_TEXT, 0, 0, "limits of the value"},
+    {"unit", "unit", NULL, RLT_COL_TEXT, 0, 0, "unit of a plain number"},
+    {"help", "help", NULL, RLT_COL_TEXT, 0, 0, "what the setting changes"},
 };
 
 /* Returns the default as text. A field without a default is zero. */

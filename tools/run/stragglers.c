@@ -62,13 +62,17 @@ static const rlt_option_group groups[] = {
     {"Training", own_options, 0}, {"Output", rlt_format_options, offsetof(stragglers_settings, report)}, {0}};
 
 static const rlt_column columns[] = {
-    {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0},
-    {"jitter", "jitter", "%", RLT_COL_PERCENT, 6, 1},
-    {"overhead", "overhead", "%", RLT_COL_PERCENT, 8, 1},
-    {"horovod_batches", "Horovod", "batches", RLT_COL_REAL, 10, 2},
-    {"daso_batches", "DASO", "batches", RLT_COL_REAL, 10, 2},
-    {"saving", "saved", "%", RLT_COL_PERCENT, 6, 1},
-    {"reference", "reference", "%", RLT_COL_PERCENT, 9, 1},
+    {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0, "nodes that train together"},
+    {"jitter", "jitter", "%", RLT_COL_PERCENT, 6, 1,
+     "standard deviation of a batch's compute time / its mean"},
+    {"overhead", "overhead", "%", RLT_COL_PERCENT, 8, 1,
+     "time that a synchronisation costs / mean compute time of a batch"},
+    {"horovod_batches", "Horovod", "batches", RLT_COL_REAL, 10, 2,
+     "training time, synchronised after each batch, in mean compute times of a batch"},
+    {"daso_batches", "DASO", "batches", RLT_COL_REAL, 10, 2,
+     "training time, synchronised by DASO, in mean compute times of a batch"},
+    {"saving", "saved", "%", RLT_COL_PERCENT, 6, 1, "1 - DASO / Horovod"},
+    {"reference", "reference", "%", RLT_COL_PERCENT, 9, 1, "saving as another implementation drew it"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -165,6 +169,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         err);
 }
 
+static const rlt_columns table = {"Stragglers: `ringlet run stragglers`", columns, COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
+
 const rlt_command rlt_run_stragglers = {
     .name = "stragglers",
     .summary = "time saved by DASO if ranks vary, from waiting alone",
@@ -179,4 +186,5 @@ const rlt_command rlt_run_stragglers = {
     .options = groups,
     .settings_size = sizeof(stragglers_settings),
     .run = run,
+    .tables = tables,
 };
