@@ -241,6 +241,27 @@ static void test_ranks(void **state)
     }
 }
 
+/* Numbers and percentages mean the same, in one list. */
+static void test_shares(void **state)
+{
+    static const char *const bad[] = {"", "0.1,", "10x", "%", "-1", "1.5", "150%", "0,0,0,0,0"};
+    double *shares;
+    uint32_t n;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_parse_shares("0.1,10%,0,100%", "--share", 1, 4, &shares, &n, &err), 0);
+    assert_int_equal(n, 4);
+    assert_true(shares[0] == shares[1] && shares[2] == 0 && shares[3] == 1);
+    free(shares);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err = (rlt_error){0};
+        if (rlt_parse_shares(bad[i], "--share", 1, 4, &shares, &n, &err) != RLT_EUSAGE || shares)
+            fail_msg("'%s' was taken", bad[i]);
+        if (strncmp(err.where, "--share", 7) != 0)
+            fail_msg("'%s': the place is '%s'", bad[i], err.where);
+    }
+}
+
 static char *slurp(const char *path)
 {
     static char text[4096];
@@ -323,7 +344,8 @@ int main(void)
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_help_wins_over_missing),
         cmocka_unit_test(test_nearest),  cmocka_unit_test(test_exit_statuses),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,8 @@ static int read_modes(job *j, rlt_error *err)
 
 static int read_workers(job *j, rlt_error *err)
 {
-    int rc = rlt_parse_workers(j->s->workers, MAX_ROWS_OF_WORKERS, &j->workers, &j->n_workers, err);
+    int rc =
+        rlt_parse_counts(j->s->workers, "--workers", MAX_ROWS_OF_WORKERS, &j->workers, &j->n_workers, err);
     for (uint32_t i = 0; !rc && i < j->n_workers; i++) {
         if (j->workers[i] < 1 || j->workers[i] > RLT_MAX_SUMMANDS)
             rc = rlt_fail(err, RLT_EUSAGE, "--workers", "expected 1 to %d, got %" PRIu64, RLT_MAX_SUMMANDS,
