@@ -42,13 +42,11 @@ static void put_option(rlt_table *t, const char *command, const rlt_option *o)
     const char letter[] = {o->letter, '\0'};
     const char *preset = o->usual ? o->usual : o->preset ? o->preset : "";
     value_of(o, value, sizeof value);
-    rlt_param_range(o, range, sizeof range);
     if (t->format == RLT_FORMAT_TABLE) {
         snprintf(name, sizeof name, "--%s%s%s", o->name, o->letter ? ", -" : "", letter);
-        snprintf(more, sizeof more, "%s%s%s%s%s%s", o->kind == RLT_PARAM_FLAG ? "flag" : value,
-                 *range ? "; " : "", range, *preset ? "; default " : "", preset,
-                 o->required ? "; required" : "");
-        rlt_list_text(t->out, name, o->help, more);
+        rlt_list_text(
+            t->out, name, o->help,
+            rlt_list_limits(o, o->kind == RLT_PARAM_FLAG ? "flag" : value, preset, more, sizeof more));
         return;
     }
     rlt_value v[] = {rlt_text(o->name),
@@ -57,7 +55,7 @@ static void put_option(rlt_table *t, const char *command, const rlt_option *o)
                      rlt_text(rlt_param_kind_name(o->kind)),
                      rlt_text(value),
                      rlt_text(preset),
-                     rlt_text(range),
+                     rlt_text(rlt_param_range(o, range, sizeof range)),
                      rlt_text(o->required ? "yes" : "no"),
                      rlt_text(o->kind == RLT_PARAM_LIST ? "yes" : "no"),
                      rlt_text(o->help ? o->help : "")};
