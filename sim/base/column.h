@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Results as rows of values under columns. The producer of results describes its columns once; text tables,
- * CSV, JSON and databases are written from that description. Values are exact. A column name ends with the
- * unit.
+ * CSV, JSON, databases and their explanation are written from that description. Values are exact. A column
+ * name ends with the unit.
  */
 #ifndef RLT_SIM_BASE_COLUMN_H
 #define RLT_SIM_BASE_COLUMN_H
@@ -29,7 +29,15 @@ typedef struct rlt_column {
     rlt_column_kind kind;
     int width;    /* width in tables; 0: that of the widest cell (rows are then held back to the end) */
     int decimals; /* REAL and PERCENT in tables; negative: significant digits. CSV and JSON have six */
+    const char *meaning; /* explanation for `ringlet help columns`, without a full stop */
 } rlt_column;
+
+/* One table of results: its columns, and the heading under which `ringlet help columns` explains them. */
+typedef struct rlt_columns {
+    const char *heading;
+    const rlt_column *list;
+    uint32_t n;
+} rlt_columns;
 
 typedef struct rlt_value {
     union {

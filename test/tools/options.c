@@ -241,6 +241,27 @@ static void test_ranks(void **state)
     }
 }
 
+/* Numbers and percentages mean the same, in one list. */
+static void test_shares(void **state)
+{
+    static const char *const bad[] = {"", "0.1,", "10x", "%", "-1", "1.5", "150%", "0,0,0,0,0"};
+    double *shares;
+    uint32_t n;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_parse_shares("0.1,10%,0,100%", "--share", 1, 4, &shares, &n, &err), 0);
+    assert_int_equal(n, 4);
+    assert_true(shares[0] == shares[1] && shares[2] == 0 && shares[3] == 1);
+    free(shares);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err = (rlt_error){0};
+        if (rlt_parse_shares(bad[i], "--share", 1, 4, &shares, &n, &err) != RLT_EUSAGE || shares)
+            fail_msg("'%s' was taken", bad[i]);
+        if (strncmp(err.where, "--share", 7) != 0)
+            fail_msg("'%s': the place is '%s'", bad[i], err.where);
+    }
+}
+
 static char *slurp(const char *path)
 {
     static char text[4096];
@@ -285,11 +306,11 @@ static void test_files(void **state)
 
 static void test_rows(void **state)
 {
-    static const rlt_column columns[] = {{"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-                                         {"time_ps", "time", "us", RLT_COL_TIME, 0, 0},
-                                         {NULL, "note", NULL, RLT_COL_TEXT, 0, 0},
-                                         {"busy", "busy", "%", RLT_COL_PERCENT, 0, 1},
-                                         {"bytes", NULL, NULL, RLT_COL_COUNT, 0, 0}};
+    static const rlt_column columns[] = {{"name", "name", NULL, RLT_COL_TEXT, 0, 0, NULL},
+                                         {"time_ps", "time", "us", RLT_COL_TIME, 0, 0, NULL},
+                                         {NULL, "note", NULL, RLT_COL_TEXT, 0, 0, NULL},
+                                         {"busy", "busy", "%", RLT_COL_PERCENT, 0, 1, NULL},
+                                         {"bytes", NULL, NULL, RLT_COL_COUNT, 0, 0, NULL}};
     rlt_value rows[2][5] = {
         {rlt_text("a,\"b\""), rlt_ps(1234567), rlt_text(""), rlt_real(0.5), rlt_count(UINT64_MAX)},
         {rlt_text("longer"), rlt_ps(1000000), rlt_text("*"), rlt_absent(), rlt_count(0)}};
@@ -323,7 +344,8 @@ int main(void)
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_help_wins_over_missing),
         cmocka_unit_test(test_nearest),  cmocka_unit_test(test_exit_statuses),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_files),
+        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 
@@ -37,6 +38,9 @@ struct rlt_command {
     int (*run)(const rlt_parsed *args, void *settings, rlt_error *err);
     void (*end)(void *settings);     /* frees what take and run left in settings; NULL: nothing to free */
     const rlt_command *const *verbs; /* NULL-terminated; NULL: none */
+    /* Tables of its results, for `ringlet help columns`. NULL-terminated; NULL: none, or only tables that
+     * another command lists. */
+    const rlt_columns *const *tables;
 };
 
 /* Returns command i of the table, NULL past the end. */

@@ -18,6 +18,7 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
@@ -193,6 +194,8 @@ typedef struct rlt_calib_report {
     FILE *out;    /* for table and CSV */
     rlt_jw *json; /* for JSON: inside the open top object */
 } rlt_calib_report;
+/* Columns of the three tables, in the order of the functions below. */
+extern const rlt_columns rlt_calib_tables[3];
 int rlt_report_constants(const rlt_calib_report *r, const rlt_constant *c, uint32_t n,
                          rlt_error *err) RLT_MUST_USE;
 /* Writes the errors. `before` may be NULL; its rows are matched by system, collective, size and set. */

@@ -5,6 +5,7 @@
 
 #include "collectives/collective.h"
 #include "net/topology/topology.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
@@ -565,6 +566,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns *const tables[] = {&rlt_calib_tables[0], &rlt_calib_tables[1], &rlt_calib_tables[2],
+                                            NULL};
+
 const rlt_command rlt_cmd_calibrate = {
     .name = "calibrate",
     .summary = "fit a machine's constants to measured collectives, or show the errors of simulations",
@@ -584,4 +588,5 @@ const rlt_command rlt_cmd_calibrate = {
     .options = options,
     .settings_size = sizeof(calibrate_settings),
     .run = run,
+    .tables = tables,
 };

@@ -123,34 +123,38 @@ static int leave_each_out(job *j, rlt_error *err)
 /* ---- report ---- */
 
 static const rlt_column group_columns[] = {
-    {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0},
-    {"precision", "precision", NULL, RLT_COL_TEXT, 0, 0},
-    {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0},
-    {"models", "models", NULL, RLT_COL_TEXT, 0, 0},
-    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0},
-    {"median", "median", "%", RLT_COL_PERCENT, 7, 1},
-    {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1},
-    {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1},
-    {"predicted_over_measured", "pred/meas", NULL, RLT_COL_REAL, 9, 3},
-    {"fitted", "fitted", NULL, RLT_COL_COUNT, 6, 0},
-    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0},
-    {"left_out_median", "median", "left out", RLT_COL_PERCENT, 8, 1},
-    {"left_out_p90", "p90", "left out", RLT_COL_PERCENT, 8, 1},
+    {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0, "name of the accelerator"},
+    {"precision", "precision", NULL, RLT_COL_TEXT, 0, 0, "number format of the computation"},
+    {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0, "software whose efficiency was used"},
+    {"models", "models", NULL, RLT_COL_TEXT, 0, 0, "models of the group"},
+    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows of the group"},
+    {"median", "median", "%", RLT_COL_PERCENT, 7, 1, "at least half of the rows are not above this error"},
+    {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
+    {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1, "largest error"},
+    {"predicted_over_measured", "pred/meas", NULL, RLT_COL_REAL, 9, 3, "median of predicted / measured"},
+    {"fitted", "fitted", NULL, RLT_COL_COUNT, 6, 0, "constants fitted to the group"},
+    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0,
+     "measured rows of models that were left out of the fit"},
+    {"left_out_median", "median", "left out", RLT_COL_PERCENT, 8, 1,
+     "at least half of these rows are not above this error"},
+    {"left_out_p90", "p90", "left out", RLT_COL_PERCENT, 8, 1,
+     "at least 90 % of these rows are not above this error"},
 };
 enum { N_GROUP = sizeof group_columns / sizeof *group_columns, N_SHORT = N_GROUP - 3 };
 
 static const rlt_column row_columns[] = {
-    {"line", "line", NULL, RLT_COL_COUNT, 5, 0},
-    {"model", "model", NULL, RLT_COL_TEXT, 0, 0},
-    {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0},
-    {"precision", "precision", NULL, RLT_COL_TEXT, 0, 0},
-    {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0},
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
-    {"measured_s", "measured", "s", RLT_COL_REAL, 9, 4},
-    {"predicted_s", "predicted", "s", RLT_COL_REAL, 9, 4},
-    {"error", "error", "%", RLT_COL_PERCENT, 7, 1},
-    {"left_out_error", "left out", "%", RLT_COL_PERCENT, 8, 1},
-    {"not_covered", "not covered", NULL, RLT_COL_TEXT, 0, 0},
+    {"line", "line", NULL, RLT_COL_COUNT, 5, 0, "line of the measured row"},
+    {"model", "model", NULL, RLT_COL_TEXT, 0, 0, "name of the model"},
+    {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0, "name of the accelerator"},
+    {"precision", "precision", NULL, RLT_COL_TEXT, 0, 0, "number format of the computation"},
+    {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0, "software whose efficiency was used"},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0, "accelerators of the training"},
+    {"measured_s", "measured", "s", RLT_COL_REAL, 9, 4, "measured time of an iteration"},
+    {"predicted_s", "predicted", "s", RLT_COL_REAL, 9, 4, "predicted time of an iteration"},
+    {"error", "error", "%", RLT_COL_PERCENT, 7, 1, "predicted / measured - 1"},
+    {"left_out_error", "left out", "%", RLT_COL_PERCENT, 8, 1,
+     "error of the row with its model left out of the fit"},
+    {"not_covered", "not covered", NULL, RLT_COL_TEXT, 0, 0, "why the row could not be predicted"},
 };
 enum { N_ROW = sizeof row_columns / sizeof *row_columns };
 
@@ -349,6 +353,12 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns group_table = {"Groups of trainings: `ringlet calibrate-training`, JSON `groups[]`",
+                                        group_columns, N_GROUP};
+static const rlt_columns row_table = {"Measured trainings: `ringlet calibrate-training`, JSON `rows[]`",
+                                      row_columns, N_ROW};
+static const rlt_columns *const tables[] = {&group_table, &row_table, NULL};
+
 const rlt_command rlt_cmd_calibrate_training = {
     .name = "calibrate-training",
     .summary = "fit accelerators' efficiencies to measured trainings, or show the errors of predictions",
@@ -368,4 +378,5 @@ const rlt_command rlt_cmd_calibrate_training = {
     .options = options,
     .settings_size = sizeof(train_settings),
     .run = run,
+    .tables = tables,
 };

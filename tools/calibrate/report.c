@@ -14,43 +14,49 @@
 #include "tools/output/output.h"
 
 static const rlt_column constant_columns[] = {
-    {"constant", "constant", NULL, RLT_COL_TEXT, 0, 0},
-    {"before", "before", NULL, RLT_COL_TEXT, 0, 0},
-    {"after", "after", NULL, RLT_COL_TEXT, 0, 0},
+    {"constant", "constant", NULL, RLT_COL_TEXT, 0, 0, "constant of the machine that was fitted"},
+    {"before", "before", NULL, RLT_COL_TEXT, 0, 0, "value before the fit"},
+    {"after", "after", NULL, RLT_COL_TEXT, 0, 0, "value after the fit"},
 };
 enum { N_CONSTANT = sizeof constant_columns / sizeof *constant_columns };
 
 static const rlt_column error_columns[] = {
-    {"system", "system", NULL, RLT_COL_TEXT, 0, 0},
-    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},
-    {"size", "size", NULL, RLT_COL_TEXT, 0, 0},
-    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0},
-    {"median", "median", "%", RLT_COL_PERCENT, 7, 1},
-    {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1},
-    {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1},
-    {"simulated_over_measured", "sim/meas", NULL, RLT_COL_REAL, 8, 3},
-    {"set", "set", NULL, RLT_COL_TEXT, 8, 0},
-    {"median_before", "median", "before", RLT_COL_PERCENT, 7, 1},
-    {"p90_before", "p90", "before", RLT_COL_PERCENT, 7, 1},
+    {"system", "system", NULL, RLT_COL_TEXT, 0, 0, "measured system"},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0, "kind of the collective"},
+    {"size", "size", NULL, RLT_COL_TEXT, 0, 0, "class of sizes"},
+    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows"},
+    {"median", "median", "%", RLT_COL_PERCENT, 7, 1, "at least half of the rows are not above this error"},
+    {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
+    {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1, "largest error"},
+    {"simulated_over_measured", "sim/meas", NULL, RLT_COL_REAL, 8, 3, "median of simulated / measured"},
+    {"set", "set", NULL, RLT_COL_TEXT, 8, 0, "fitted: the rows that the fit saw; held out: the others"},
+    {"median_before", "median", "before", RLT_COL_PERCENT, 7, 1, "median of the errors before the fit"},
+    {"p90_before", "p90", "before", RLT_COL_PERCENT, 7, 1, "90th percentile of the errors before the fit"},
 };
 enum { N_ERROR = sizeof error_columns / sizeof *error_columns, N_CHECK = N_ERROR - 3 };
 
 static const rlt_column row_columns[] = {
-    {"system", "system", NULL, RLT_COL_TEXT, 0, 0},
-    {"topology", "topology", NULL, RLT_COL_TEXT, 0, 0},
-    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
-    {"nodes", "nodes", NULL, RLT_COL_COUNT, 5, 0},
-    {"dtype", "dtype", NULL, RLT_COL_TEXT, 0, 0},
-    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"measured_ps", "measured", "us", RLT_COL_TIME, 10, 0},
-    {"simulated_ps", "simulated", "us", RLT_COL_TIME, 10, 0},
-    {"error", "error", "%", RLT_COL_PERCENT, 7, 1},
-    {"set", "set", NULL, RLT_COL_TEXT, 8, 0},
-    {"file", NULL, NULL, RLT_COL_TEXT, 0, 0},
-    {"line", "line", NULL, RLT_COL_COUNT, 6, 0},
+    {"system", "system", NULL, RLT_COL_TEXT, 0, 0, "measured system"},
+    {"topology", "topology", NULL, RLT_COL_TEXT, 0, 0, "topology that was simulated"},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0, "kind of the collective"},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0, "ranks that take part"},
+    {"nodes", "nodes", NULL, RLT_COL_COUNT, 5, 0, "nodes that take part"},
+    {"dtype", "dtype", NULL, RLT_COL_TEXT, 0, 0, "type of the elements"},
+    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0, "size as nccl-tests counts it: the buffer of a rank"},
+    {"measured_ps", "measured", "us", RLT_COL_TIME, 10, 0, "measured time"},
+    {"simulated_ps", "simulated", "us", RLT_COL_TIME, 10, 0, "simulated time"},
+    {"error", "error", "%", RLT_COL_PERCENT, 7, 1, "simulated / measured - 1"},
+    {"set", "set", NULL, RLT_COL_TEXT, 8, 0, "fitted: the fit saw the row; held out: it did not"},
+    {"file", NULL, NULL, RLT_COL_TEXT, 0, 0, "file of the measured row"},
+    {"line", "line", NULL, RLT_COL_COUNT, 6, 0, "line of the measured row"},
 };
 enum { N_ROW = sizeof row_columns / sizeof *row_columns };
+
+const rlt_columns rlt_calib_tables[] = {
+    {"Fitted constants: `ringlet calibrate`, JSON `constants[]`", constant_columns, N_CONSTANT},
+    {"Errors: `ringlet calibrate`, JSON `errors[]`", error_columns, N_ERROR},
+    {"Measured rows: `ringlet calibrate`, JSON `rows[]`", row_columns, N_ROW},
+};
 
 static void begin(const rlt_calib_report *r, rlt_table *t, const char *name, const rlt_column *columns,
                   uint32_t n)

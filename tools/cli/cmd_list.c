@@ -39,22 +39,24 @@
 enum { NAME_WIDTH = 20, ORIGIN_TEXT = 1024 };
 
 static const rlt_column columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-    {"summary", "", NULL, RLT_COL_TEXT, 0, 0},
-    {"parameters", "parameters", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name that other commands accept"},
+    {"summary", "", NULL, RLT_COL_TEXT, 0, 0, "what it is, in a line"},
+    {"parameters", "parameters", NULL, RLT_COL_TEXT, 0, 0, "settings that it takes"},
 };
 static const rlt_column topology_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-    {"accelerators", "accelerators", NULL, RLT_COL_COUNT, 0, 0},
-    {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name or path of the topology"},
+    {"accelerators", "accelerators", NULL, RLT_COL_COUNT, 0, 0, "accelerators of the topology"},
+    {"dims", "dimensions", NULL, RLT_COL_TEXT, 0, 0, "dimensions, innermost first"},
 };
 static const rlt_column accelerator_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-    {"also", "also", NULL, RLT_COL_TEXT, 0, 0},
-    {"memory_bytes", "memory", NULL, RLT_COL_SIZE, 0, 0},
-    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
-    {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0},
-    {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name of the accelerator"},
+    {"also", "also", NULL, RLT_COL_TEXT, 0, 0, "other names of the accelerator"},
+    {"memory_bytes", "memory", NULL, RLT_COL_SIZE, 0, 0, "memory of the accelerator"},
+    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0, "bandwidth of the memory"},
+    {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0,
+     "peak of each precision, in 10^12 operations a second"},
+    {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0,
+     "tables of efficiencies: one for each software and precision"},
 };
 
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *parameters)
@@ -394,6 +396,17 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static const rlt_option_group options[] = {{"Output", rlt_format_options, 0}, {0}};
 
+static const rlt_columns name_table = {"Names: `ringlet list`, such as `algorithms`", columns, 3};
+static const rlt_columns topology_table = {"Topologies: `ringlet list topologies`", topology_columns, 3};
+static const rlt_columns accelerator_table = {"Accelerators: `ringlet list accelerators`",
+                                              accelerator_columns, 6};
+static const rlt_columns setting_table = {"Settings: `ringlet list settings`", rlt_setting_columns,
+                                          RLT_SETTING_COLUMNS};
+static const rlt_columns option_table = {"Options: `ringlet list options`", rlt_option_columns,
+                                         RLT_OPTION_COLUMNS};
+static const rlt_columns *const tables[] = {&name_table,    &topology_table, &accelerator_table,
+                                            &setting_table, &option_table,   NULL};
+
 const rlt_command rlt_cmd_list = {
     .name = "list",
     .summary = "built-in topologies, accelerators, algorithms, models, readers",
@@ -411,4 +424,5 @@ const rlt_command rlt_cmd_list = {
     .options = options,
     .settings_size = sizeof(rlt_report_settings),
     .run = run,
+    .tables = tables,
 };

@@ -17,7 +17,10 @@
 /* Prints a name, its summary, and below it `more` in brackets, wrapped to the terminal. */
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *more);
 
-/* Formats the value's kind, range and default, such as "count; 1 to 16; default 4". Returns text. */
+/* Formats the form of a value, its range and its default ("": none), such as "count; 1 to 16; default 4" or
+ * "time; required". Returns text. */
+char *rlt_list_limits(const rlt_param *p, const char *form, const char *preset, char *text, size_t size);
+/* The same for a setting, with its form and its default. */
 char *rlt_list_value(const rlt_param *p, char *text, size_t size);
 
 /* Lists every parameter that is set by name, apart from options, grouped by its owner. */

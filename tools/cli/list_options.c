@@ -13,16 +13,16 @@
 #include "tools/output/output.h"
 
 const rlt_column rlt_option_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},
-    {"command", "command", NULL, RLT_COL_TEXT, 0, 0},
-    {"letter", "letter", NULL, RLT_COL_TEXT, 0, 0},
-    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0},
-    {"value", "value", NULL, RLT_COL_TEXT, 0, 0},
-    {"default", "default", NULL, RLT_COL_TEXT, 0, 0},
-    {"range", "range", NULL, RLT_COL_TEXT, 0, 0},
-    {"required", "required", NULL, RLT_COL_TEXT, 0, 0},
-    {"repeatable", "repeatable", NULL, RLT_COL_TEXT, 0, 0},
-    {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name of the option, without dashes"},
+    {"command", "command", NULL, RLT_COL_TEXT, 0, 0, "command that takes the option"},
+    {"letter", "letter", NULL, RLT_COL_TEXT, 0, 0, "short form of the option"},
+    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0, "kind of the value: count, size, duration, ..."},
+    {"value", "value", NULL, RLT_COL_TEXT, 0, 0, "form of the value"},
+    {"default", "default", NULL, RLT_COL_TEXT, 0, 0, "value without the option"},
+    {"range", "range", NULL, RLT_COL_TEXT, 0, 0, "limits of the value"},
+    {"required", "required", NULL, RLT_COL_TEXT, 0, 0, "yes: the command needs the option"},
+    {"repeatable", "repeatable", NULL, RLT_COL_TEXT, 0, 0, "yes: the option may be given several times"},
+    {"help", "help", NULL, RLT_COL_TEXT, 0, 0, "what the option changes"},
 };
 
 /* Formats the words of an option if it has a list of words; "" for a flag; else help's name of the value. */
@@ -42,13 +42,11 @@ static void put_option(rlt_table *t, const char *command, const rlt_option *o)
     const char letter[] = {o->letter, '\0'};
     const char *preset = o->usual ? o->usual : o->preset ? o->preset : "";
     value_of(o, value, sizeof value);
-    rlt_param_range(o, range, sizeof range);
     if (t->format == RLT_FORMAT_TABLE) {
         snprintf(name, sizeof name, "--%s%s%s", o->name, o->letter ? ", -" : "", letter);
-        snprintf(more, sizeof more, "%s%s%s%s%s%s", o->kind == RLT_PARAM_FLAG ? "flag" : value,
-                 *range ? "; " : "", range, *preset ? "; default " : "", preset,
-                 o->required ? "; required" : "");
-        rlt_list_text(t->out, name, o->help, more);
+        rlt_list_text(
+            t->out, name, o->help,
+            rlt_list_limits(o, o->kind == RLT_PARAM_FLAG ? "flag" : value, preset, more, sizeof more));
         return;
     }
     rlt_value v[] = {rlt_text(o->name),
@@ -57,7 +55,7 @@ static void put_option(rlt_table *t, const char *command, const rlt_option *o)
                      rlt_text(rlt_param_kind_name(o->kind)),
                      rlt_text(value),
                      rlt_text(preset),
-                     rlt_text(range),
+                     rlt_text(rlt_param_range(o, range, sizeof range)),
                      rlt_text(o->required ? "yes" : "no"),
                      rlt_text(o->kind == RLT_PARAM_LIST ? "yes" : "no"),
                      rlt_text(o->help ? o->help : "")};

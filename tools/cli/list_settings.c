@@ -9,11 +9,15 @@
 #include "tools/output/output.h"
 
 const rlt_column rlt_setting_columns[] = {
-    {"name", "name", NULL, RLT_COL_TEXT, 0, 0},   {"of", "of", NULL, RLT_COL_TEXT, 0, 0},
-    {"given", "given", NULL, RLT_COL_TEXT, 0, 0}, {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0},
-    {"value", "value", NULL, RLT_COL_TEXT, 0, 0}, {"default", "default", NULL, RLT_COL_TEXT, 0, 0},
-    {"range", "range", NULL, RLT_COL_TEXT, 0, 0}, {"unit", "unit", NULL, RLT_COL_TEXT, 0, 0},
-    {"help", "help", NULL, RLT_COL_TEXT, 0, 0},
+    {"name", "name", NULL, RLT_COL_TEXT, 0, 0, "name of the setting"},
+    {"of", "of", NULL, RLT_COL_TEXT, 0, 0, "algorithm, model or part that reads the setting"},
+    {"given", "given", NULL, RLT_COL_TEXT, 0, 0, "how the setting is given"},
+    {"kind", "kind", NULL, RLT_COL_TEXT, 0, 0, "kind of the value: count, size, duration, ..."},
+    {"value", "value", NULL, RLT_COL_TEXT, 0, 0, "form of the value"},
+    {"default", "default", NULL, RLT_COL_TEXT, 0, 0, "value without the setting"},
+    {"range", "range", NULL, RLT_COL_TEXT, 0, 0, "limits of the value"},
+    {"unit", "unit", NULL, RLT_COL_TEXT, 0, 0, "unit of a plain number"},
+    {"help", "help", NULL, RLT_COL_TEXT, 0, 0, "what the setting changes"},
 };
 
 /* Returns the default as text. A field without a default is zero. */
@@ -30,15 +34,21 @@ static const char *default_of(const rlt_param *p, char word[64])
     return first ? first : number && p->min <= 0 ? "0" : "";
 }
 
+char *rlt_list_limits(const rlt_param *p, const char *form, const char *preset, char *text, size_t size)
+{
+    char range[96];
+    rlt_param_range(p, range, sizeof range);
+    if (p->required)
+        preset = "";
+    snprintf(text, size, "%s%s%s%s%s%s%s%s", form, p->unit ? " of " : "", p->unit ? p->unit : "",
+             *range ? "; " : "", range, *preset ? "; default " : "", preset, p->required ? "; required" : "");
+    return text;
+}
+
 char *rlt_list_value(const rlt_param *p, char *text, size_t size)
 {
-    char form[256], range[96], word[64];
-    const char *preset = default_of(p, word);
-    rlt_param_form(p, form, sizeof form);
-    rlt_param_range(p, range, sizeof range);
-    snprintf(text, size, "%s%s%s%s%s%s%s", form, p->unit ? " of " : "", p->unit ? p->unit : "",
-             *range ? "; " : "", range, *preset ? "; default " : "", preset);
-    return text;
+    char form[256], word[64];
+    return rlt_list_limits(p, rlt_param_form(p, form, sizeof form), default_of(p, word), text, size);
 }
 
 static void put_row(void *self, const rlt_setting_owner *o, const rlt_param *p)

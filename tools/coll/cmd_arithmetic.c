@@ -77,18 +77,23 @@ static const rlt_option_group groups[] = {
     {0}};
 
 static const rlt_column columns[] = {
-    {"workers", "workers", NULL, RLT_COL_COUNT, 7, 0},
-    {"mode", "mode", NULL, RLT_COL_TEXT, 7, 0},
-    {"worst", "worst", NULL, RLT_COL_DIGITS, 9, 3},
-    {"bound", "bound", NULL, RLT_COL_DIGITS, 9, 3},
-    {"worst_relative", "worst", "relative", RLT_COL_DIGITS, 10, 3},
-    {"mean_relative", "mean", "relative", RLT_COL_DIGITS, 10, 3},
-    {"rms_relative", "rms", "relative", RLT_COL_DIGITS, 10, 3},
-    {"overflows", "overflows", NULL, RLT_COL_COUNT, 9, 0},
-    {"underflows", "underflows", NULL, RLT_COL_COUNT, 10, 0},
-    {"to_server", "to srv", NULL, RLT_COL_COUNT, 6, 0},
-    {"reproducible", "reproducible", NULL, RLT_COL_TEXT, 12, 0},
-    {"table_bytes", "tables", NULL, RLT_COL_SIZE, 8, 0},
+    {"workers", "workers", NULL, RLT_COL_COUNT, 7, 0, "contributions to each sum"},
+    {"mode", "mode", NULL, RLT_COL_TEXT, 7, 0,
+     "number format of the switch: block, fixed, table16, table32, native"},
+    {"worst", "worst", NULL, RLT_COL_DIGITS, 9, 3, "largest error of a sum, absolute"},
+    {"bound", "bound", NULL, RLT_COL_DIGITS, 9, 3, "largest error that theory allows"},
+    {"worst_relative", "worst", "relative", RLT_COL_DIGITS, 10, 3,
+     "largest error / sum of the absolute contributions"},
+    {"mean_relative", "mean", "relative", RLT_COL_DIGITS, 10, 3,
+     "mean of error / sum of the absolute contributions"},
+    {"rms_relative", "rms", "relative", RLT_COL_DIGITS, 10, 3,
+     "root mean square of the errors, relative, over all values together"},
+    {"overflows", "overflows", NULL, RLT_COL_COUNT, 9, 0, "sums beyond the format's range"},
+    {"underflows", "underflows", NULL, RLT_COL_COUNT, 10, 0, "contributions that became zero"},
+    {"to_server", "to srv", NULL, RLT_COL_COUNT, 6, 0, "sums left to a server"},
+    {"reproducible", "reproducible", NULL, RLT_COL_TEXT, 12, 0,
+     "yes: the same result in any order of arrival"},
+    {"table_bytes", "tables", NULL, RLT_COL_SIZE, 8, 0, "switch memory of the format's tables"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -128,7 +133,8 @@ static int read_modes(job *j, rlt_error *err)
 
 static int read_workers(job *j, rlt_error *err)
 {
-    int rc = rlt_parse_workers(j->s->workers, MAX_ROWS_OF_WORKERS, &j->workers, &j->n_workers, err);
+    int rc =
+        rlt_parse_counts(j->s->workers, "--workers", MAX_ROWS_OF_WORKERS, &j->workers, &j->n_workers, err);
     for (uint32_t i = 0; !rc && i < j->n_workers; i++) {
         if (j->workers[i] < 1 || j->workers[i] > RLT_MAX_SUMMANDS)
             rc = rlt_fail(err, RLT_EUSAGE, "--workers", "expected 1 to %d, got %" PRIu64, RLT_MAX_SUMMANDS,
@@ -241,6 +247,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns table = {"Arithmetic of switches: `ringlet coll arithmetic`", columns, COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
+
 const rlt_command rlt_coll_arithmetic = {
     .name = "arithmetic",
     .summary = "errors, overflows and table sizes of a switch's arithmetic",
@@ -257,4 +266,5 @@ const rlt_command rlt_coll_arithmetic = {
     .options = groups,
     .settings_size = sizeof(arithmetic_settings),
     .run = run,
+    .tables = tables,
 };

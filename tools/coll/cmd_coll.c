@@ -3,6 +3,7 @@
  * This file holds the options. */
 #include <string.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
@@ -13,6 +14,8 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/coll/coll.h"
+#include "tools/coll/row.h"
+#include "tools/coll/tenants.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/experiment/coll/coll.h"
@@ -98,6 +101,10 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static const rlt_command *const verbs[] = {&rlt_coll_arithmetic, NULL};
 
+static const rlt_columns row_table = {"Rows of `ringlet coll`: JSON `results[]`, CSV", rlt_row_columns,
+                                      RLT_ROW_COLUMNS};
+static const rlt_columns *const tables[] = {&row_table, &rlt_tenant_columns, NULL};
+
 const rlt_command rlt_cmd_coll = {
     .name = "coll",
     .summary = "one collective at many sizes: a table like that of nccl-tests",
@@ -113,4 +120,5 @@ const rlt_command rlt_cmd_coll = {
     .settings_size = sizeof(coll_settings),
     .run = run,
     .verbs = verbs,
+    .tables = tables,
 };

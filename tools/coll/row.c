@@ -7,54 +7,37 @@
 #include "collectives/collective.h"
 #include "net/usage.h"
 
+/* Collective and algorithm become as wide as the longest name asked for. */
 const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
-    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0}, /* or as wide as the longest one asked for */
-    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0}, /* or as wide as the longest one asked for */
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0},
-    {"time_ps", "time", "us", RLT_COL_TIME, 10, 0},
-    {NULL, "", NULL, RLT_COL_TEXT, 1, 0}, /* marks the fastest of its size */
-    {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2},
-    {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2},
-    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0},
-    {NULL, "eff.", "%", RLT_COL_PERCENT, 5, 1},
-    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 5, 1},
-    {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0},
-    {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0},
-    {"events", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0}, /* one of each class when folded */
-    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 6, 0},
-    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1}, /* not aggregated before a server */
-    {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0},
-    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"tenant_count", "tenants", NULL, RLT_COL_COUNT, 7, 0},
-    {"fairness", "Jain", NULL, RLT_COL_REAL, 6, 3},
-};
-
-const char *const rlt_row_meanings[RLT_ROW_COLUMNS] = {
-    "kind of the collective",
-    "its size as nccl-tests counts it: the buffer of a rank",
-    "algorithm or protocol that carries it out",
-    "number of ranks that take part",
-    "from the first step to the moment when the last rank is done",
-    "* marks the fastest algorithm of this size",
-    "algorithm bandwidth: bytes / time",
-    "bus bandwidth: algbw x the bus factor of the collective",
-    "lower bound: no algorithm is faster on this network",
-    "efficiency: bound / time",
-    "utilization of the bottleneck: its busy time / time",
-    "the link that is busy longest",
-    "bus factor: 2 (n-1)/n for an all-reduce of n ranks",
-    "events of the simulation",
-    "messages sent",
-    "ranks that were simulated: one of each class of identical ranks",
-    "packets sent again",
-    "share of the contributions that reached a server without being aggregated by a switch",
-    "aggregation slots in use at the fullest switch, at most",
-    "bytes that arrived at parameter servers",
-    "jobs at the same time (--tenants)",
-    "Jain's index of the rates of the jobs: 1 is equal, 1/J one job has all",
+    {"collective", "collective", NULL, RLT_COL_TEXT, 10, 0, "kind of the collective"},
+    {"bytes", "size", NULL, RLT_COL_SIZE, 9, 0, "its size as nccl-tests counts it: the buffer of a rank"},
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 12, 0, "algorithm or protocol that carries it out"},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 5, 0, "number of ranks that take part"},
+    {"time_ps", "time", "us", RLT_COL_TIME, 10, 0,
+     "from the first step to the moment when the last rank is done"},
+    {NULL, "", NULL, RLT_COL_TEXT, 1, 0, "* marks the fastest algorithm of this size"},
+    {"algbw_GBps", "algbw", "GB/s", RLT_COL_REAL, 8, 2, "algorithm bandwidth: bytes / time"},
+    {"busbw_GBps", "busbw", "GB/s", RLT_COL_REAL, 8, 2,
+     "bus bandwidth: algbw x the bus factor of the collective"},
+    {"bound_ps", "bound", "us", RLT_COL_TIME, 10, 0, "lower bound: no algorithm is faster on this network"},
+    {NULL, "eff.", "%", RLT_COL_PERCENT, 5, 1, "efficiency: bound / time"},
+    {"bottleneck_utilization", "busy", "%", RLT_COL_PERCENT, 5, 1,
+     "utilization of the bottleneck: its busy time / time"},
+    {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0, "the link that is busy longest"},
+    {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0, "bus factor: 2 (n-1)/n for an all-reduce of n ranks"},
+    {"events", NULL, NULL, RLT_COL_COUNT, 0, 0, "events of the simulation"},
+    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0, "messages sent"},
+    {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0,
+     "ranks that were simulated: one of each class of identical ranks"},
+    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 6, 0, "packets sent again"},
+    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 6, 1,
+     "share of the contributions that reached a server without being aggregated by a switch"},
+    {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0,
+     "aggregation slots in use at the fullest switch, at most"},
+    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0, "bytes that arrived at parameter servers"},
+    {"tenant_count", "tenants", NULL, RLT_COL_COUNT, 7, 0, "jobs at the same time (--tenants)"},
+    {"fairness", "Jain", NULL, RLT_COL_REAL, 6, 3,
+     "Jain's index of the rates of the jobs: 1 is equal, 1/J one job has all"},
 };
 
 void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *tenants)

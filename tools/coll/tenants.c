@@ -7,18 +7,23 @@
 /* Columns of the lines below the table. The first N_OF_ROW say which row a line belongs to. */
 enum { N_COLUMNS = 11, N_OF_ROW = 3 };
 static const rlt_column columns[N_COLUMNS] = {
-    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0},
-    {"bytes", "size", NULL, RLT_COL_SIZE, 0, 0},
-    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 0, 0},
-    {"tenant", "tenant", NULL, RLT_COL_COUNT, 0, 0},
-    {"time_ps", "time", "us", RLT_COL_TIME, 0, 0},
-    {"slots", "slots", NULL, RLT_COL_COUNT, 0, 0},
-    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 0, 1},
-    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 0, 0},
-    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"ran", "ran as", NULL, RLT_COL_TEXT, 0, 0},
-    {"reason", "because", NULL, RLT_COL_TEXT, 0, 0},
+    {"collective", "collective", NULL, RLT_COL_TEXT, 0, 0, "kind of the collective"},
+    {"bytes", "size", NULL, RLT_COL_SIZE, 0, 0, "its size as nccl-tests counts it: the buffer of a rank"},
+    {"algorithm", "algorithm", NULL, RLT_COL_TEXT, 0, 0, "algorithm or protocol that was asked for"},
+    {"tenant", "tenant", NULL, RLT_COL_COUNT, 0, 0, "number of the job"},
+    {"time_ps", "time", "us", RLT_COL_TIME, 0, 0,
+     "from the first step to the moment when the job's last rank is done"},
+    {"slots", "slots", NULL, RLT_COL_COUNT, 0, 0, "aggregation slots that the job was granted"},
+    {"fallback_share", "to srv", "%", RLT_COL_PERCENT, 0, 1,
+     "share of the contributions that reached a server without being aggregated by a switch"},
+    {"retransmissions", "resent", NULL, RLT_COL_COUNT, 0, 0, "packets that the job sent again"},
+    {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0, "bytes that arrived at the job's parameter servers"},
+    {"ran", "ran as", NULL, RLT_COL_TEXT, 0, 0, "protocol that the job ran as"},
+    {"reason", "because", NULL, RLT_COL_TEXT, 0, 0, "why the job ran as another protocol than asked for"},
 };
+
+const rlt_columns rlt_tenant_columns = {"Jobs of `ringlet coll --tenants`: JSON `tenants[]`", columns,
+                                        N_COLUMNS};
 
 static void fill(rlt_value v[N_COLUMNS], const rlt_tenant *t, uint32_t tenant)
 {

@@ -7,10 +7,12 @@
 #include <stdio.h>
 
 #include "collectives/collective.h"
+#include "sim/base/column.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"
 #include "workload/experiment/coll/tenants.h"
 
+extern const rlt_columns rlt_tenant_columns;
 /* Writes "tenants": [...] into an open object. */
 void rlt_tenants_json(rlt_jw *w, const rlt_tenants *t);
 /* As lines of a table of their own: rlt_tenants_table begins it, rlt_tenants_rows adds a line for each

@@ -44,16 +44,17 @@ static const rlt_option_group options[] = {{"Network", own_options, 0},
 typedef rlt_bandwidth_job job;
 
 static const rlt_column columns[] = {
-    {"split", "split", NULL, RLT_COL_TEXT, 0, 0},
-    {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0},
-    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0},
-    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4},
-    {"speedup", "speed-up", NULL, RLT_COL_REAL, 0, 4},
-    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0},
-    {"per_cost_gain", "speed/$", NULL, RLT_COL_REAL, 0, 4},
-    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0},
+    {"split", "split", NULL, RLT_COL_TEXT, 0, 0, "split of the bandwidth: given, equal or chosen"},
+    {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0, "workload that the row is for; all: the weighted sum"},
+    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0,
+     "bandwidth of each dimension, innermost first, in the unit of --unit"},
+    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4, "time of an iteration in closed form"},
+    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4, "time of an iteration, simulated"},
+    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4, "simulated / closed form"},
+    {"speedup", "speed-up", NULL, RLT_COL_REAL, 0, 4, "time of the equal split / time"},
+    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0, "price of the network"},
+    {"per_cost_gain", "speed/$", NULL, RLT_COL_REAL, 0, 4, "speed per dollar / that of the equal split"},
+    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0, "utilization of each dimension, innermost first"},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
@@ -348,6 +349,10 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns table = {"Splits of the bandwidth: `ringlet design bandwidth`, JSON `splits[]`",
+                                  columns, N_COLUMNS};
+static const rlt_columns *const tables[] = {&table, &rlt_budget_columns, NULL};
+
 const rlt_command rlt_design_bandwidth = {
     .name = "bandwidth",
     .summary = "the fastest split of bandwidth over the dimensions, or the best for its cost",
@@ -368,4 +373,5 @@ const rlt_command rlt_design_bandwidth = {
     .options = options,
     .settings_size = sizeof(bandwidth_settings),
     .run = run,
+    .tables = tables,
 };

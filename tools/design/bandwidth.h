@@ -5,6 +5,7 @@
 #define RLT_TOOLS_DESIGN_BANDWIDTH_H
 
 #include "net/topology/topology.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/text/json.h"
@@ -41,6 +42,7 @@ const char *rlt__bandwidth_goal(const rlt_bandwidth_job *j);
 void rlt__bandwidth_free_switches(const rlt_bandwidth_job *j, FILE *f);
 /* Writes the members of one budget into an open object. */
 void rlt__bandwidth_json(const rlt_bandwidth_job *j, const rlt_budget *b, rlt_jw *w);
+extern const rlt_columns rlt_budget_columns; /* columns of a row a budget */
 /* Writes a row a budget, and the plot. Returns RLT_ECHECK, after all is written, if a budget cannot meet the
  * limits. */
 int rlt__bandwidth_budgets(const rlt_bandwidth_job *j, rlt_error *err) RLT_MUST_USE;

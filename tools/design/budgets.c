@@ -17,18 +17,22 @@
 #include "workload/design/design.h"
 
 static const rlt_column columns[] = {
-    {"total_Bps", "total", NULL, RLT_COL_RATE, 0, 0},
-    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0},
-    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4},
-    {"speedup", "speed-up", NULL, RLT_COL_REAL, 0, 4},
-    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0},
-    {"per_cost_over_first", "speed/$", NULL, RLT_COL_REAL, 0, 4},
-    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0},
-    {"conflict", "conflict", NULL, RLT_COL_TEXT, 0, 0},
+    {"total_Bps", "total", NULL, RLT_COL_RATE, 0, 0, "bandwidth of an accelerator, all dimensions together"},
+    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0,
+     "bandwidth of each dimension, innermost first, in the unit of --unit"},
+    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4, "time of an iteration in closed form"},
+    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4, "time of an iteration, simulated"},
+    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4, "simulated / closed form"},
+    {"speedup", "speed-up", NULL, RLT_COL_REAL, 0, 4, "time of the equal split / time"},
+    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0, "price of the network"},
+    {"per_cost_over_first", "speed/$", NULL, RLT_COL_REAL, 0, 4,
+     "speed per dollar / that of the first total that has a split"},
+    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0, "utilization of each dimension, innermost first"},
+    {"conflict", "conflict", NULL, RLT_COL_TEXT, 0, 0, "limits that cannot hold together"},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
+const rlt_columns rlt_budget_columns = {
+    "Several totals: `ringlet design bandwidth --total A,B`, JSON `budgets[]`", columns, N_COLUMNS};
 
 static bool fits(const rlt_budget *b)
 {

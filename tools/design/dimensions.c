@@ -66,16 +66,18 @@ static const rlt_option_group options[] = {{"Shapes", own_options, 0},
                                            {0}};
 
 static const rlt_column columns[] = {
-    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0},
-    {"dimensions", "dims", NULL, RLT_COL_COUNT, 0, 0},
-    {"front", "front", NULL, RLT_COL_TEXT, 0, 0},
-    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0},
-    {"nic", "NIC", NULL, RLT_COL_REAL, 0, 3},
-    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4},
-    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0},
-    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0},
+    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0, "the network in one line"},
+    {"dimensions", "dims", NULL, RLT_COL_COUNT, 0, 0, "number of dimensions"},
+    {"front", "front", NULL, RLT_COL_TEXT, 0, 0,
+     "* marks a shape that no other one beats in time and in cost"},
+    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0,
+     "bandwidth of each dimension, innermost first, in the unit of --unit"},
+    {"nic", "NIC", NULL, RLT_COL_REAL, 0, 3, "bandwidth of the outermost dimension, in the unit of --unit"},
+    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4, "time of an iteration in closed form"},
+    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4, "time of an iteration, simulated"},
+    {"simulated_over_model", "sim/model", NULL, RLT_COL_REAL, 0, 4, "simulated / closed form"},
+    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0, "price of the network"},
+    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0, "utilization of each dimension, innermost first"},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
@@ -260,6 +262,10 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns table = {"Shapes of a network: `ringlet design dimensions`, JSON `designs[]`",
+                                  columns, N_COLUMNS};
+static const rlt_columns *const tables[] = {&table, &rlt_added_columns, NULL};
+
 const rlt_command rlt_design_dimensions = {
     .name = "dimensions",
     .summary = "dimensions worth building for a number of accelerators, by time and cost",
@@ -274,4 +280,5 @@ const rlt_command rlt_design_dimensions = {
     .options = options,
     .settings_size = sizeof(dimensions_settings),
     .run = run,
+    .tables = tables,
 };

@@ -3,6 +3,7 @@
 #ifndef RLT_TOOLS_DESIGN_SEARCH_H
 #define RLT_TOOLS_DESIGN_SEARCH_H
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
@@ -46,7 +47,8 @@ void rlt_points_free(rlt_points *p);
 /* Returns the bandwidth of an accelerator's network interfaces: that at the pod level. */
 double rlt_point_nic(const rlt_point *p);
 
-/* Reports the saving by each added dimension (study.c). */
+/* Reports the saving by each added dimension (study.c), under these columns. */
+extern const rlt_columns rlt_added_columns;
 int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_search *s, const char *plot,
                      rlt_error *err) RLT_MUST_USE;
 

@@ -93,19 +93,23 @@ static int find_cheapest(added *a, uint32_t work, uint32_t dims, rlt_error *err)
 }
 
 static const rlt_column columns[] = {
-    {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0},
-    {"dimensions", "dims", NULL, RLT_COL_COUNT, 0, 0},
-    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0},
-    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0},
-    {"nic", "NIC", NULL, RLT_COL_REAL, 0, 3},
-    {"nic_saved", "saved", "%", RLT_COL_PERCENT, 0, 1},
-    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0},
-    {"cost_saved", "saved", "%", RLT_COL_PERCENT, 0, 1},
-    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4},
-    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4},
-    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0},
+    {"workload", "workload", NULL, RLT_COL_TEXT, 0, 0, "workload that the network is for"},
+    {"dimensions", "dims", NULL, RLT_COL_COUNT, 0, 0, "number of dimensions"},
+    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0, "the network in one line"},
+    {"bandwidths", "bandwidths", NULL, RLT_COL_TEXT, 0, 0,
+     "bandwidth of each dimension, innermost first, in the unit of --unit"},
+    {"nic", "NIC", NULL, RLT_COL_REAL, 0, 3, "bandwidth of the outermost dimension, in the unit of --unit"},
+    {"nic_saved", "saved", "%", RLT_COL_PERCENT, 0, 1,
+     "bandwidth of the outermost dimension saved against one dimension"},
+    {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0, "price of the network"},
+    {"cost_saved", "saved", "%", RLT_COL_PERCENT, 0, 1, "cost saved against one dimension"},
+    {"time_ps", "time", "ms", RLT_COL_REAL, 0, 4, "time of an iteration in closed form"},
+    {"simulated_ps", "simulated", "ms", RLT_COL_REAL, 0, 4, "time of an iteration, simulated"},
+    {"utilization", "utilization", "%", RLT_COL_TEXT, 0, 0, "utilization of each dimension, innermost first"},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
+const rlt_columns rlt_added_columns = {"Saving by added dimensions: `ringlet design dimensions --study`",
+                                       columns, N_COLUMNS};
 
 static void put_rows(const added *a, rlt_table *t)
 {

@@ -7,7 +7,7 @@
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "tools/coll/row.h"
+#include "tools/base/command.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
 #include "workload/experiment/figures.h"
@@ -19,6 +19,7 @@ static bool ends_with(const char *name, const char *end)
     return n >= k && strcmp(name + n - k, end) == 0;
 }
 
+/* Returns the unit in JSON and CSV. The second line of a heading over a count is none. */
 static const char *unit_of(const rlt_column *c)
 {
     static const char *const units[][2] = {{"_ps", "ps"},  {"_GBps", "GB/s"},    {"_Bps", "B/s"},
@@ -26,14 +27,16 @@ static const char *unit_of(const rlt_column *c)
     for (size_t i = 0; c->name && i < sizeof units / sizeof *units; i++)
         if (ends_with(c->name, units[i][0]))
             return units[i][1];
-    return c->unit ? c->unit : "";
+    if (c->name && c->kind == RLT_COL_PERCENT)
+        return "fraction";
+    return c->unit && c->kind != RLT_COL_COUNT ? c->unit : "";
 }
 
-static void put_column(rlt_growing *out, const rlt_column *c, const char *meaning)
+static void put_column(rlt_growing *out, const rlt_column *c)
 {
     const char *title = c->title && *c->title ? c->title : "";
     rlt_growing_add(out, "| %s%s%s | %s | %s | %s |\n", c->name ? "`" : "", c->name ? c->name : "",
-                    c->name ? "`" : "", title, unit_of(c), meaning);
+                    c->name ? "`" : "", title, unit_of(c), c->meaning);
 }
 
 static void put_heading(rlt_growing *out, const char *heading)
@@ -44,22 +47,34 @@ static void put_heading(rlt_growing *out, const char *heading)
 static void put_run(rlt_growing *out, const char *heading, const rlt_run_column *columns)
 {
     put_heading(out, heading);
-    for (const rlt_run_column *c = columns; c->meaning; c++)
-        put_column(out, &c->shape, c->meaning);
+    for (const rlt_run_column *c = columns; c->shape.meaning; c++)
+        put_column(out, &c->shape);
+}
+
+static void put_command(rlt_growing *out, const rlt_command *command)
+{
+    for (const rlt_columns *const *t = command->tables; t && *t; t++) {
+        put_heading(out, (*t)->heading);
+        for (uint32_t i = 0; i < (*t)->n; i++)
+            put_column(out, &(*t)->list[i]);
+    }
+    for (const rlt_command *const *v = command->verbs; v && *v; v++)
+        put_command(out, *v);
 }
 
 void rlt_help_columns(rlt_growing *out)
 {
+    const rlt_command *command;
     put_run(out, "Ranks of a run: JSON `ranks[]`, CSV of `ringlet run`", rlt_rank_columns);
     put_run(out, "Communications of a run: JSON `collectives[]`", rlt_comm_columns);
-    put_heading(out, "Rows of `ringlet coll`: JSON `results[]`, CSV");
-    for (int i = 0; i < RLT_ROW_COLUMNS; i++)
-        put_column(out, &rlt_row_columns[i], rlt_row_meanings[i]);
+    for (uint32_t i = 0; (command = rlt_command_at(i)); i++)
+        put_command(out, command);
     put_heading(out, "Points of a study: `ringlet sweep`");
     for (int i = 0; i < RLT_FIGURES; i++) {
         rlt_column c = rlt_figure_column((rlt_figure)i);
         c.name = rlt_figure_infos[i].name;
-        put_column(out, &c, rlt_figure_infos[i].meaning);
+        c.meaning = rlt_figure_infos[i].meaning;
+        put_column(out, &c);
     }
 }
 

@@ -12,24 +12,29 @@
 
 enum { N_COLUMNS = 11, N_WITH_PACKETS = 17 };
 static const rlt_column columns[N_WITH_PACKETS] = {
-    {"id", "link", NULL, RLT_COL_COUNT, 0, 0},
-    {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
-    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},
-    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
-    {"count", "count", NULL, RLT_COL_COUNT, 0, 0}, /* links that this row stands for */
-    {"bandwidth_Bps", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"bytes", "bytes", NULL, RLT_COL_COUNT, 0, 0},
-    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0},
-    {"busy_ps", "busy", "us", RLT_COL_TIME, 0, 0},
-    {"active_ps", "active", "us", RLT_COL_TIME, 0, 0},
-    {"utilization", "util", "%", RLT_COL_PERCENT, 0, 1},
-    {"drops", "drops", NULL, RLT_COL_COUNT, 0, 0},
-    {"losses", "losses", NULL, RLT_COL_COUNT, 0, 0},
-    {"marks", "marks", NULL, RLT_COL_COUNT, 0, 0},
-    {"pauses", "pauses", NULL, RLT_COL_COUNT, 0, 0},
-    {"paused_ps", NULL, NULL, RLT_COL_TIME, 0, 0},
-    {"peak_bytes", "peak", NULL, RLT_COL_COUNT, 0, 0}, /* largest queue */
+    {"id", "link", NULL, RLT_COL_COUNT, 0, 0,
+     "number of the link, one direction; in a row for several links, of the first one"},
+    {"src", "from", NULL, RLT_COL_TEXT, 0, 0, "node where the link begins"},
+    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0, "node where the link ends"},
+    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0, "dimension of the topology that the link belongs to"},
+    {"count", "count", NULL, RLT_COL_COUNT, 0, 0, "links that did the same and that the row stands for"},
+    {"bandwidth_Bps", NULL, NULL, RLT_COL_COUNT, 0, 0, "capacity of one link"},
+    {"bytes", "bytes", NULL, RLT_COL_COUNT, 0, 0,
+     "bytes that each of these links carried, protocol overhead included"},
+    {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0, "messages that crossed the link"},
+    {"busy_ps", "busy", "us", RLT_COL_TIME, 0, 0, "bytes / capacity"},
+    {"active_ps", "active", "us", RLT_COL_TIME, 0, 0, "time in which some transfer was present on the link"},
+    {"utilization", "util", "%", RLT_COL_PERCENT, 0, 1, "busy time of the link / time of the run"},
+    {"drops", "drops", NULL, RLT_COL_COUNT, 0, 0, "packets dropped at a full buffer (packet model)"},
+    {"losses", "losses", NULL, RLT_COL_COUNT, 0, 0, "packets lost on the wire (packet model)"},
+    {"marks", "marks", NULL, RLT_COL_COUNT, 0, 0, "packets marked by ECN (packet model)"},
+    {"pauses", "pauses", NULL, RLT_COL_COUNT, 0, 0, "times that the link was paused (packet model)"},
+    {"paused_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "time in which the link was paused (packet model)"},
+    {"peak_bytes", "peak", NULL, RLT_COL_COUNT, 0, 0, "longest queue in front of the link (packet model)"},
 };
+
+const rlt_columns rlt_link_columns = {"Links: JSON `links[]`, `--links`, `--links-csv`", columns,
+                                      N_WITH_PACKETS};
 
 static uint32_t columns_of(const rlt_usage *u)
 {

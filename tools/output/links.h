@@ -11,11 +11,13 @@
 #include "net/packet/packets.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"
 
+extern const rlt_columns rlt_link_columns;
 /* Writes "links": [{id, src, dst, dim, count, bytes, busy_ps, active_ps, utilization, [drops, losses, marks,
  * pauses, paused_ps, peak_bytes], [series_bytes]}] into an open object. Adds "series_bin_ps" if a series was
  * recorded and `series` is true; links are then not folded. */

@@ -5,6 +5,7 @@
 #include "net/links.h"
 #include "net/network.h"
 #include "net/topology/topology.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
@@ -185,6 +186,14 @@ out:
 
 static const rlt_command *const verbs[] = {&rlt_run_stragglers, NULL};
 
+static const rlt_columns *const tables[] = {&rlt_run_rank_columns,
+                                            &rlt_run_link_columns,
+                                            &rlt_link_columns,
+                                            &rlt_compare_columns,
+                                            &rlt_daso_columns,
+                                            &rlt_loggops_columns,
+                                            NULL};
+
 const rlt_command rlt_cmd_run = {
     .name = "run",
     .summary = "replay a trace or a generated workload over a topology",
@@ -201,4 +210,5 @@ const rlt_command rlt_cmd_run = {
     .settings_size = sizeof(rlt_run_asked),
     .run = run,
     .verbs = verbs,
+    .tables = tables,
 };

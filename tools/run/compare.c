@@ -253,12 +253,17 @@ static int read_side(side *s, const char *path, rlt_error *err)
 }
 
 static const rlt_column columns[] = {
-    {"figure", "figure", NULL, RLT_COL_TEXT, 0, 0},
-    {"first", "first", NULL, RLT_COL_TEXT, 14, 0},
-    {"second", "second", NULL, RLT_COL_TEXT, 14, 0},
-    {"difference", "difference", NULL, RLT_COL_TEXT, 14, 0},
-    {"share", "of the whole difference", "%", RLT_COL_PERCENT, 24, 1},
+    {"figure", "figure", NULL, RLT_COL_TEXT, 0, 0,
+     "what is compared: a time of the run, a state of the rank that ends last, or a kind of transfer"},
+    {"first", "first", NULL, RLT_COL_TEXT, 14, 0, "time in the first run"},
+    {"second", "second", NULL, RLT_COL_TEXT, 14, 0, "time in the second run"},
+    {"difference", "difference", NULL, RLT_COL_TEXT, 14, 0, "second - first"},
+    {"share", "of the whole difference", "%", RLT_COL_PERCENT, 24, 1,
+     "difference / sum of the differences of all states"},
 };
+
+const rlt_columns rlt_compare_columns = {"Difference of two runs: `ringlet run --compare`", columns,
+                                         sizeof columns / sizeof *columns};
 
 char *rlt_format_difference(char *buffer, size_t size, rlt_time a, rlt_time b)
 {

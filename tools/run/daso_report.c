@@ -17,16 +17,21 @@
 #include "workload/setup/settings.h"
 
 static const rlt_column columns[] = {
-    {"skips", "B", NULL, RLT_COL_COUNT, 4, 0},
-    {"local", "L", NULL, RLT_COL_COUNT, 4, 0},
-    {"wait", "W", NULL, RLT_COL_COUNT, 4, 0},
-    {"epochs", "epochs", NULL, RLT_COL_COUNT, 7, 0},
-    {"epoch_ps", "epoch", "us", RLT_COL_TIME, 14, 1},
-    {"sends", "syncs", "an epoch", RLT_COL_COUNT, 9, 0},
-    {"blocking", "blocking", NULL, RLT_COL_COUNT, 9, 0},
-    {"broadcasts", "broadcasts", NULL, RLT_COL_COUNT, 11, 0},
-    {"global_bytes", "between nodes", "a group", RLT_COL_SIZE, 14, 0},
+    {"skips", "B", NULL, RLT_COL_COUNT, 4, 0, "batches between two global synchronisations"},
+    {"local", "L", NULL, RLT_COL_COUNT, 4, 0, "batches between two synchronisations within a node"},
+    {"wait", "W", NULL, RLT_COL_COUNT, 4, 0, "batches after which a global synchronisation is merged"},
+    {"epochs", "epochs", NULL, RLT_COL_COUNT, 7, 0, "epochs with this schedule"},
+    {"epoch_ps", "epoch", "us", RLT_COL_TIME, 14, 1, "time of such an epoch"},
+    {"sends", "syncs", "an epoch", RLT_COL_COUNT, 9, 0, "global synchronisations of an epoch"},
+    {"blocking", "blocking", NULL, RLT_COL_COUNT, 9, 0,
+     "global synchronisations of an epoch that block until they end"},
+    {"broadcasts", "broadcasts", NULL, RLT_COL_COUNT, 11, 0, "broadcasts within a node, in an epoch"},
+    {"global_bytes", "between nodes", "a group", RLT_COL_SIZE, 14, 0,
+     "bytes between nodes, for each group, in an epoch"},
 };
+
+const rlt_columns rlt_daso_columns = {"DASO: `ringlet run --strategy daso`", columns,
+                                      sizeof columns / sizeof *columns};
 
 static void put_rows(const rlt_daso_case *r, rlt_table *t)
 {

@@ -83,7 +83,7 @@ static void totals(const rlt_run *r, rlt_jw *w)
 /* Writes the members of rank or communication i. Unknown numbers are left out; an unknown text is "". */
 static void members(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w)
 {
-    for (; c->meaning; c++) {
+    for (; c->shape.meaning; c++) {
         rlt_value v = c->value ? c->value(r, i) : rlt_absent();
         if (!c->value)
             (c->shape.kind == RLT_COL_TIME ? exposed_rank : exposed_comm)(e, i, w);
@@ -167,7 +167,7 @@ int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err)
     rlt_value (*value[RLT_MAX_COLUMNS])(const rlt_run *, uint32_t);
     rlt_value v[RLT_MAX_COLUMNS];
     uint32_t n = 0;
-    for (const rlt_run_column *c = rlt_rank_columns; c->meaning; c++)
+    for (const rlt_run_column *c = rlt_rank_columns; c->shape.meaning; c++)
         if (c->value && c->shape.name) {
             columns[n] = c->shape;
             value[n++] = c->value;

@@ -17,10 +17,12 @@
 enum { PS_PER_NS = 1000, MANY_RANKS = 16 };
 
 static const rlt_column columns[] = {
-    {"rank", "rank", NULL, RLT_COL_COUNT, 0, 0},
-    {"end_ps", "end", NULL, RLT_COL_TIME, 0, 0},
+    {"rank", "rank", NULL, RLT_COL_COUNT, 0, 0, "number of the rank"},
+    {"end_ps", "end", NULL, RLT_COL_TIME, 0, 0, "when the rank ends"},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
+const rlt_columns rlt_loggops_columns = {"Costs by LogGOPSim: `ringlet run --timing loggops`, JSON `ranks[]`",
+                                         columns, N_COLUMNS};
 
 static int put_ranks(const rlt_loggops_result *r, uint32_t n, rlt_format format, FILE *out, rlt_jw *w,
                      rlt_error *err)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
@@ -26,6 +27,11 @@ typedef struct rlt_run_asked {
     const char *memory_csv, *timeline, *page, *plot;
     bool compare, explain, quiet;
 } rlt_run_asked;
+
+/* Columns of the tables for people, and of DASO and LogGOPSim. rlt_run_rank_columns: what the table of ranks
+ * has beside rlt_rank_columns. */
+extern const rlt_columns rlt_run_rank_columns, rlt_run_link_columns, rlt_compare_columns, rlt_daso_columns,
+    rlt_loggops_columns;
 
 /* Compares two runs. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;

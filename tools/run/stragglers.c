@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet run stragglers`: time that DASO saves if ranks vary, without a network. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
-#include "sim/base/units.h"
-#include "sim/base/words.h"
 #include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/interrupt.h"
@@ -20,6 +17,7 @@
 #include "tools/output/sheet.h"
 #include "tools/run/report.h"
 #include "workload/daso/daso.h"
+#include "workload/experiment/coll/lists.h"
 #include "workload/program/program.h"
 
 enum { MOST = 64 }; /* most values of a list */
@@ -34,8 +32,8 @@ typedef struct stragglers_settings {
 
 #define AT(field) RLT_FIELD(stragglers_settings, field)
 static const rlt_option own_options[] = {
-    {"nodes", 'n', RLT_PARAM_TEXT, "N[,...]", "Numbers of nodes: a number or a list.", AT(nodes),
-     .preset = "16"},
+    {"nodes", 'n', RLT_PARAM_TEXT, "N[,...]",
+     "Numbers of nodes: a number, a list or a range such as 4:64:x2.", AT(nodes), .preset = "16"},
     {"jitter", 'j', RLT_PARAM_TEXT, "CV[,...]",
      "Coefficients of variation of a GPU's compute time per batch: log-normal with mean 1, independent "
      "between GPUs and batches. Numbers or percentages.",
@@ -62,39 +60,46 @@ static const rlt_option_group groups[] = {
     {"Training", own_options, 0}, {"Output", rlt_format_options, offsetof(stragglers_settings, report)}, {0}};
 
 static const rlt_column columns[] = {
-    {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0},
-    {"jitter", "jitter", "%", RLT_COL_PERCENT, 6, 1},
-    {"overhead", "overhead", "%", RLT_COL_PERCENT, 8, 1},
-    {"horovod_batches", "Horovod", "batches", RLT_COL_REAL, 10, 2},
-    {"daso_batches", "DASO", "batches", RLT_COL_REAL, 10, 2},
-    {"saving", "saved", "%", RLT_COL_PERCENT, 6, 1},
-    {"reference", "reference", "%", RLT_COL_PERCENT, 9, 1},
+    {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0, "nodes that train together"},
+    {"jitter", "jitter", "%", RLT_COL_PERCENT, 6, 1,
+     "standard deviation of a batch's compute time / its mean"},
+    {"overhead", "overhead", "%", RLT_COL_PERCENT, 8, 1,
+     "time that a synchronisation costs / mean compute time of a batch"},
+    {"horovod_batches", "Horovod", "batches", RLT_COL_REAL, 10, 2,
+     "training time, synchronised after each batch, in mean compute times of a batch"},
+    {"daso_batches", "DASO", "batches", RLT_COL_REAL, 10, 2,
+     "training time, synchronised by DASO, in mean compute times of a batch"},
+    {"saving", "saved", "%", RLT_COL_PERCENT, 6, 1, "1 - DASO / Horovod"},
+    {"reference", "reference", "%", RLT_COL_PERCENT, 9, 1, "saving as another implementation drew it"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-typedef struct list {
-    double items[MOST];
-    uint32_t n;
-} list;
+/* The values of the three lists. Each list is malloc'ed. */
+typedef struct cases {
+    uint64_t *nodes;
+    double *overheads, *jitters;
+    uint32_t n_nodes, n_overheads, n_jitters;
+} cases;
 
-static int read_list(const char *text, const char *option, bool whole, double most, list *out, rlt_error *err)
+static int read_cases(const stragglers_settings *s, cases *c, rlt_error *err)
 {
-    const char *cursor = text, *item;
-    size_t length;
-    while ((item = rlt_next_item(&cursor, ',', &length))) {
-        char word[48];
-        double x;
-        snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
-        if (out->n == MOST)
-            return rlt_fail(err, RLT_EUSAGE, option, "expected %d values at most", MOST);
-        if (!whole && rlt_parse_share(word, most, &x, option, err))
-            return RLT_EUSAGE;
-        if (whole && (rlt_parse_number(word, 1, &x, NULL, NULL) || x > most || floor(x) < x))
-            return rlt_fail(err, RLT_EUSAGE, option, "expected whole numbers from 1 to %.10g, got '%s'", most,
-                            word);
-        out->items[out->n++] = x;
-    }
-    return 0;
+    uint64_t most = RLT_MAX_RANKS / s->gpus;
+    int rc = rlt_parse_counts(s->nodes, "--nodes", MOST, &c->nodes, &c->n_nodes, err);
+    for (uint32_t i = 0; i < c->n_nodes && !rc; i++)
+        if (c->nodes[i] < 1 || c->nodes[i] > most)
+            rc = rlt_fail(err, RLT_EUSAGE, "--nodes",
+                          "expected whole numbers from 1 to %" PRIu64 ", got '%" PRIu64 "'", most,
+                          c->nodes[i]);
+    rc = rc ? rc : rlt_parse_shares(s->jitter, "--jitter", 10, MOST, &c->jitters, &c->n_jitters, err);
+    return rc ? rc
+              : rlt_parse_shares(s->overhead, "--overhead", 1e9, MOST, &c->overheads, &c->n_overheads, err);
+}
+
+static void free_cases(cases *c)
+{
+    free(c->nodes);
+    free(c->overheads);
+    free(c->jitters);
 }
 
 static int put_row(rlt_sheet *sheet, const rlt_straggler *s, rlt_error *err)
@@ -115,17 +120,16 @@ static int put_row(rlt_sheet *sheet, const rlt_straggler *s, rlt_error *err)
     return 0;
 }
 
-static int put_rows(rlt_sheet *sheet, rlt_straggler s, const list *nodes, const list *overheads,
-                    const list *jitters, rlt_error *err)
+static int put_rows(rlt_sheet *sheet, rlt_straggler s, const cases *c, rlt_error *err)
 {
     rlt_progress progress;
-    uint64_t done = 0, all = (uint64_t)nodes->n * overheads->n * jitters->n;
+    uint64_t done = 0, all = (uint64_t)c->n_nodes * c->n_overheads * c->n_jitters;
     int rc = 0;
     rlt_progress_start(&progress, "stragglers");
     for (uint64_t i = 0; i < all && !rc; i++) {
-        s.jitter = jitters->items[i % jitters->n];
-        s.overhead = overheads->items[i / jitters->n % overheads->n];
-        s.nodes = (uint32_t)nodes->items[i / jitters->n / overheads->n];
+        s.jitter = c->jitters[i % c->n_jitters];
+        s.overhead = c->overheads[i / c->n_jitters % c->n_overheads];
+        s.nodes = (uint32_t)c->nodes[i / c->n_jitters / c->n_overheads];
         rc = put_row(sheet, &s, err);
         rlt_progress_update(&progress, ++done, all);
     }
@@ -133,11 +137,9 @@ static int put_rows(rlt_sheet *sheet, rlt_straggler s, const list *nodes, const 
     return rc;
 }
 
-static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+static int report(const rlt_parsed *args, const stragglers_settings *s, const cases *c, rlt_error *err)
 {
-    const stragglers_settings *s = settings;
     rlt_watch watch = rlt_interrupt_watcher();
-    list nodes = {.n = 0}, jitters = {.n = 0}, overheads = {.n = 0};
     rlt_sheet sheet;
     uint32_t quarter = s->skips < 8 ? 1 : s->skips / 4;
     rlt_straggler one = {.gpus = s->gpus,
@@ -147,23 +149,34 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
                          .transfer = s->transfer,
                          .seed = s->seed,
                          .watch = &watch};
-    int rc = read_list(s->nodes, "--nodes", true, RLT_MAX_RANKS / s->gpus, &nodes, err);
-    rc = rc ? rc : read_list(s->jitter, "--jitter", false, 10, &jitters, err);
-    rc = rc ? rc : read_list(s->overhead, "--overhead", false, 1e9, &overheads, err);
-    if (rc || (rc = rlt_sheet_open(&sheet, &s->report, "run stragglers", args, NULL, err)))
+    int rc = rlt_sheet_open(&sheet, &s->report, "run stragglers", args, NULL, err);
+    if (rc)
         return rc;
     if (sheet.format == RLT_FORMAT_TABLE)
         fprintf(sheet.file.stream,
                 "# %u GPUs a node, %u batches, a global sync every %u, merged after %u; seed %" PRIu64 "\n",
                 one.gpus, one.batches, one.skips, one.wait, one.seed);
     rlt_sheet_heading(&sheet, columns, COLUMNS);
-    rc = put_rows(&sheet, one, &nodes, &overheads, &jitters, err);
+    rc = put_rows(&sheet, one, c, err);
     return rlt_sheet_close(
         &sheet, rc,
         "# batches: relative to mean compute; saved: 1 - DASO / Horovod; reference: another implementation's "
         "random numbers,\n# which differ by up to a point\n",
         err);
 }
+
+static int run(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    cases c = {0};
+    int rc = read_cases(settings, &c, err);
+    if (!rc)
+        rc = report(args, settings, &c, err);
+    free_cases(&c);
+    return rc;
+}
+
+static const rlt_columns table = {"Stragglers: `ringlet run stragglers`", columns, COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
 
 const rlt_command rlt_run_stragglers = {
     .name = "stragglers",
@@ -179,4 +192,5 @@ const rlt_command rlt_run_stragglers = {
     .options = groups,
     .settings_size = sizeof(stragglers_settings),
     .run = run,
+    .tables = tables,
 };

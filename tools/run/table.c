@@ -55,7 +55,7 @@ typedef struct table_columns {
 
 static void show(table_columns *s, const rlt_run_column *c)
 {
-    for (; c->meaning; c++)
+    for (; c->shape.meaning; c++)
         if (c->shape.title) {
             s->columns[s->n] = c->shape;
             s->value[s->n++] = c->value;
@@ -153,16 +153,25 @@ static bool any_recorded(const rlt_run *r)
     return false;
 }
 
+/* First and last column of the table. The columns of rlt_rank_columns stand between them. */
+static const rlt_column rank_columns[] = {
+    {"rank", "rank", NULL, RLT_COL_TEXT, 0, 0,
+     "the rank, or ranks whose figures look the same when printed: 0-7"},
+    {"error", "error", "%", RLT_COL_PERCENT, 7, 2, "span / recorded span - 1"},
+};
+const rlt_columns rlt_run_rank_columns = {"Ranks of a run: first and last column of the table", rank_columns,
+                                          sizeof rank_columns / sizeof *rank_columns};
+
 static int ranks(const rlt_run *r, FILE *out, rlt_error *err)
 {
-    rlt_column columns[RLT_MAX_COLUMNS] = {{"rank", "rank", NULL, RLT_COL_TEXT, 0, 0}};
+    rlt_column columns[RLT_MAX_COLUMNS] = {rank_columns[0]};
     table_columns figures = {.n = 0};
     rlt_table t;
     rank_class *list = NULL;
     uint32_t n = 0;
     show(&figures, rlt_rank_columns);
     memcpy(columns + 1, figures.columns, figures.n * sizeof *columns);
-    columns[figures.n + 1] = (rlt_column){"error", "error", "%", RLT_COL_PERCENT, 7, 2};
+    columns[figures.n + 1] = rank_columns[1];
     int rc = rank_classes(r, &figures, &list, &n, err);
     if (rc)
         return rc;
@@ -243,13 +252,17 @@ static int collectives(const rlt_run *r, FILE *out, rlt_error *err)
 }
 
 static const rlt_column link_columns[] = {
-    {"link", "link", NULL, RLT_COL_TEXT, 30, 0},
-    {"bytes", "bytes each", NULL, RLT_COL_SIZE, 12, 0},
-    {"busy_ps", "busy", "us", RLT_COL_TIME, 11, 1},
-    {"active_ps", "active", "us", RLT_COL_TIME, 11, 1},
-    {"utilization", "utilization", "%", RLT_COL_PERCENT, 12, 1},
-    {NULL, "", NULL, RLT_COL_TEXT, 20, 0},
+    {"link", "link", NULL, RLT_COL_TEXT, 30, 0, "the link, or the first of several links that did the same"},
+    {"bytes", "bytes each", NULL, RLT_COL_SIZE, 12, 0,
+     "bytes that each of these links carried, protocol overhead included"},
+    {"busy_ps", "busy", "us", RLT_COL_TIME, 11, 1, "bytes / capacity"},
+    {"active_ps", "active", "us", RLT_COL_TIME, 11, 1, "time in which some transfer was present on the link"},
+    {"utilization", "utilization", "%", RLT_COL_PERCENT, 12, 1, "busy time of the link / time of the run"},
+    {NULL, "", NULL, RLT_COL_TEXT, 20, 0, "the utilization as a bar"},
 };
+
+const rlt_columns rlt_run_link_columns = {"Busiest links: table of `ringlet run`", link_columns,
+                                          sizeof link_columns / sizeof *link_columns};
 
 static int links(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error *err)
 {

@@ -137,11 +137,11 @@ static const char *join(const rlt_option_texts *t, uint32_t option, rlt_arena *a
 /* A table shows times with their difference. CSV and JSON have plain numbers. */
 enum { WHAT, FIRST, SECOND, DIFFERENCE, RATIO, COLUMNS };
 static const rlt_column columns[COLUMNS] = {
-    {"what", "what", NULL, RLT_COL_TEXT, 0, 0},
-    {"first", "first", NULL, RLT_COL_TEXT, 0, 0},
-    {"second", "second", NULL, RLT_COL_TEXT, 0, 0},
-    {NULL, "difference", NULL, RLT_COL_TEXT, 0, 0},
-    {"ratio", "second / first", NULL, RLT_COL_REAL, 14, 4},
+    {"what", "what", NULL, RLT_COL_TEXT, 0, 0, "option or figure in which two points differ"},
+    {"first", "first", NULL, RLT_COL_TEXT, 0, 0, "value at the first point"},
+    {"second", "second", NULL, RLT_COL_TEXT, 0, 0, "value at the second point"},
+    {NULL, "difference", NULL, RLT_COL_TEXT, 0, 0, "second - first"},
+    {"ratio", "second / first", NULL, RLT_COL_REAL, 14, 4, "second / first"},
 };
 
 static void put_texts(rlt_table *t, const char *what, const char *first, const char *second)
@@ -350,6 +350,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns table = {"Difference of two points: `ringlet sweep compare`", columns, COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
+
 const rlt_command rlt_sweep_compare = {
     .name = "compare",
     .summary = "compare two points: different options, and all figures",
@@ -361,4 +364,5 @@ const rlt_command rlt_sweep_compare = {
     .options = groups,
     .settings_size = sizeof(compare_settings),
     .run = run,
+    .tables = tables,
 };

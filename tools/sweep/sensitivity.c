@@ -113,18 +113,21 @@ int rlt_asked_shares(rlt_asked *a, const char *column, double *shares, rlt_error
     return rc;
 }
 
+enum { COLUMNS = 5 };
+static const rlt_column usual[COLUMNS] = {
+    {"axis", "axis", NULL, RLT_COL_TEXT, 0, 0, "axis of the study"},
+    {"values", "values", NULL, RLT_COL_COUNT, 6, 0, "values of the axis"},
+    {"share", "share of variance", "%", RLT_COL_PERCENT, 17, 1,
+     "variance of the means over the axis / variance of all points"},
+    {"lowest_mean", "lowest mean", NULL, RLT_COL_REAL, 18, 3, "lowest mean over the values of the axis"},
+    {"highest_mean", "highest mean", NULL, RLT_COL_REAL, 18, 3, "highest mean over the values of the axis"},
+};
+
 /* Makes the columns: means are shown as the figures of that column; in CSV and JSON they are unscaled. */
-static void make_columns(const char *by, bool people, rlt_column columns[5])
+static void make_columns(const char *by, bool people, rlt_column columns[COLUMNS])
 {
-    static const rlt_column usual[] = {
-        {"axis", "axis", NULL, RLT_COL_TEXT, 0, 0},
-        {"values", "values", NULL, RLT_COL_COUNT, 6, 0},
-        {"share", "share of variance", "%", RLT_COL_PERCENT, 17, 1},
-        {"lowest_mean", "lowest mean", NULL, RLT_COL_REAL, 18, 3},
-        {"highest_mean", "highest mean", NULL, RLT_COL_REAL, 18, 3},
-    };
     memcpy(columns, usual, sizeof usual);
-    for (int i = 3; i < 5 && people; i++) {
+    for (int i = 3; i < COLUMNS && people; i++) {
         columns[i] = rlt_figure_column(rlt_figure_find(by, NULL));
         columns[i].title = usual[i].title;
         columns[i].width = usual[i].width;
@@ -163,7 +166,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_table t;
     rlt_file f = {0};
     rlt_jw json;
-    rlt_column columns[5];
+    rlt_column columns[COLUMNS];
     int rc = rlt_asked_open(&a, args->operands[0], err);
     if (!rc && s->by)
         rc = rlt_asked_column(s->by, "--by", err);
@@ -180,7 +183,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rlt_jw_string(&json, "column", by);
         rlt_jw_u64(&json, "points", (uint64_t)w.n);
         rlt_jw_array(&json, "axes");
-        rlt_table_begin(&t, format, columns, 5, NULL, &json);
+        rlt_table_begin(&t, format, columns, COLUMNS, NULL, &json);
         put_rows(&t, &a, &w, effects);
         rc = rlt_table_end(&t, err);
         rlt_jw_end_array(&json);
@@ -193,7 +196,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     } else if (!rc && !(rc = rlt_file_open(&f, s->report.output, err))) {
         if (format == RLT_FORMAT_TABLE)
             fprintf(f.stream, "# first-order shares of the variance of %s over %.0f points\n", by, w.n);
-        rlt_table_begin(&t, format, columns, 5, f.stream, NULL);
+        rlt_table_begin(&t, format, columns, COLUMNS, f.stream, NULL);
         put_rows(&t, &a, &w, effects);
         rc = rlt_table_end(&t, err);
         if (rc)
@@ -204,6 +207,10 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_asked_close(&a);
     return rc;
 }
+
+static const rlt_columns table = {"Effects of the axes: `ringlet sweep sensitivity`, JSON `axes[]`", usual,
+                                  COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
 
 const rlt_command rlt_sweep_sensitivity = {
     .name = "sensitivity",
@@ -220,4 +227,5 @@ const rlt_command rlt_sweep_sensitivity = {
     .options = groups,
     .settings_size = sizeof(sensitivity_settings),
     .run = run,
+    .tables = tables,
 };

@@ -22,10 +22,15 @@
 
 enum { N_COLUMNS = 7, MAX_CASES = 1 << 24 };
 static const rlt_column columns[N_COLUMNS] = {
-    {"axis", "axis", NULL, RLT_COL_TEXT, 9, 0},      {"value", "value", NULL, RLT_COL_TEXT, 9, 0},
-    {"points", "points", NULL, RLT_COL_COUNT, 6, 0}, {"wins", "wins", NULL, RLT_COL_COUNT, 6, 0},
-    {"least", "least", "x", RLT_COL_REAL, 8, 2},     {"median", "median", "x", RLT_COL_REAL, 8, 2},
-    {"most", "most", "x", RLT_COL_REAL, 8, 2},
+    {"axis", "axis", NULL, RLT_COL_TEXT, 9, 0, "axis of the study"},
+    {"value", "value", NULL, RLT_COL_TEXT, 9, 0, "value of the axis in the cases that the row counts"},
+    {"points", "points", NULL, RLT_COL_COUNT, 6, 0, "cases that were compared"},
+    {"wins", "wins", NULL, RLT_COL_COUNT, 6, 0,
+     "cases in which the best other point beats the best baseline"},
+    {"least", "least", "x", RLT_COL_REAL, 8, 2,
+     "smallest gain of a case: the best other point against the best baseline"},
+    {"median", "median", "x", RLT_COL_REAL, 8, 2, "median gain of the cases"},
+    {"most", "most", "x", RLT_COL_REAL, 8, 2, "largest gain of a case"},
 };
 
 /* A case: points that differ only in the compared axis. The best other point is compared with the best
@@ -265,6 +270,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 }
 
 static const rlt_option_group groups[] = {{"Output", rlt_format_options, 0}, {0}};
+static const rlt_columns table = {"Cases won against the baseline: `ringlet sweep wins`", columns, N_COLUMNS};
+static const rlt_columns *const tables[] = {&table, NULL};
+
 const rlt_command rlt_sweep_wins = {
     .name = "wins",
     .summary = "cases in which points beat the study's baseline, by axis",
@@ -280,4 +288,5 @@ const rlt_command rlt_sweep_wins = {
     .options = groups,
     .settings_size = sizeof(rlt_report_settings),
     .run = run,
+    .tables = tables,
 };

@@ -34,13 +34,14 @@ enum { LINE = 32, NAME = 160 };
 static const rlt_option_group describe_options[] = {{"Output", rlt_format_options, 0}, {0}};
 
 static const rlt_column dim_columns[] = {
-    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
-    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0},
-    {"size", "size", NULL, RLT_COL_COUNT, 0, 0},
-    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
-    {"latency_ps", "link latency", NULL, RLT_COL_TIME, 0, 0},
-    {"links", "links", NULL, RLT_COL_COUNT, 0, 0},
-    {"sizes", "sizes", NULL, RLT_COL_TEXT, 0, 0},
+    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0, "number of the dimension, from 0"},
+    {"shape", "shape", NULL, RLT_COL_TEXT, 0, 0, "shape of the dimension: ring, switch, torus, ..."},
+    {"size", "size", NULL, RLT_COL_COUNT, 0, 0, "accelerators along the dimension"},
+    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0,
+     "bandwidth with which one accelerator can send into the dimension"},
+    {"latency_ps", "link latency", NULL, RLT_COL_TIME, 0, 0, "latency of one link"},
+    {"links", "links", NULL, RLT_COL_COUNT, 0, 0, "links of the dimension, each direction counted"},
+    {"sizes", "sizes", NULL, RLT_COL_TEXT, 0, 0, "lines of a torus or mesh"},
 };
 enum { N_DIM_COLUMNS = sizeof dim_columns / sizeof *dim_columns };
 
@@ -216,13 +217,13 @@ static const rlt_option_group route_options[] = {
     {"Options", route_own, 0}, {"Output", rlt_format_options, offsetof(route_settings, report)}, {0}};
 
 static const rlt_column hop_columns[] = {
-    {"hop", "hop", NULL, RLT_COL_COUNT, 0, 0},
-    {"src", "from", NULL, RLT_COL_TEXT, 0, 0},
-    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0},
-    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0},
-    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0},
-    {"latency_ps", "latency", NULL, RLT_COL_TIME, 0, 0},
-    {"id", "link", NULL, RLT_COL_COUNT, 0, 0},
+    {"hop", "hop", NULL, RLT_COL_COUNT, 0, 0, "number of the link on the route, from 0"},
+    {"src", "from", NULL, RLT_COL_TEXT, 0, 0, "node where the link begins"},
+    {"dst", "to", NULL, RLT_COL_TEXT, 0, 0, "node where the link ends"},
+    {"dim", "dim", NULL, RLT_COL_COUNT, 0, 0, "dimension of the topology that the link belongs to"},
+    {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0, "capacity of the link"},
+    {"latency_ps", "latency", NULL, RLT_COL_TIME, 0, 0, "latency of the link"},
+    {"id", "link", NULL, RLT_COL_COUNT, 0, 0, "number of the link, one direction"},
 };
 enum { N_HOP_COLUMNS = sizeof hop_columns / sizeof *hop_columns };
 
@@ -467,6 +468,9 @@ static const rlt_command cmd_analyse = {
     .settings_size = sizeof(rlt_report_settings),
     .run = describe,
 };
+static const rlt_columns hop_table = {"Links of a route: `ringlet topo route`, JSON `hops[]`, CSV",
+                                      hop_columns, sizeof hop_columns / sizeof *hop_columns};
+static const rlt_columns *const route_tables[] = {&hop_table, NULL};
 static const rlt_command cmd_route = {
     .name = "route",
     .summary = "the links between two accelerators",
@@ -479,6 +483,7 @@ static const rlt_command cmd_route = {
     .options = route_options,
     .settings_size = sizeof(route_settings),
     .run = route,
+    .tables = route_tables,
 };
 static const rlt_command cmd_check = {
     .name = "check",
@@ -524,6 +529,10 @@ static const rlt_command cmd_export = {
 static const rlt_command *const verbs[] = {&cmd_describe, &cmd_analyse, &cmd_route, &cmd_check,
                                            &cmd_import,   &cmd_export,  NULL};
 
+static const rlt_columns dim_table = {"Dimensions of a topology: `ringlet topo`, JSON `dims[]`, CSV",
+                                      dim_columns, sizeof dim_columns / sizeof *dim_columns};
+static const rlt_columns *const tables[] = {&dim_table, NULL};
+
 const rlt_command rlt_cmd_topo = {
     .name = "topo",
     .summary = "describe, check, analyse, import, export a topology",
@@ -540,4 +549,5 @@ const rlt_command rlt_cmd_topo = {
     .settings_size = sizeof(rlt_report_settings),
     .run = describe,
     .verbs = verbs,
+    .tables = tables,
 };

@@ -33,17 +33,18 @@ static const rlt_option_group options[] = {
     {0}};
 
 static const rlt_column kind_columns[] = {
-    {"kind", "operations", NULL, RLT_COL_TEXT, 0, 0},
-    {"count", "count", NULL, RLT_COL_COUNT, 0, 0},
-    {"duration_ps", "duration", NULL, RLT_COL_TIME, 0, 0},
+    {"kind", "operations", NULL, RLT_COL_TEXT, 0, 0,
+     "kind of operation: compute, memory, host, collective, send, receive, delay"},
+    {"count", "count", NULL, RLT_COL_COUNT, 0, 0, "operations of this kind"},
+    {"duration_ps", "duration", NULL, RLT_COL_TIME, 0, 0, "recorded durations of these operations, added up"},
 };
 static const rlt_column comm_columns[] = {
-    {"collective", "communication", NULL, RLT_COL_TEXT, 0, 0},
-    {"ranks", "ranks", NULL, RLT_COL_COUNT, 0, 0},
-    {"count", "count", NULL, RLT_COL_COUNT, 0, 0},
-    {"bytes", "bytes", NULL, RLT_COL_SIZE, 0, 0},
-    {"smallest_bytes", "smallest", NULL, RLT_COL_SIZE, 0, 0},
-    {"largest_bytes", "largest", NULL, RLT_COL_SIZE, 0, 0},
+    {"collective", "communication", NULL, RLT_COL_TEXT, 0, 0, "kind of communication"},
+    {"ranks", "ranks", NULL, RLT_COL_COUNT, 0, 0, "ranks that take part"},
+    {"count", "count", NULL, RLT_COL_COUNT, 0, 0, "communications of this kind and number of ranks"},
+    {"bytes", "bytes", NULL, RLT_COL_SIZE, 0, 0, "sizes of these communications, added up"},
+    {"smallest_bytes", "smallest", NULL, RLT_COL_SIZE, 0, 0, "size of the smallest one"},
+    {"largest_bytes", "largest", NULL, RLT_COL_SIZE, 0, 0, "size of the largest one"},
 };
 
 static const char *const kind_names[] = {
@@ -214,6 +215,13 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
+static const rlt_columns kind_table = {"Operations of a trace: `ringlet trace info`, JSON `kinds[]`",
+                                       kind_columns, sizeof kind_columns / sizeof *kind_columns};
+static const rlt_columns comm_table = {
+    "Communications of a trace: `ringlet trace info`, JSON `communications[]`", comm_columns,
+    sizeof comm_columns / sizeof *comm_columns};
+static const rlt_columns *const tables[] = {&kind_table, &comm_table, NULL};
+
 const rlt_command rlt_trace_info = {
     .name = "info",
     .summary = "ranks, steps, operations, communications, assumptions",
@@ -227,4 +235,5 @@ const rlt_command rlt_trace_info = {
     .options = options,
     .settings_size = sizeof(info_settings),
     .run = run,
+    .tables = tables,
 };

@@ -141,6 +141,15 @@ no_text() { "$ringlet" list "$1" -f csv | awk '/,$/ || /,""$/'; }
 verdict "options without a text: 0" "$(no_text options)"
 verdict "settings without a text: 0" "$(no_text settings)"
 verdict "columns without a text: 0" "$("$ringlet" help columns | grep '^`[A-Za-z_]*`  *$')"
+# The page explains what is in JSON alone; a table explains its own columns.
+double=""
+awk -F' *[|] *' 'NF > 5 && $3 != "" && $3 != "in tables" && $3 !~ /^--/ { print $3 }' tools/help/columns.md >"$tmp/titles"
+while read -r title; do
+    help "$title"
+    [ "$(grep -c '^- ' "$tmp/out")" -le 1 ] || double="$double; $title"
+done <"$tmp/titles"
+verdict "columns of tables that columns.md explains once more: 0" "$double"
+verdict "sections of columns of the same heading: 0" "$("$ringlet" help columns | grep -B1 '^name  ' | grep -v '^name  \|^--' | sort | uniq -d)"
 statuses=$(sed -n 's/^ *RLT_EXIT_[A-Z]* = \([0-9]*\),.*/\1/p' tools/base/message.h)
 missing=""
 for status in $statuses; do

@@ -64,13 +64,17 @@ expect "overhead alone: 24 of 264 batches" "$(sed -n 9p "$tmp/out")" "16,0.00000
 expect "the same again" "$("$ringlet" run stragglers -f csv | cmp - "$tmp/out")" ""
 expect "one node" "$("$ringlet" run stragglers --nodes 1 --jitter 0.3 --overhead 0 -f csv | tail -1 | cut -d, -f6,7)" "0.000000,"
 expect "a percentage" "$("$ringlet" run stragglers --nodes 4 --jitter 30% --overhead 0 -f csv)" "$("$ringlet" run stragglers --nodes 4 --jitter 0.3 --overhead 0 -f csv)"
+expect "numbers and percentages in one list" "$("$ringlet" run stragglers --nodes 4 --jitter 0.1,10% --overhead 0.25,25% -f csv | sed 1d | sort -u | wc -l)" 1
+expect "a range of nodes" "$("$ringlet" run stragglers --nodes 4:16:x2 --jitter 0 --overhead 0 -f csv | cut -d, -f1 | tr '\n' ' ')" "nodes 4 8 16 "
 leaves_nothing 2 "expected 0 to 10, or a percentage, got '2000%'" run stragglers --jitter 2000%
+leaves_nothing 2 "--jitter: expected a number, got '10x'" run stragglers --jitter 0.1,10x
+leaves_nothing 2 "--overhead: too many shares: 65; the limit is 64" run stragglers --overhead "$(seq -s, 65)"
 expect "8 skips wait for 2 batches" "$("$ringlet" run stragglers --skips 8 --jitter 0.2 --overhead 0 -f csv)" \
     "$("$ringlet" run stragglers --skips 8 --wait 2 --jitter 0.2 --overhead 0 -f csv)"
 says "its JSON has a manifest" '"command": "run stragglers"' run stragglers --jitter 0 -f json
 says "its table names what it is of" "# 4 GPUs a node, 240 batches, a global sync every 4, merged after 1; seed 11" run stragglers --jitter 0
 leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '0'" run stragglers --nodes 16,0
-leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4194304, got '1.5'" run stragglers --nodes 1.5
+leaves_nothing 2 "--nodes: expected a whole number, got '1.5'" run stragglers --nodes 1.5
 leaves_nothing 2 "--nodes: expected whole numbers from 1 to 4096, got '4097'" run stragglers --nodes 4097 --gpus 4096
 leaves_nothing 2 "--jitter: expected 0 to 10, or a percentage, got '11'" run stragglers --jitter 0.1,11
 leaves_nothing 2 "--overhead: expected a number, got 'x'" run stragglers --overhead x

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lists of sizes and ranks on the command line, and the file of counts. */
+/* Lists of sizes, counts, shares and ranks on the command line, and the file of counts. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +122,42 @@ int rlt_parse_rates(const char *text, const char *option, uint32_t most, uint64_
     return read_list(&s, text, out, n, err);
 }
 
-int rlt_parse_workers(const char *text, uint32_t most, uint64_t **out, uint32_t *n, rlt_error *err)
+int rlt_parse_counts(const char *text, const char *option, uint32_t most, uint64_t **out, uint32_t *n,
+                     rlt_error *err)
 {
-    amounts s = {"--workers", "number", "+8", most, rlt_parse_count, NULL, 0, 0};
+    amounts s = {option, "number", "+8", most, rlt_parse_count, NULL, 0, 0};
     return read_list(&s, text, out, n, err);
+}
+
+int rlt_parse_shares(const char *text, const char *option, double limit, uint32_t most, double **out,
+                     uint32_t *n, rlt_error *err)
+{
+    const char *cursor = text, *item;
+    size_t length;
+    uint32_t capacity = 0;
+    int rc = 0;
+    *out = NULL;
+    *n = 0;
+    while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
+        char word[48];
+        double share = 0;
+        if (length >= sizeof word)
+            rc = rlt_fail(err, RLT_EUSAGE, option, "'%.40s...' is no share", item);
+        snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
+        if (rc || (rc = rlt_parse_share(word, limit, &share, option, err)))
+            break;
+        rc = rlt_grow(out, &capacity, sizeof **out, (uint64_t)*n + 1, most, "shares", err);
+        if (rc)
+            rlt_error_prefix(err, option);
+        else
+            (*out)[(*n)++] = share;
+    }
+    if (rc) {
+        free(*out);
+        *out = NULL;
+        return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+    }
+    return 0;
 }
 
 static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *high, rlt_error *err)

@@ -13,12 +13,11 @@
 
 typedef struct rlt_run_column {
     rlt_column shape;
-    const char *meaning;
     /* Value of rank or communication i; absent if it has none. NULL: a list, see exposed.h. */
     rlt_value (*value)(const rlt_run *r, uint32_t i);
 } rlt_run_column;
 
-/* Each list ends with an empty row. */
+/* Each list ends with an empty row, which has no meaning. */
 extern const rlt_run_column rlt_rank_columns[], rlt_comm_columns[];
 
 #endif
