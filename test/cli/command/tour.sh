@@ -23,7 +23,7 @@ expect "there are functions" "$?" 0
 can=yes
 command -v gdb >/dev/null || can="needs gdb"
 nm "$ringlet" | grep -q __asan_init && can="needs gdb on a build without sanitizers"
-[ "$can" != yes ] || gdb -nx -batch -ex 'break main' -ex run --args "$ringlet" --version 2>/dev/null </dev/null | grep -q '^Breakpoint 1, ' ||
+[ "$can" != yes ] || gdb -nx -batch -ex 'break main' -ex run --args "$ringlet" --version 2>/dev/null </dev/null | grep -qE '(^|hit )Breakpoint 1, ' ||
     can="needs gdb that may trace"
 mkdir -p "$tmp/work/tools/sweep"
 ln -s "$PWD/topologies" "$PWD/traces" "$tmp/work"
