@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Decisions of a deployment: operators are divided into groups, and each group gets an action, that is, a set
+ * of device groups and a way to use them.
+ *
+ * Number of actions for n device groups: 3 (2^n - 1) less 2 for each set with a single device, where the three
+ * ways are one. Two, three, four and seven groups of several devices have 9, 21, 45 and 381.
+ */
+#ifndef RLT_WORKLOAD_DEPLOY_STRATEGY_H
+#define RLT_WORKLOAD_DEPLOY_STRATEGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "workload/deploy/cluster.h"
+#include "workload/deploy/opgraph.h"
+
+/* How a group of operators uses the devices of its placement. */
+typedef enum rlt_way {
+    RLT_WAY_PS,         /* replicas of the batch; gradients meet at a parameter server among them */
+    RLT_WAY_ALL_REDUCE, /* replicas of the batch; gradients are all-reduced */
+    RLT_WAY_MODEL,      /* model parallel: each operator on one of the devices */
+    RLT_WAY_DUPLICATE,  /* every replica does the whole batch: nothing is reduced */
+    RLT_WAYS
+} rlt_way;
+
+typedef struct rlt_action {
+    uint32_t placement; /* bit g: device group g; not 0 */
+    uint8_t way;        /* rlt_way */
+} rlt_action;
+
+/* A division of the operators into groups. Groups are sorted by decreasing total time. */
+typedef struct rlt_grouping {
+    uint32_t n;
+    uint32_t *of_op;   /* group of each operator */
+    rlt_time *time_ps; /* total time of each group on the reference device */
+} rlt_grouping;
+
+typedef struct rlt_strategy {
+    uint32_t n;          /* groups */
+    rlt_action *actions; /* by group */
+    uint8_t
+        *broadcast; /* by operator: 1 = duplicated, with its inputs gathered (sufficient factors); or NULL */
+} rlt_strategy;
+
+/* Lists the actions of a cluster, in order of placement, then way. `duplicate`: RLT_WAY_DUPLICATE too. The
+ * caller frees the list. */
+int rlt_actions_list(const rlt_cluster *c, bool duplicate, rlt_action **list, uint32_t *n,
+                     rlt_error *err) RLT_MUST_USE;
+/* Makes a grouping of group numbers by operator (any numbers below `n`; empty ones are left out). */
+int rlt_grouping_make(const rlt_opgraph *g, const uint32_t *of_op, uint32_t n, rlt_grouping *out,
+                      rlt_error *err) RLT_MUST_USE;
+void rlt_grouping_free(rlt_grouping *p);
+
+/* A strategy that gives every group one action. */
+int rlt_strategy_uniform(uint32_t n_groups, rlt_action a, rlt_strategy *out, rlt_error *err) RLT_MUST_USE;
+int rlt_strategy_copy(const rlt_strategy *s, uint32_t n_ops, rlt_strategy *out, rlt_error *err) RLT_MUST_USE;
+void rlt_strategy_free(rlt_strategy *s);
+uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops);
+
+/* Strategy files: JSON with the graph's and cluster's names and hashes, and for each operator by name its
+ * group, device groups by name and way. Read checks them against graph and cluster: RLT_EMALFORMED with line
+ * and column. */
+int rlt_strategy_write(const char *path, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
+                       const rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
+int rlt_strategy_read(const char *path, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
+                      rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
+
+#endif
