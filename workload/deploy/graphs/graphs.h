@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Readers of operator graphs. The format is recognised by content. A reader is one file and one line in the
+ * table of graphs.c.
+ */
+#ifndef RLT_WORKLOAD_DEPLOY_GRAPHS_GRAPHS_H
+#define RLT_WORKLOAD_DEPLOY_GRAPHS_GRAPHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "workload/deploy/opgraph.h"
+
+enum { RLT_MAX_GRAPH_FILE = 1 << 28 };
+
+typedef struct rlt_graph_options {
+    rlt_layer_costs costs; /* for formats that list layers */
+    uint32_t batch;        /* samples of the whole batch, where the file does not say; 0: unknown */
+} rlt_graph_options;
+#define RLT_GRAPH_OPTIONS_DEFAULT ((rlt_graph_options){RLT_LAYER_COSTS_DEFAULT, 0})
+
+typedef struct rlt_graph_reader {
+    const char *name, *summary;
+    /* Returns true if a file whose first n bytes are `head` is of this format. */
+    bool (*probe)(const char *head, size_t n);
+    /* Reads the text of a file. Errors name the file with line and column. */
+    int (*read)(const char *path, const char *text, size_t length, const rlt_graph_options *o, rlt_opgraph **out,
+                rlt_error *err);
+} rlt_graph_reader;
+
+/* Returns the i-th reader, or NULL after the last. */
+const rlt_graph_reader *rlt_graph_reader_at(uint32_t i);
+/* Reads a graph file of any of the formats ("-": standard input). RLT_EMALFORMED names the formats that are
+ * known if it is none of them. */
+int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph **out,
+                     rlt_error *err) RLT_MUST_USE;
+
+/* Names a graph after its file: the base name up to the first dot. */
+void rlt__graph_name(const char *path, char *name, size_t size);
+
+extern const rlt_graph_reader rlt__graph_pipedream, rlt__graph_placement;
+
+#endif
