@@ -9,7 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/text/file.h"
 
-static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream, &rlt__graph_placement};
+static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream};
 
 const rlt_graph_reader *rlt_graph_reader_at(uint32_t i)
 {
@@ -35,8 +35,8 @@ int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph *
     for (uint32_t i = 0; (r = rlt_graph_reader_at(i)) && !r->probe(text, length); i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", r->name);
     rc = r ? r->read(path, text, length, o, out, err)
-           : rlt_fail(err, RLT_EMALFORMED, path, "not an operator graph: expected a file of one of the formats %s",
-                      known);
+           : rlt_fail(err, RLT_EMALFORMED, path,
+                      "not an operator graph: expected a file of one of the formats %s", known);
     free(text);
     return rc;
 }

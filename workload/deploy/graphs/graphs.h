@@ -26,8 +26,8 @@ typedef struct rlt_graph_reader {
     /* Returns true if a file whose first n bytes are `head` is of this format. */
     bool (*probe)(const char *head, size_t n);
     /* Reads the text of a file. Errors name the file with line and column. */
-    int (*read)(const char *path, const char *text, size_t length, const rlt_graph_options *o, rlt_opgraph **out,
-                rlt_error *err);
+    int (*read)(const char *path, const char *text, size_t length, const rlt_graph_options *o,
+                rlt_opgraph **out, rlt_error *err);
 } rlt_graph_reader;
 
 /* Returns the i-th reader, or NULL after the last. */

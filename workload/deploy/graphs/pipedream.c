@@ -70,7 +70,8 @@ static const char *attribute(const char *text, size_t n, const char *name, size_
 }
 
 /* Reads a number of at least 0, times `scale`. */
-static int figure(const reader *r, const char *text, size_t n, const char *name, int64_t scale, int64_t *value)
+static int figure(const reader *r, const char *text, size_t n, const char *name, int64_t scale,
+                  int64_t *value)
 {
     size_t length;
     const char *v = attribute(text, n, name, &length);
@@ -90,7 +91,8 @@ static int figure(const reader *r, const char *text, size_t n, const char *name,
             stop++;
         while (at < stop && *at == ' ')
             at++;
-        if (rlt_parse_decimal(at, (size_t)(stop - at), scale, &one) != 0 || one < 0 || one > INT64_MAX - *value)
+        if (rlt_parse_decimal(at, (size_t)(stop - at), scale, &one) != 0 || one < 0 ||
+            one > INT64_MAX - *value)
             return bad(r, expected, v, length);
         *value += one;
         at = stop + 1;
@@ -98,8 +100,8 @@ static int figure(const reader *r, const char *text, size_t n, const char *name,
     return 0;
 }
 
-static int add_layer(reader *r, const char *name, size_t name_n, const char *kind, size_t kind_n, const char *rest,
-                     size_t rest_n)
+static int add_layer(reader *r, const char *name, size_t name_n, const char *kind, size_t kind_n,
+                     const char *rest, size_t rest_n)
 {
     const int64_t ps_per_ms = RLT_MS;
     int64_t forward, backward, output, parameters;
@@ -111,8 +113,8 @@ static int add_layer(reader *r, const char *name, size_t name_n, const char *kin
         return rc;
     if (layer_of(r, name, name_n) != RLT_NONE)
         return bad(r, "expected each node once", name, name_n);
-    if ((rc = rlt_grow(&r->layers, &r->room, sizeof *r->layers, (uint64_t)r->n + 1, RLT_MAX_OPERATORS, "layers",
-                       r->err)))
+    if ((rc = rlt_grow(&r->layers, &r->room, sizeof *r->layers, (uint64_t)r->n + 1, RLT_MAX_OPERATORS,
+                       "layers", r->err)))
         return rc;
     bool input = kind_n >= 5 && memcmp(kind, "Input", 5) == 0;
     size_t word = 0;
@@ -214,8 +216,8 @@ static uint32_t batch_of(const reader *r, const rlt_graph_options *o)
     return o->batch;
 }
 
-static int read(const char *path, const char *text, size_t length, const rlt_graph_options *o, rlt_opgraph **out,
-                rlt_error *err)
+static int read(const char *path, const char *text, size_t length, const rlt_graph_options *o,
+                rlt_opgraph **out, rlt_error *err)
 {
     reader r = {.path = path, .err = err};
     char name[64];
@@ -224,7 +226,8 @@ static int read(const char *path, const char *text, size_t length, const rlt_gra
         rc = read_lines(&r, text, length, true);
     rlt__graph_name(path, name, sizeof name);
     if (!rc)
-        rc = rlt_opgraph_of_layers(name, batch_of(&r, o), r.layers, r.n, r.edges, r.n_edges, &o->costs, out, err);
+        rc = rlt_opgraph_of_layers(name, batch_of(&r, o), r.layers, r.n, r.edges, r.n_edges, &o->costs, out,
+                                   err);
     rlt_arena_free(&r.arena);
     rlt_strings_free(&r.names);
     free(r.layers);
