@@ -65,7 +65,7 @@ uint32_t rlt__judge_resource(const rlt_judge *j, const rlt__task *t)
     case RLT__TASK_ALL_REDUCE:
         return j->n_resources - 1;
     case RLT__TASK_JOIN:
-        return RLT_NONE;
+        return t->from;
     case RLT__TASK_TRANSFER:
         break;
     }

@@ -255,7 +255,7 @@ static void all_reduce(work *k, const rlt_tensor *t, const place *from, const pl
 static void by_server(work *k, const rlt_tensor *t, const place *from, const place *to)
 {
     uint32_t server = to->devices[t->dst % to->n];
-    rlt__task j = {.kind = RLT__TASK_JOIN, .op = t->src, .from = server, .to = server, .time_ps = 8 * RLT_US};
+    rlt__task j = {.kind = RLT__TASK_JOIN, .op = t->src, .from = server, .to = server};
     uint32_t join = add_task(k, &j);
     for (uint32_t r = 0; r < from->n; r++)
         pass_on(k, t->src, from->first + r, join, t->bytes);
