@@ -113,30 +113,43 @@ static int make_room(rlt_judge *j, rlt_error *err)
     return 0;
 }
 
-/* Non-preemptive list scheduling: tasks are booked in the order in which they become ready. */
+/* Adds a task to those that became ready at this instant, in order of their numbers. */
+static void add_ready(uint32_t *ready, uint32_t *n, uint32_t task)
+{
+    uint32_t i = (*n)++;
+    for (; i && ready[i - 1] > task; i--)
+        ready[i] = ready[i - 1];
+    ready[i] = task;
+}
+
+/* Non-preemptive list scheduling: tasks are booked in the order in which they become ready. Of tasks that become
+ * ready at one instant, the one added first to the execution graph goes first. */
 static rlt_time schedule(rlt_judge *j)
 {
     rlt__execution *x = &j->execution;
-    uint32_t n_heap = 0, head = 0, tail = 0;
+    uint32_t n_heap = 0, n_ready = 0;
     rlt_time now = 0;
     for (uint32_t i = 0; i < x->n_tasks; i++)
         if (x->tasks[i].waits == 0)
-            j->ready[tail++] = i;
+            j->ready[n_ready++] = i;
     for (;;) {
-        while (head < tail)
-            book(j, j->ready[head++], now, &n_heap);
+        for (uint32_t i = 0; i < n_ready; i++)
+            book(j, j->ready[i], now, &n_heap);
+        n_ready = 0;
         if (n_heap == 0)
             return now;
-        rlt__ending e = endings_pop(j, j->heap, &n_heap);
-        now = e.end_ps;
-        for (uint32_t k = x->next_first[e.task]; k < x->next_first[e.task + 1]; k++)
-            if (--x->tasks[x->next[k]].waits == 0)
-                j->ready[tail++] = x->next[k];
+        now = j->heap[0].end_ps;
+        while (n_heap && j->heap[0].end_ps == now) {
+            rlt__ending e = endings_pop(j, j->heap, &n_heap);
+            for (uint32_t k = x->next_first[e.task]; k < x->next_first[e.task + 1]; k++)
+                if (--x->tasks[x->next[k]].waits == 0)
+                    add_ready(j->ready, &n_ready, x->next[k]);
+        }
     }
 }
 
 /* Compares what devices need with what they have. */
-static void weigh(const rlt_judge *j, rlt_verdict *out)
+void rlt__judge_weigh(const rlt_judge *j, rlt_verdict *out)
 {
     const rlt_cluster *c = j->rewriter.cluster;
     uint64_t most = 0;
@@ -199,7 +212,7 @@ int rlt__judge_rewrite(rlt_judge *j, const rlt_strategy *s, rlt_verdict *out, rl
     int rc = rlt__rewrite(&j->rewriter, s, &j->execution, err);
     *out = (rlt_verdict){.n_tasks = j->execution.n_tasks};
     if (!rc)
-        weigh(j, out);
+        rlt__judge_weigh(j, out);
     return rc;
 }
 

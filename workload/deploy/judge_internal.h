@@ -36,6 +36,8 @@ struct rlt_judge {
 
 /* Rewrites a strategy and weighs its memory; the time is left at 0. */
 int rlt__judge_rewrite(rlt_judge *j, const rlt_strategy *s, rlt_verdict *out, rlt_error *err) RLT_MUST_USE;
+/* Compares what devices need with what they have. */
+void rlt__judge_weigh(const rlt_judge *j, rlt_verdict *out);
 /* The resource that a task occupies, below n_resources; RLT_NONE: none. */
 uint32_t rlt__judge_resource(const rlt_judge *j, const rlt__task *t);
 

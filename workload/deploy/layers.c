@@ -106,7 +106,7 @@ int rlt_opgraph_of_layers(const char *name, uint32_t batch, const rlt_layer_node
     return rlt_opgraph_finish(m.builder, out, err);
 }
 
-/* Returns the representative of a set, and shortens the way to it. */
+/* Returns the representative of a set, and shortens the use to it. */
 static uint32_t find(uint32_t *parent, uint32_t i)
 {
     while (parent[i] != i)

@@ -137,12 +137,12 @@ static place place_of(const work *k, uint32_t op)
     rlt_action a = k->strategy->actions[k->w->grouping->of_op[op]];
     place p = {.first = k->x->first_task[op]};
     p.devices = rlt__placement_devices(k->w, a.placement, &p.n);
-    if (a.way == RLT_WAY_MODEL) {
+    if (a.use == RLT_USE_MODEL) {
         uint32_t at = (uint32_t)(k->w->position[op] * p.n);
         p.devices += at < p.n ? at : p.n - 1;
         p.n = 1;
     }
-    p.parts = o->splittable && p.n > 1 && a.way != RLT_WAY_DUPLICATE &&
+    p.parts = o->splittable && p.n > 1 && a.use != RLT_USE_DUPLICATE &&
               !(k->strategy->broadcast && k->strategy->broadcast[op]);
     return p;
 }
@@ -266,7 +266,7 @@ static void by_server(work *k, const rlt_tensor *t, const place *from, const pla
 static void add_gradient(work *k, const rlt_tensor *t, const place *from, const place *to)
 {
     bool same = from->n == to->n && memcmp(from->devices, to->devices, to->n * sizeof *to->devices) == 0;
-    if (same && k->strategy->actions[k->w->grouping->of_op[t->dst]].way == RLT_WAY_ALL_REDUCE)
+    if (same && k->strategy->actions[k->w->grouping->of_op[t->dst]].use == RLT_USE_ALL_REDUCE)
         all_reduce(k, t, from, to);
     else
         by_server(k, t, from, to);

@@ -13,16 +13,16 @@
 
 int rlt_actions_list(const rlt_cluster *c, bool duplicate, rlt_action **list, uint32_t *n, rlt_error *err)
 {
-    uint32_t sets = (1u << c->n_groups) - 1, ways = duplicate ? RLT_WAYS : RLT_WAY_DUPLICATE;
+    uint32_t sets = (1u << c->n_groups) - 1, ways = duplicate ? RLT_USES : RLT_USE_DUPLICATE;
     *n = 0;
     *list = malloc((size_t)sets * ways * sizeof **list);
     if (!*list)
         return rlt_nomem(err);
     for (uint32_t placement = 1; placement <= sets; placement++)
-        for (uint32_t way = 0; way < ways; way++)
+        for (uint32_t use = 0; use < ways; use++)
             /* On a single device all ways are one. */
-            if (rlt_cluster_devices(c, placement) > 1 || way == RLT_WAY_ALL_REDUCE)
-                (*list)[(*n)++] = (rlt_action){placement, (uint8_t)way};
+            if (rlt_cluster_devices(c, placement) > 1 || use == RLT_USE_ALL_REDUCE)
+                (*list)[(*n)++] = (rlt_action){placement, (uint8_t)use};
     return 0;
 }
 
@@ -126,6 +126,6 @@ uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops)
 {
     uint64_t h = s->n;
     for (uint32_t i = 0; i < s->n; i++)
-        h = rlt_mix64(h ^ ((uint64_t)s->actions[i].placement << 8 | s->actions[i].way));
+        h = rlt_mix64(h ^ ((uint64_t)s->actions[i].placement << 8 | s->actions[i].use));
     return s->broadcast ? rlt_hash_bytes(s->broadcast, n_ops, h) : h;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Decisions of a deployment: operators are divided into groups, and each group gets an action, that is, a set
- * of device groups and a way to use them.
+ * of device groups and how to use them.
  *
  * Number of actions for n device groups: 3 (2^n - 1) less 2 for each set with a single device, where the three
  * ways are one. Two, three, four and seven groups of several devices have 9, 21, 45 and 381.
@@ -17,17 +17,17 @@
 #include "workload/deploy/opgraph.h"
 
 /* How a group of operators uses the devices of its placement. */
-typedef enum rlt_way {
-    RLT_WAY_PS,         /* replicas of the batch; gradients meet at a parameter server among them */
-    RLT_WAY_ALL_REDUCE, /* replicas of the batch; gradients are all-reduced */
-    RLT_WAY_MODEL,      /* model parallel: each operator on one of the devices */
-    RLT_WAY_DUPLICATE,  /* every replica does the whole batch: nothing is reduced */
-    RLT_WAYS
-} rlt_way;
+typedef enum rlt_use {
+    RLT_USE_PS,         /* replicas of the batch; gradients meet at a parameter server among them */
+    RLT_USE_ALL_REDUCE, /* replicas of the batch; gradients are all-reduced */
+    RLT_USE_MODEL,      /* model parallel: each operator on one of the devices */
+    RLT_USE_DUPLICATE,  /* every replica does the whole batch: nothing is reduced */
+    RLT_USES
+} rlt_use;
 
 typedef struct rlt_action {
     uint32_t placement; /* bit g: device group g; not 0 */
-    uint8_t way;        /* rlt_way */
+    uint8_t use;        /* rlt_use */
 } rlt_action;
 
 /* A division of the operators into groups. Groups are sorted by decreasing total time. */
@@ -44,7 +44,7 @@ typedef struct rlt_strategy {
         *broadcast; /* by operator: 1 = duplicated, with its inputs gathered (sufficient factors); or NULL */
 } rlt_strategy;
 
-/* Lists the actions of a cluster, in order of placement, then way. `duplicate`: RLT_WAY_DUPLICATE too. The
+/* Lists the actions of a cluster, in order of placement, then of use. `duplicate`: RLT_USE_DUPLICATE too. The
  * caller frees the list. */
 int rlt_actions_list(const rlt_cluster *c, bool duplicate, rlt_action **list, uint32_t *n,
                      rlt_error *err) RLT_MUST_USE;
@@ -60,7 +60,7 @@ void rlt_strategy_free(rlt_strategy *s);
 uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops);
 
 /* Strategy files: JSON with the graph's and cluster's names and hashes, and for each operator by name its
- * group, device groups by name and way. Read checks them against graph and cluster: RLT_EMALFORMED with line
+ * group, its device groups by name and their use. Read checks them against graph and cluster: RLT_EMALFORMED with line
  * and column. */
 int rlt_strategy_write(const char *path, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
                        const rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
