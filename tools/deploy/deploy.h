@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet deploy`: searches where each group of operators goes on a cluster of unlike devices. The graph,
+ * the cluster and the judge are workload/deploy; the search is tools/search; this room groups operators with
+ * METIS, guides the search with the policy, and reports.
+ */
+#ifndef RLT_TOOLS_DEPLOY_DEPLOY_H
+#define RLT_TOOLS_DEPLOY_DEPLOY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "tools/output/report_options.h"
+#include "tools/search/search.h"
+#include "workload/deploy/cluster.h"
+#include "workload/deploy/judge.h"
+#include "workload/deploy/opgraph.h"
+#include "workload/deploy/strategy.h"
+
+typedef struct rlt_deploy_settings {
+    const char *graph, *topology, *devices;
+    const char *method;
+    const char *strategy_out, *resume, *weights;
+    uint64_t budget, seed;
+    uint32_t jobs, trials, groups;
+    double polish, balance;
+    bool duplicate, no_factors;
+    rlt_report_settings report;
+} rlt_deploy_settings;
+
+/* Hands over to ringlet-deploy, which has METIS and OpenBLAS. */
+int rlt_deploy_become(char **argv, rlt_error *err) RLT_MUST_USE;
+const char *rlt_deploy_version(void);
+/* The command itself; in the common executable: RLT_EUNSUPPORTED with what is missing. */
+int rlt_deploy_run(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+
+/*
+ * Divides the operators into at most `n` groups that exchange little: METIS, k-way, over base groups. Vertex
+ * weight 1 + sqrt(microseconds) summed over the operators; edge weight 1 + KB; `balance`: load of a group over
+ * the average, at most (5 in the reference). Empty parts are left out. With fewer than 4 n base groups recursive
+ * bisection is used; with at most n, each base group is a group. *cut: share of the bytes between groups.
+ */
+int rlt_deploy_group(const rlt_opgraph *g, uint32_t n, double balance, rlt_grouping *out, double *cut,
+                     rlt_error *err) RLT_MUST_USE;
+
+/* A deployment as a problem of tools/search: variable i is group i, option o is action o. */
+typedef struct rlt_deployment {
+    const rlt_opgraph *graph;
+    const rlt_grouping *grouping;
+    const rlt_cluster *cluster;
+    rlt_action *actions;
+    uint32_t n_actions;
+    uint32_t *options;        /* n_actions for each group */
+    uint16_t *baseline;       /* data parallelism; model parallelism if that does not fit */
+    rlt_judge **judges;       /* by trial */
+    rlt_strategy *strategies; /* by trial */
+    rlt_verdict *verdicts;
+    uint32_t trials;
+    struct rlt_guide *guide; /* prior of the policy, or NULL */
+} rlt_deployment;
+
+int rlt_deployment_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_cluster *c, bool duplicate,
+                        uint32_t trials, rlt_deployment *out, rlt_error *err) RLT_MUST_USE;
+void rlt_deployment_free(rlt_deployment *d);
+/* Fills the search problem of a deployment. */
+rlt_search_problem rlt_deployment_problem(rlt_deployment *d);
+/* Turns a point into a strategy, which belongs to the deployment's trial. */
+const rlt_strategy *rlt_deployment_strategy(rlt_deployment *d, uint32_t trial, const uint16_t *point);
+
+#endif
