@@ -76,30 +76,22 @@ typedef struct rlt_search_method {
     const char *name, *summary;
     /* Runs a trial until rlt_trial_judge returns 1. Returns 0, or an error. */
     int (*run)(rlt_trial *t, rlt_error *err);
+    bool polishes; /* the share `polish` of the budget goes to refining the best point */
 } rlt_search_method;
 
 const rlt_search_method *rlt_search_method_at(uint32_t i);
 const rlt_search_method *rlt_search_method_find(const char *name, rlt_error *err);
 
-/* Searches. Frees nothing of the problem. RLT_EUSAGE for a budget of 0 or a baseline that is not allowed. An
- * interrupted search returns 0 with `stopped`. */
+/* Searches. Frees nothing of the problem. RLT_EUSAGE for a budget of 0, no variable, a number of options out of
+ * range, or a baseline that is not allowed. An interrupted search returns 0 with `stopped`. */
 int rlt_search_run(const rlt_search_problem *p, const rlt_search_settings *s, rlt_search_result *out,
                    rlt_error *err) RLT_MUST_USE;
 void rlt_search_free(rlt_search_result *r);
 
-/* For methods. The problem; the k-th random number of the trial; judging a point (from memory if it was judged
- * before). rlt_trial_judge returns 0 with the judgement, 1 when the budget is spent or the search was stopped,
- * or an error. After `idle` requests in a row that memory answered it also returns 1: nothing new is found. */
-const rlt_search_problem *rlt_trial_problem(const rlt_trial *t);
-uint64_t rlt_trial_random(rlt_trial *t, uint64_t n); /* uniform in [0, n) */
-double rlt_trial_unit(rlt_trial *t);                 /* uniform in [0, 1) */
-int rlt_trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err);
-double rlt_trial_reward(const rlt_trial *t, const rlt_judged *j);
-uint64_t rlt_trial_left(const rlt_trial *t); /* points that may still be judged */
-uint64_t rlt_trial_budget(const rlt_trial *t);
-const uint16_t *rlt_trial_best(const rlt_trial *t);
 /* True if `a` is better than `b`: it fits and b does not; both fit and it costs less; neither fits and it lacks
  * less. */
 bool rlt_judged_better(const rlt_judged *a, const rlt_judged *b);
+/* See above. */
+double rlt_search_reward(const rlt_judged *baseline, const rlt_judged *j);
 
 #endif
