@@ -62,7 +62,17 @@ int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err)
     return rc;
 }
 
-int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, rlt_error *err)
+/* Proposes another option for a variable: a random one or, if `copies`, half the time that of another variable. */
+static uint16_t propose(rlt_trial *t, const uint16_t *point, uint32_t variable, bool copies)
+{
+    uint16_t o = rlt__trial_option(t, variable);
+    if (!copies || rlt__trial_random(t, 2))
+        return o;
+    uint16_t other = point[rlt__trial_random(t, t->problem->n)];
+    return rlt__trial_allowed(t, variable, other) ? other : o;
+}
+
+int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, bool copies, rlt_error *err)
 {
     rlt_judged now, j;
     double base = (double)t->found[0].cost;
@@ -73,7 +83,7 @@ int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, rlt_error *err)
         uint16_t before = point[i];
         double at = from < 1 ? (rlt__trial_progress(t) - from) / (1 - from) : 1;
         double heat_now = heat * (1 - at) + 1e-4, chance = rlt__trial_unit(t);
-        point[i] = rlt__trial_option(t, i);
+        point[i] = propose(t, point, i, copies);
         rc = rlt__trial_judge(t, point, &j, err);
         double worse = (double)(j.cost - now.cost) / base / heat_now;
         bool takes = !rc && (rlt_judged_better(&j, &now) ||
@@ -86,30 +96,51 @@ int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, rlt_error *err)
     return rc;
 }
 
+/* A phase of annealing from a point until `until` points are judged. Returns 0, or an error. */
+static int phase(rlt_trial *t, const uint16_t *from, uint64_t until, double heat, uint16_t *point,
+                 rlt_error *err)
+{
+    t->limit = until;
+    t->idle = 0;
+    memcpy(point, from, t->problem->n * sizeof *point);
+    int rc = rlt__anneal(t, point, heat, true, err);
+    return rc < 0 ? rc : 0;
+}
+
+/* Coordinate descent from a point until `until` points are judged. Returns 0, or an error. */
+static int descent(rlt_trial *t, const uint16_t *from, uint64_t until, uint16_t *point, rlt_error *err)
+{
+    t->limit = until;
+    t->idle = 0;
+    memcpy(point, from, t->problem->n * sizeof *point);
+    int rc = rlt__descend(t, point, err);
+    return rc < 0 ? rc : 0;
+}
+
 int rlt__refine(rlt_trial *t, rlt_error *err)
 {
     size_t bytes = t->problem->n * sizeof(uint16_t);
-    uint64_t all = t->limit, begun = t->judged;
-    uint16_t *point = malloc(bytes);
-    int rc = point ? rlt__try_uniform(t, err) : rlt_nomem(err);
-    /* Three quarters anneal from the best point; the rest descends from what is then the best. */
-    if (!rc && !t->stopped) {
-        t->limit = begun + (all - begun) / 4 * 3;
-        memcpy(point, rlt__trial_best(t), bytes);
-        rc = rlt__anneal(t, point, 0.05, err);
-        t->limit = all;
-        t->idle = 0;
-    }
-    while (rc >= 0 && !t->stopped && t->judged < all) {
+    uint64_t all = t->limit, left;
+    uint16_t *point = malloc(bytes), *begin = malloc(bytes);
+    int rc = point && begin ? rlt__try_uniform(t, err) : rlt_nomem(err);
+    rc = rc < 0 ? rc : 0;
+    left = all > t->judged ? all - t->judged : 0;
+    if (rc == 0)
+        memcpy(begin, rlt__trial_best(t), bytes);
+    if (rc == 0)
+        rc = phase(t, t->problem->baseline, all - left / 100 * 50, 0.05, point, err);
+    if (rc == 0)
+        rc = descent(t, begin, all - left / 100 * 28, point, err);
+    while (rc == 0 && !t->stopped && t->judged < all) {
         uint64_t before = t->judged;
-        memcpy(point, rlt__trial_best(t), bytes);
-        if ((rc = rlt__descend(t, point, err)) != 0)
-            break;
-        memcpy(point, rlt__trial_best(t), bytes);
-        if ((rc = rlt__anneal(t, point, 0.01, err)) < 0 || t->judged == before)
+        if ((rc = phase(t, rlt__trial_best(t), t->judged + (all - t->judged) / 2, 0.02, point, err)) == 0)
+            rc = descent(t, rlt__trial_best(t), all, point, err);
+        if (t->judged == before)
             break;
     }
+    t->limit = all;
     free(point);
+    free(begin);
     return rc;
 }
 
@@ -119,7 +150,7 @@ static int anneal(rlt_trial *t, rlt_error *err)
     int rc = point ? 0 : rlt_nomem(err);
     if (!rc) {
         memcpy(point, t->problem->baseline, t->problem->n * sizeof *point);
-        rc = rlt__anneal(t, point, 0.05, err);
+        rc = rlt__anneal(t, point, 0.05, false, err);
     }
     free(point);
     return rc;

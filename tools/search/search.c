@@ -70,7 +70,7 @@ static int run_trial(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_er
     (void)job;
     (void)slot;
     uint64_t kept = m->polishes ? (uint64_t)((double)t->budget * all->settings->polish) : 0;
-    t->limit = t->budget - kept;
+    t->limit = t->budget - kept ? t->budget - kept : 1; /* the baseline at least */
     int rc = rlt__trial_judge(t, t->problem->baseline, &j, err);
     if (!rc && t->problem->start)
         rc = rlt__trial_judge(t, t->problem->start, &j, err);
