@@ -6,7 +6,7 @@
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
 # LEAVE_MODEL_OUT=1              validate: also shows errors of efficiencies fitted without the model shown (minutes)
-#   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi
+#   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
@@ -58,13 +58,18 @@ SERVE_PKG := libmicrohttpd
 MPI_SRC := tools/sweep/ranks_mpi.c
 MPI_INSTEAD_OF := tools/sweep/ranks_none.c
 MPI_PKG := ompi-c
-ALL_BESIDE := ringlet-serve ringlet-mpi
-BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi))
+DEPLOY_SRC := $(addprefix tools/deploy/,evaluate.c group.c problem.c report.c search.c)
+DEPLOY_INSTEAD_OF := tools/deploy/none.c
+# METIS has no pkg-config file.
+has_metis := $(if $(filter metis,$(WITHOUT)),,$(shell echo '\#include <metis.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes))
+ALL_BESIDE := ringlet-serve ringlet-mpi ringlet-deploy
+BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi)) \
+          $(if $(has_metis),ringlet-deploy)
 
 # Sources are found in the rooms: a new room needs no line here.
 sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
-TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC),$(call sources_of,tools))
+TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEPLOY_SRC),$(call sources_of,tools))
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
@@ -75,6 +80,7 @@ TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BU
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
+DEPLOY_OBJ := $(filter-out $(DEPLOY_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(DEPLOY_SRC:%.c=$(BUILD)/%.o)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
@@ -104,6 +110,8 @@ WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-arch
 $(BUILD)/ringlet: $(TOOL_OBJ)
 $(BUILD)/ringlet-serve: $(SERVE_OBJ)
 $(BUILD)/ringlet-mpi: $(MPI_OBJ)
+$(BUILD)/ringlet-deploy: $(DEPLOY_OBJ)
+$(BUILD)/ringlet-deploy: private PKG_LIBS += -lmetis
 COMMANDS := $(BUILD)/ringlet $(ALL_BESIDE:%=$(BUILD)/%)
 $(COMMANDS): $(BUILD)/libringlet.a $(BUILD)/objects
 	$(call say,LINK,$@)

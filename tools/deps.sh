@@ -10,13 +10,14 @@ set -u
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
-    lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin"
+    lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
     clang-format:clang-format valgrind:valgrind gdb:gdb"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
+        header=*) w=${w#header=} && echo "#include <${w%%:*}>" | ${CC:-cc} -E -x c - >/dev/null 2>&1 || echo "${w##*:}" ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac

@@ -12,6 +12,7 @@ static const rlt_command *const table[] = {
     &rlt_cmd_calibrate,
     &rlt_cmd_calibrate_training,
     &rlt_cmd_design,
+    &rlt_cmd_deploy,
     &rlt_cmd_report,
     &rlt_cmd_serve,
     &rlt_cmd_list,

@@ -21,21 +21,24 @@
 #include "workload/deploy/strategy.h"
 
 typedef struct rlt_deploy_settings {
-    const char *graph, *topology, *devices;
-    const char *method;
-    const char *strategy_out, *resume, *weights;
+    const char *graph, *topology, *devices; /* evaluate: lists of graphs and topologies */
+    const char *method;                     /* evaluate: a list */
+    const char *resume;                     /* a strategy file to begin with, or NULL */
     uint64_t budget, seed;
-    uint32_t jobs, trials, groups;
+    uint32_t jobs, groups, seeds;
     double polish, balance;
     bool duplicate, no_factors;
     rlt_report_settings report;
 } rlt_deploy_settings;
 
-/* Hands over to ringlet-deploy, which has METIS and OpenBLAS. */
-int rlt_deploy_become(char **argv, rlt_error *err) RLT_MUST_USE;
+/* Hands over to ringlet-deploy, which has METIS. */
 const char *rlt_deploy_version(void);
-/* The command itself; in the common executable: RLT_EUNSUPPORTED with what is missing. */
-int rlt_deploy_run(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+int rlt_deploy_become(char **argv, rlt_error *err) RLT_MUST_USE;
+/* The command and its verbs. In the common executable: RLT_EUNSUPPORTED with what is missing. */
+int rlt_deploy_search(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+int rlt_deploy_evaluate(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+int rlt_deploy_judges(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+extern const rlt_columns rlt_deploy_groups, rlt_deploy_evaluations, rlt_deploy_correlations;
 
 /*
  * Divides the operators into at most `n` groups that exchange little: METIS, k-way, over base groups. Vertex
@@ -59,7 +62,6 @@ typedef struct rlt_deployment {
     rlt_strategy *strategies; /* by trial */
     rlt_verdict *verdicts;
     uint32_t trials;
-    struct rlt_guide *guide; /* prior of the policy, or NULL */
 } rlt_deployment;
 
 int rlt_deployment_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_cluster *c, bool duplicate,

@@ -212,11 +212,11 @@ static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *er
 }
 
 static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_design_setup *u,
-                  const rlt_search *how, rlt_error *err)
+                  const rlt_design_search *how, rlt_error *err)
 {
     rlt_points p = {0};
     rlt_format format = rlt_format_of(s->design.format);
-    int rc = rlt_search_run(how, u, u->goal, (double)s->design.deadline_ps * 1e-12, &p, err);
+    int rc = rlt_design_search_run(how, u, u->goal, (double)s->design.deadline_ps * 1e-12, &p, err);
     if (!rc && p.n == 0)
         rc = rlt_fail(
             err, RLT_ECHECK, NULL,
@@ -240,11 +240,11 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     dimensions_settings *s = settings;
     rlt_design_setup u;
-    rlt_search how = {.accelerators = s->accelerators,
-                      .min_dims = (uint32_t)s->min_dims,
-                      .max_dims = (uint32_t)s->max_dims,
-                      .largest = (uint32_t)s->largest,
-                      .latency_ps = s->latency_ps};
+    rlt_design_search how = {.accelerators = s->accelerators,
+                             .min_dims = (uint32_t)s->min_dims,
+                             .max_dims = (uint32_t)s->max_dims,
+                             .largest = (uint32_t)s->largest,
+                             .latency_ps = s->latency_ps};
     if (s->min_dims > s->max_dims)
         return rlt_fail(err, RLT_EUSAGE, "--min-dims", "above --max-dims");
     if (s->design.levels || s->design.in_network)
@@ -252,7 +252,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
                         "applies to the dimensions of one network ('ringlet design bandwidth')");
     if (s->design.totals && rlt_parse_rate(s->design.totals, &s->design.total, "--total", err))
         return RLT_EUSAGE;
-    int rc = rlt_search_shapes(&how, s->shapes, s->outermost, err);
+    int rc = rlt_design_search_shapes(&how, s->shapes, s->outermost, err);
     if (rc || (rc = rlt_design_setup_open(&u, &s->design, err)))
         return rc;
     u.shapes_vary = true;

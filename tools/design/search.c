@@ -23,7 +23,7 @@ static int find_block(const char *word, size_t length, const char *option, rlt_b
                     (int)(length < 40 ? length : 40), word);
 }
 
-int rlt_search_shapes(rlt_search *s, const char *list, const char *outer, rlt_error *err)
+int rlt_design_search_shapes(rlt_design_search *s, const char *list, const char *outer, rlt_error *err)
 {
     const char *item;
     size_t length;
@@ -41,7 +41,7 @@ int rlt_search_shapes(rlt_search *s, const char *list, const char *outer, rlt_er
 }
 
 typedef struct searching {
-    const rlt_search *s;
+    const rlt_design_search *s;
     const rlt_design_setup *u;
     rlt_design_goal goal;
     double deadline_s;
@@ -100,7 +100,7 @@ static bool alike(rlt_block a, rlt_block b)
 /* Extends a shape from dimension `d` on; the remaining dimensions have `left` accelerators together. */
 static int descend(searching *x, rlt_design_net *net, uint32_t d, uint64_t left)
 {
-    const rlt_search *s = x->s;
+    const rlt_design_search *s = x->s;
     int rc = 0;
     if (d + 1 == net->n) {
         net->dims[d] =
@@ -127,8 +127,8 @@ static int descend(searching *x, rlt_design_net *net, uint32_t d, uint64_t left)
     return rc;
 }
 
-int rlt_search_run(const rlt_search *s, const rlt_design_setup *u, rlt_design_goal goal, double deadline_s,
-                   rlt_points *out, rlt_error *err)
+int rlt_design_search_run(const rlt_design_search *s, const rlt_design_setup *u, rlt_design_goal goal,
+                          double deadline_s, rlt_points *out, rlt_error *err)
 {
     searching x = {.s = s, .u = u, .goal = goal, .deadline_s = deadline_s, .out = out, .err = err};
     int rc = 0;

@@ -28,7 +28,7 @@ typedef struct row {
 
 typedef struct added {
     const rlt_design_setup *u;
-    const rlt_search *s;
+    const rlt_design_search *s;
     rlt_design_settings unbounded; /* the settings without a total */
     row (*rows)[MOST_DIMS];        /* per workload */
     double deadline_s[RLT_MAX_WORKS];
@@ -49,10 +49,10 @@ static rlt_design_setup alone(const added *a, uint32_t work, bool bounded)
 static int find_deadline(added *a, uint32_t work, rlt_error *err)
 {
     rlt_design_setup u = alone(a, work, true);
-    rlt_search fewest = *a->s;
+    rlt_design_search fewest = *a->s;
     rlt_points p = {0};
     fewest.max_dims = fewest.min_dims;
-    int rc = rlt_search_run(&fewest, &u, RLT_LEAST_TIME, 0, &p, err);
+    int rc = rlt_design_search_run(&fewest, &u, RLT_LEAST_TIME, 0, &p, err);
     if (!rc && p.n == 0)
         rc = rlt_fail(err, RLT_ECHECK, u.works[0].name, "no network of %u dimension%s meets the limits",
                       fewest.min_dims, rlt_s(fewest.min_dims));
@@ -67,13 +67,13 @@ static int find_deadline(added *a, uint32_t work, rlt_error *err)
 static int find_cheapest(added *a, uint32_t work, uint32_t dims, rlt_error *err)
 {
     rlt_design_setup u = alone(a, work, false);
-    rlt_search these = *a->s;
+    rlt_design_search these = *a->s;
     rlt_points p = {0};
     rlt_design_candidate c;
     rlt_judged x;
     row *r = &a->rows[work][dims - 1];
     these.min_dims = these.max_dims = dims;
-    int rc = rlt_search_run(&these, &u, RLT_LEAST_COST, a->deadline_s[work], &p, err);
+    int rc = rlt_design_search_run(&these, &u, RLT_LEAST_COST, a->deadline_s[work], &p, err);
     for (uint32_t i = 0; i < p.n && !rc; i++)
         if (!r->there || p.items[i].cost < r->best.cost * (1 - 1e-9)) {
             r->best = p.items[i];
@@ -220,8 +220,8 @@ static int draw(const added *a, const char *path, rlt_error *err)
                                  2, &(rlt_plot_scales){.x_linear = true}, err);
 }
 
-int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_search *s, const char *plot,
-                     rlt_error *err)
+int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_design_search *s,
+                     const char *plot, rlt_error *err)
 {
     added a = {.u = u, .s = s, .unbounded = *u->s};
     rlt_format format = rlt_format_of(u->s->format);

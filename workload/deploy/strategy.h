@@ -59,12 +59,19 @@ int rlt_strategy_copy(const rlt_strategy *s, uint32_t n_ops, rlt_strategy *out, 
 void rlt_strategy_free(rlt_strategy *s);
 uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops);
 
-/* Strategy files: JSON with the graph's and cluster's names and hashes, and for each operator by name its
- * group, its device groups by name and their use. Read checks them against graph and cluster: RLT_EMALFORMED with line
- * and column. */
-int rlt_strategy_write(const char *path, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
-                       const rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
+/*
+ * A strategy as JSON: {"graph", "graph_hash", "cluster", "cluster_hash", "device_groups": ["4 v100", ...],
+ * "groups": [{"devices": [0, 2], "use": "all_reduce"}, ...], "operators": [{"name", "group", ["broadcast"]}, ...]}.
+ * `devices` are indices of device groups. Members writes them into an open object.
+ */
+struct rlt_jw;
+void rlt_strategy_members(struct rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
+                          const rlt_strategy *s);
+/* Reads such an object, which stands alone in a file or under "strategy". RLT_ESCHEMA with line and column for an
+ * operator that the graph has not, or that the file lacks, and for device groups that the cluster has not. */
 int rlt_strategy_read(const char *path, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
                       rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
+/* "ps", "all_reduce", "model", "duplicate". */
+const char *rlt_use_name(uint8_t use);
 
 #endif

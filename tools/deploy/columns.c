@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Columns of the tables of `ringlet deploy`. */
+#include "sim/base/column.h"
+#include "tools/deploy/deploy.h"
+#include "tools/deploy/report.h"
+
+static const rlt_column groups[RLT_GROUP_COLUMNS] = {
+    {"group", "group", NULL, RLT_COL_COUNT, 5, 0, "group of operators, in order of decreasing time"},
+    {"operators", "operators", NULL, RLT_COL_COUNT, 9, 0, "operators of the group"},
+    {"first", "first operator", NULL, RLT_COL_TEXT, 0, 0, "the operator of the group that runs first"},
+    {"compute_ps", "compute", NULL, RLT_COL_TIME, 10, 0,
+     "time of the group's operators on the reference device"},
+    {"parameter_bytes", "weights", NULL, RLT_COL_SIZE, 10, 0, "weights of the group"},
+    {"devices", "devices", NULL, RLT_COL_TEXT, 0, 0, "device groups that run the group, with their devices"},
+    {"use", "use", NULL, RLT_COL_TEXT, 0, 0,
+     "ps, all_reduce: replicas that share the batch, and how gradients meet; model: each operator on one device; "
+     "duplicate: every device does the whole batch"},
+    {"slower", "slower", "%", RLT_COL_PERCENT, 6, 1,
+     "how much longer the iteration takes if only this group is spread as under data parallelism"},
+};
+const rlt_columns rlt_deploy_groups = {"A deployment: `ringlet deploy`", groups, RLT_GROUP_COLUMNS};
+
+static const rlt_column evaluations[RLT_EVALUATION_COLUMNS] = {
+    {"graph", "graph", NULL, RLT_COL_TEXT, 0, 0, "operator graph"},
+    {"cluster", "cluster", NULL, RLT_COL_TEXT, 0, 0, "name of the cluster"},
+    {"groups", "groups", NULL, RLT_COL_COUNT, 6, 0, "groups of operators"},
+    {"method", "method", NULL, RLT_COL_TEXT, 0, 0, "search method"},
+    {"data_parallel_ps", "data par.", NULL, RLT_COL_TIME, 10, 0, "iteration under data parallelism"},
+    {"uniform_ps", "uniform", NULL, RLT_COL_TIME, 10, 0,
+     "iteration under the best strategy that treats all groups alike"},
+    {"median_ps", "median", NULL, RLT_COL_TIME, 10, 0,
+     "iteration of the strategy found, median of the seeds"},
+    {"least_ps", "least", NULL, RLT_COL_TIME, 10, 0, "the same, least of the seeds"},
+    {"most_ps", "most", NULL, RLT_COL_TIME, 10, 0, "the same, most of the seeds"},
+    {"gain", "gain", NULL, RLT_COL_REAL, 6, 2, "data parallelism / median"},
+    {"judged", "judged", NULL, RLT_COL_COUNT, 7, 0, "strategies judged, all seeds together"},
+};
+const rlt_columns rlt_deploy_evaluations = {"Search methods: `ringlet deploy evaluate`", evaluations,
+                                            RLT_EVALUATION_COLUMNS};
+
+static const rlt_column correlations[RLT_CORRELATION_COLUMNS] = {
+    {"graph", "graph", NULL, RLT_COL_TEXT, 0, 0, "operator graph"},
+    {"cluster", "cluster", NULL, RLT_COL_TEXT, 0, 0, "name of the cluster"},
+    {"strategies", "strategies", NULL, RLT_COL_COUNT, 10, 0, "random strategies judged by both"},
+    {"rank_correlation", "rank corr.", NULL, RLT_COL_REAL, 10, 3,
+     "Spearman's rank correlation of the two judges' times"},
+    {"ratio", "ratio", NULL, RLT_COL_REAL, 7, 3, "median of the network's time / the reference timing's"},
+};
+const rlt_columns rlt_deploy_correlations = {"Two judges: `ringlet deploy judges`", correlations,
+                                             RLT_CORRELATION_COLUMNS};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a search found, as a table, CSV or JSON. */
+#include "tools/deploy/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "sim/text/json.h"
+#include "tools/base/message.h"
+#include "tools/deploy/deploy.h"
+#include "tools/output/sheet.h"
+#include "tools/search/search.h"
+#include "workload/deploy/strategy.h"
+
+void rlt_deploy_devices_text(const rlt_cluster *c, uint32_t placement, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (uint32_t i = 0; i < c->n_groups; i++) {
+        char one[96];
+        snprintf(one, sizeof one, "%u %s", c->groups[i].n, c->groups[i].name);
+        if (placement >> i & 1)
+            rlt_list_name(text, size, one);
+    }
+}
+
+static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t group)
+{
+    const rlt_deployment *d = f->deployment;
+    const rlt_action *a = &d->actions[f->point[group]];
+    uint32_t n = 0, first = RLT_NONE;
+    uint64_t bytes = 0;
+    char devices[512];
+    for (uint32_t k = 0; k < d->graph->n_ops; k++) {
+        uint32_t i = d->graph->order[k];
+        if (d->grouping->of_op[i] != group)
+            continue;
+        first = first == RLT_NONE ? i : first;
+        bytes += d->graph->ops[i].pass == RLT_OPERATOR_FORWARD ? d->graph->ops[i].parameter_bytes : 0;
+        n++;
+    }
+    rlt_deploy_devices_text(d->cluster, a->placement, devices, sizeof devices);
+    rlt_value v[RLT_GROUP_COLUMNS] = {
+        rlt_count(group),
+        rlt_count(n),
+        rlt_text(first == RLT_NONE ? NULL : d->graph->ops[first].name),
+        rlt_ps(d->grouping->time_ps[group]),
+        rlt_count(bytes),
+        rlt_text(devices),
+        rlt_text(rlt_use_name(a->use)),
+        rlt_real((double)f->alone_ps[group] / (double)f->returned->tag.time_ps - 1),
+    };
+    rlt_sheet_row(sheet, v);
+}
+
+static void plan_line(FILE *out, const rlt_deploy_plan *p, const rlt_deploy_plan *than)
+{
+    char tag[32], network[32] = "-";
+    rlt_format_duration(tag, sizeof tag, p->tag.time_ps);
+    if (p->judged_network)
+        rlt_format_duration(network, sizeof network, p->network.time_ps);
+    fprintf(out, "# %-14s %10s  %5.2fx  over the network %10s", p->name, tag,
+            (double)than->tag.time_ps / (double)p->tag.time_ps, network);
+    if (p->judged_network)
+        fprintf(out, "  %5.2fx", (double)than->network.time_ps / (double)p->network.time_ps);
+    fprintf(out, "%s\n", p->tag.over ? "  does not fit into memory" : "");
+}
+
+static void heading(FILE *out, const rlt_deploy_found *f, const rlt_deploy_settings *s)
+{
+    const rlt_deployment *d = f->deployment;
+    fprintf(out, "# %s on %s: %u operators in %u groups (%.0f %% of the bytes cross groups), %u devices\n",
+            d->graph->name, d->cluster->name, d->graph->n_ops, d->grouping->n, f->cut * 100,
+            d->cluster->n_devices);
+    fprintf(out,
+            "# %s judged %" PRIu64 " strategies, seed %" PRIu64 "; the first better than data parallelism: ",
+            s->method, f->search->judged, s->seed);
+    fprintf(out, f->search->first_better ? "number %" PRIu64 "\n" : "none\n", f->search->first_better);
+    plan_line(out, &f->data_parallel, &f->data_parallel);
+    plan_line(out, &f->uniform, &f->data_parallel);
+    plan_line(out, &f->found, &f->data_parallel);
+}
+
+static void write_plan(rlt_jw *w, const char *key, const rlt_deploy_plan *p)
+{
+    rlt_jw_object(w, key);
+    rlt_jw_i64(w, "time_ps", p->tag.time_ps);
+    rlt_jw_bool(w, "fits", p->tag.over == 0);
+    if (p->judged_network)
+        rlt_jw_i64(w, "network_time_ps", p->network.time_ps);
+    else
+        rlt_jw_null(w, "network_time_ps");
+    rlt_jw_end_object(w);
+}
+
+static void write_curve(rlt_jw *w, const rlt_search_result *r)
+{
+    rlt_jw_array(w, "curve");
+    for (uint32_t i = 0; i < r->n_curve; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_u64(w, "judged", r->curve[i].judged);
+        rlt_jw_i64(w, "time_ps", r->curve[i].cost);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+}
+
+static void write_members(rlt_jw *w, const rlt_deploy_found *f)
+{
+    rlt_deployment *d = f->deployment;
+    rlt_jw_object(w, "strategy");
+    rlt_strategy_members(w, d->graph, d->cluster, d->grouping, rlt_deployment_strategy(d, 0, f->point));
+    rlt_jw_end_object(w);
+    write_plan(w, "data_parallel", &f->data_parallel);
+    write_plan(w, "best_uniform", &f->uniform);
+    write_plan(w, "found", &f->found);
+    rlt_jw_string(w, "returned", f->returned->name);
+    rlt_jw_u64(w, "judged", f->search->judged);
+    rlt_jw_u64(w, "first_better", f->search->first_better);
+    write_curve(w, f->search);
+}
+
+int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
+                      const rlt_inputs *in, int rc, rlt_error *err)
+{
+    rlt_sheet sheet;
+    int opened = rlt_sheet_open(&sheet, &s->report, "deploy", args, in, err);
+    if (opened)
+        return opened;
+    if (sheet.format == RLT_FORMAT_TABLE)
+        heading(sheet.file.stream, f, s);
+    if (sheet.format == RLT_FORMAT_JSON)
+        write_members(&sheet.json, f);
+    rlt_sheet_heading(&sheet, rlt_deploy_groups.list, rlt_deploy_groups.n);
+    for (uint32_t i = 0; i < f->deployment->grouping->n; i++)
+        put_group(&sheet, f, i);
+    if (f->returned != &f->found)
+        rlt_warn("over the network, %s is faster than the strategy found: it is returned", f->returned->name);
+    return rlt_sheet_close(
+        &sheet, rc,
+        "# compute: on the reference device; slower: the iteration if only this group is spread as "
+        "under data parallelism\n",
+        err);
+}
