@@ -46,13 +46,13 @@ static const rlt_option grouping_options[] = {
      AT(duplicate)},
     {0}};
 static const rlt_option search_options[] = {
-    {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "mcts",
+    {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "portfolio",
      .word_at = method_word},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge.", AT(budget), .preset = "2000", .min = 1,
      .max = 1u << 30},
     {"polish", 0, RLT_PARAM_SHARE, "X",
      "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
-     .preset = "0.9"},
+     .preset = "0.75"},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the search.", AT(seed), .preset = "1"},
     {0}};
 static const rlt_option resume_options[] = {{"resume", 0, RLT_PARAM_TEXT, "FILE",
@@ -61,7 +61,7 @@ static const rlt_option resume_options[] = {{"resume", 0, RLT_PARAM_TEXT, "FILE"
                                             {0}};
 static const rlt_option methods_options[] = {
     {"methods", 'm', RLT_PARAM_TEXT, "NAME[,...]", "Search methods.", AT(method),
-     .preset = "mcts,anneal,descent,genetic,uniform,random"},
+     .preset = "portfolio,mcts,anneal,descent,genetic,uniform,random"},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge in each search.", AT(budget), .preset = "2000",
      .min = 1, .max = 1u << 30},
     {"seeds", 0, RLT_PARAM_COUNT, "N", "Searches of each method, with seeds --seed, --seed + 1, ...",
@@ -69,7 +69,7 @@ static const rlt_option methods_options[] = {
     {"seed", 0, RLT_PARAM_COUNT, "N", "First seed.", AT(seed), .preset = "1"},
     {"polish", 0, RLT_PARAM_SHARE, "X",
      "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
-     .preset = "0.9"},
+     .preset = "0.75"},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Threads (default: one for each processor). Results do not depend on it.", AT(jobs), .max = 1024},
     {0}};

@@ -121,16 +121,18 @@ int rlt__refine(rlt_trial *t, rlt_error *err)
 {
     size_t bytes = t->problem->n * sizeof(uint16_t);
     uint64_t all = t->limit, left;
-    uint16_t *point = malloc(bytes), *begin = malloc(bytes);
-    int rc = point && begin ? rlt__try_uniform(t, err) : rlt_nomem(err);
+    uint16_t *point = malloc(bytes), *uniform = malloc(bytes);
+    int rc = point && uniform ? rlt__try_uniform(t, err) : rlt_nomem(err);
     rc = rc < 0 ? rc : 0;
     left = all > t->judged ? all - t->judged : 0;
+    if (rc == 0) {
+        memcpy(uniform, rlt__trial_best(t), bytes);
+        rc = phase(t, t->problem->baseline, all - left / 100 * 65, 0.05, point, err);
+    }
     if (rc == 0)
-        memcpy(begin, rlt__trial_best(t), bytes);
+        rc = phase(t, uniform, all - left / 100 * 50, 0.05, point, err);
     if (rc == 0)
-        rc = phase(t, t->problem->baseline, all - left / 100 * 50, 0.05, point, err);
-    if (rc == 0)
-        rc = descent(t, begin, all - left / 100 * 28, point, err);
+        rc = descent(t, uniform, all - left / 100 * 28, point, err);
     while (rc == 0 && !t->stopped && t->judged < all) {
         uint64_t before = t->judged;
         if ((rc = phase(t, rlt__trial_best(t), t->judged + (all - t->judged) / 2, 0.02, point, err)) == 0)
@@ -140,7 +142,7 @@ int rlt__refine(rlt_trial *t, rlt_error *err)
     }
     t->limit = all;
     free(point);
-    free(begin);
+    free(uniform);
     return rc;
 }
 
@@ -172,6 +174,9 @@ static int descend(rlt_trial *t, rlt_error *err)
     return rc;
 }
 
+const rlt_search_method rlt__search_portfolio = {
+    "portfolio", "uniform points, annealing from the baseline and from the best, and descent, in turns",
+    rlt__refine, false};
 const rlt_search_method rlt__search_anneal = {"anneal", "simulated annealing from the baseline", anneal,
                                               false};
 const rlt_search_method rlt__search_descent = {"descent", "coordinate descent from the best uniform point",

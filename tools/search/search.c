@@ -13,8 +13,8 @@
 #include "tools/search/trial.h"
 
 static const rlt_search_method *const methods[] = {
-    &rlt__search_mcts,    &rlt__search_anneal, &rlt__search_descent,    &rlt__search_genetic,
-    &rlt__search_uniform, &rlt__search_random, &rlt__search_exhaustive,
+    &rlt__search_portfolio, &rlt__search_mcts,    &rlt__search_anneal, &rlt__search_descent,
+    &rlt__search_genetic,   &rlt__search_uniform, &rlt__search_random, &rlt__search_exhaustive,
 };
 
 const rlt_search_method *rlt_search_method_at(uint32_t i)

@@ -64,7 +64,7 @@ int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err) RLT_MUST_USE;
 /* Annealing from `point`, over this phase's budget. */
 int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, bool copies, rlt_error *err) RLT_MUST_USE;
 
-extern const rlt_search_method rlt__search_uniform, rlt__search_random, rlt__search_anneal,
-    rlt__search_descent, rlt__search_genetic, rlt__search_exhaustive, rlt__search_mcts;
+extern const rlt_search_method rlt__search_portfolio, rlt__search_uniform, rlt__search_random,
+    rlt__search_anneal, rlt__search_descent, rlt__search_genetic, rlt__search_exhaustive, rlt__search_mcts;
 
 #endif
