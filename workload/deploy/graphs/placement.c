@@ -2,7 +2,7 @@
 /*
  * Reads the inputs of msr-fiddle/dnn-partitioning (NeurIPS 2020), JSON:
  *
- *     {"nodes": [{"id": 3, "fpgaLatency": 0.696, "isBackwardNode": 0, "colorClass": 3, "size": 131325952, ...}],
+ *     {"nodes": [{"id": 3, "fpgaLatency": 0.696, "isBackwardNode": 0, "colorClass": 3, "size": 131325952}],
  *      "edges": [{"sourceId": 3, "destId": 5, "cost": 0.002, "size": 4194304}], ...}
  *
  * fpgaLatency is the accelerator's time in ms; "FPGA" stands for any accelerator. Operators with one
