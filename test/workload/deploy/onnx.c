@@ -18,7 +18,6 @@
 #include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/text.h"
-#include "sim/base/time.h"
 #include "sim/text/protowire.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"

@@ -19,7 +19,6 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
-#include "sim/base/time.h"
 #include "workload/deploy/graphs/graphs.h"
 
 enum {
