@@ -42,10 +42,10 @@ typedef struct rlt__onnx_value {
     uint32_t producer;       /* node; RLT_NONE: initializer or input */
     uint32_t root;           /* the constant that this one was made of by moving elements */
     uint32_t layer;          /* layer that computes it; RLT_NONE: none */
-    int8_t rank;             /* of dims; -1: not known yet */
+    int8_t rank;             /* number of dims; -1: not known yet */
     int8_t declared_rank;    /* as the file declares it; -1: it does not */
     uint8_t type;            /* TensorProto.DataType; 0: unknown */
-    uint8_t origin;          /* of constants: rlt__onnx_origin */
+    uint8_t origin;          /* rlt__onnx_origin of a constant */
     bool initializer, input; /* as listed in the graph */
     bool constant;           /* it does not depend on the inputs' contents */
     bool counted;            /* its elements are counted as parameters of a layer */
@@ -80,7 +80,7 @@ typedef struct rlt__onnx {
     rlt_strings names, symbols; /* names[i]: of value i */
     rlt__onnx_value *values;
     rlt__onnx_node *nodes;
-    uint32_t *order; /* of the nodes: a producer stands before its consumers */
+    uint32_t *order; /* nodes: a producer stands before its consumers */
     uint32_t n_values, values_room, n_nodes, nodes_room;
     int64_t opset;
     uint32_t external; /* tensors with their contents in other files */
@@ -93,8 +93,8 @@ typedef struct rlt__onnx {
 
 /* Work of a node in the forward pass. */
 typedef struct rlt__onnx_work {
-    double flop, bytes; /* of all samples asked for; bytes: read and written */
-    double rows;        /* of the activations, in products with weights; 0: no such product */
+    double flop, bytes; /* work of all samples asked for; bytes: read and written */
+    double rows;        /* rows of the activations, in products with weights; 0: no such product */
     uint32_t width;     /* smaller side of the weights in such a product */
     uint32_t kind;      /* rlt_work_kind */
     double parameters;  /* elements of weights that no layer before has counted */

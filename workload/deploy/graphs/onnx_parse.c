@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reads a ModelProto: the numbers of its fields are those of onnx.proto. Weights are not copied: of a
- * tensor, the dimensions are kept, and the contents if there are few. Errors name the byte in the file.
+ * Reads a ModelProto; the numbers of its fields are those of onnx.proto. Weights are not copied: the reader
+ * keeps the dimensions of a tensor, and its contents if they are few. Errors name the byte in the file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { OLDEST = 7, NEWEST = 24, MAX_NODES = 1 << 18, MAX_LIST = 1 << 16 };
 
 typedef struct parser {
     rlt__onnx *m;
-    const uint8_t *begin; /* of the file */
+    const uint8_t *begin; /* start of the file */
 } parser;
 
 static int bad(const parser *p, const uint8_t *at, const char *what)
