@@ -16,10 +16,10 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/protowire.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 static char directory[] = "/tmp/ringlet-chakra-XXXXXX";
 

@@ -32,7 +32,9 @@ const char *rlt_deploy_version(void)
 int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
                     rlt_deploy_case *out, rlt_error *err)
 {
+    rlt_dirs accelerators = rlt_accelerator_dirs();
     rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
+    options.accelerator_dirs = accelerators.list; /* for graphs without times */
     *out = (rlt_deploy_case){0};
     int rc = rlt_opgraph_read(graph, &options, &out->graph, err);
     if (!rc)

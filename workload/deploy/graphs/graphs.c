@@ -9,7 +9,8 @@
 #include "sim/base/error.h"
 #include "sim/text/file.h"
 
-static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream};
+static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream, &rlt__graph_placement,
+                                                  &rlt__graph_onnx};
 
 const rlt_graph_reader *rlt_graph_reader_at(uint32_t i)
 {

@@ -11,21 +11,29 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "workload/deploy/opgraph.h"
 
 enum { RLT_MAX_GRAPH_FILE = 1 << 28 };
 
 typedef struct rlt_graph_options {
     rlt_layer_costs costs; /* for formats that list layers */
-    uint32_t batch;        /* samples of the whole batch, where the file does not say; 0: unknown */
+    /* Samples of the whole batch, where the file does not say; 0: unknown. An ONNX model that leaves its
+     * batch open gets 32 then; one that fixes its batch is scaled to this number. */
+    uint32_t batch;
+    /* For formats without times, such as ONNX: */
+    const char *accelerator;      /* a file, or a name in accelerator_dirs; NULL: "v100" */
+    const char *accelerator_dirs; /* see sim/base/find.h; NULL: none */
+    const char *precision;        /* NULL: "fp32" */
+    rlt_growing *notes;           /* gets a line for each assumption of the reader; NULL: nobody reads them */
 } rlt_graph_options;
-#define RLT_GRAPH_OPTIONS_DEFAULT ((rlt_graph_options){RLT_LAYER_COSTS_DEFAULT, 0})
+#define RLT_GRAPH_OPTIONS_DEFAULT ((rlt_graph_options){.costs = RLT_LAYER_COSTS_DEFAULT})
 
 typedef struct rlt_graph_reader {
     const char *name, *summary;
     /* Returns true if a file whose first n bytes are `head` is of this format. */
     bool (*probe)(const char *head, size_t n);
-    /* Reads the text of a file. Errors name the file with line and column. */
+    /* Reads the content of a file. Errors name the file with line and column, or byte. */
     int (*read)(const char *path, const char *text, size_t length, const rlt_graph_options *o,
                 rlt_opgraph **out, rlt_error *err);
 } rlt_graph_reader;
@@ -40,6 +48,6 @@ int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph *
 /* Names a graph after its file: the base name up to the first dot. */
 void rlt__graph_name(const char *path, char *name, size_t size);
 
-extern const rlt_graph_reader rlt__graph_pipedream, rlt__graph_placement;
+extern const rlt_graph_reader rlt__graph_pipedream, rlt__graph_placement, rlt__graph_onnx;
 
 #endif

@@ -15,9 +15,9 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/text/protowire.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 #define MAX_MESSAGE_BYTES ((uint64_t)1 << 48)
 

@@ -15,11 +15,11 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "sim/text/protowire.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/internal.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 enum { MAX_GROUP_NAMES = 1 << 22 };
 

@@ -8,7 +8,7 @@
 #define RLT_WORKLOAD_READERS_CHAKRA_NODE_H
 
 #include "sim/base/error.h"
-#include "workload/readers/chakra/protowire.h"
+#include "sim/text/protowire.h"
 
 enum {
     RLT_CHAKRA_INVALID,

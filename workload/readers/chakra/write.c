@@ -15,10 +15,10 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
+#include "sim/text/protowire.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 static const uint8_t chakra_kinds[RLT_COLL_KINDS] = {
     [RLT_ALL_REDUCE] = RLT_CHAKRA_ALL_REDUCE, [RLT_REDUCE_SCATTER] = RLT_CHAKRA_REDUCE_SCATTER,

@@ -4,10 +4,10 @@
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/protowire.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 /* ---- wire forms */
 

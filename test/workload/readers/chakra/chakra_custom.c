@@ -20,9 +20,9 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "sim/text/protowire.h"
 #include "workload/readers/chakra/custom.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 static int load(const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err)
 {

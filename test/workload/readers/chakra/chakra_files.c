@@ -4,11 +4,11 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/protowire.h"
 #include "test/support/chakra.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"
-#include "workload/readers/chakra/protowire.h"
 
 /* ---- the writer */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Protobuf wire format. */
-#include "workload/readers/chakra/protowire.h"
+#include "sim/text/protowire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * messages. Wire types: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes (little-endian);
  * protobuf.dev, "Encoding". Groups (3, 4) count as malformed.
  */
-#ifndef RLT_WORKLOAD_READERS_CHAKRA_PROTOWIRE_H
-#define RLT_WORKLOAD_READERS_CHAKRA_PROTOWIRE_H
+#ifndef RLT_SIM_TEXT_PROTOWIRE_H
+#define RLT_SIM_TEXT_PROTOWIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
