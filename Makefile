@@ -10,7 +10,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench validate design-page install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench validate design-page deploy-page install uninstall deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -266,6 +266,15 @@ design-page: all
 	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 
+# Search methods of ringlet deploy on published graphs (minutes): the tables of tools/deploy/DEPLOY.md.
+GRAPHS ?= $(wildcard ../shared/data/pipedream/*.graph.txt)
+TESTBEDS := testbed-4xv100-8x1080ti-4xp100;testbed-4xv100-4xv100;testbed-2xv100-4xp100-2x1080ti
+deploy-page: all
+	@if [ -n '$(GRAPHS)' ]; then \
+	    $(BUILD)/ringlet deploy evaluate --graphs '$(subst $(space),$(comma),$(strip $(GRAPHS)))' --topologies '$(TESTBEDS)' && \
+	    $(BUILD)/ringlet deploy judges --graphs '$(subst $(space),$(comma),$(strip $(GRAPHS)))' --topologies '$(TESTBEDS)'; \
+	else echo "deploy-page: skipped, there are no graphs (GRAPHS='FILE ...' names some)"; fi
+
 # Pictures of the README and of the chapters: studies and designs.
 EXAMPLES := tools/sweep/examples
 pictures: design-page
@@ -305,7 +314,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench benches validate design-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench benches validate design-page deploy-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

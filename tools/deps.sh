@@ -6,7 +6,7 @@
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
 # check the format, count instructions and follow the tour.
 set -u
-# Proof that a package is installed: a command, or a library by its pkg-config name.
+# Proof that a package is installed: a command, a library by its pkg-config name, or a header.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
@@ -17,7 +17,7 @@ optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=
 missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
-        header=*) w=${w#header=} && echo "#include <${w%%:*}>" | ${CC:-cc} -E -x c - >/dev/null 2>&1 || echo "${w##*:}" ;;
+        header=*) w=${w#header=} && gcc -E -include "${w%%:*}" -x c /dev/null >/dev/null 2>&1 || echo "${w##*:}" ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac

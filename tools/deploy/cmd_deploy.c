@@ -2,6 +2,7 @@
 /* `ringlet deploy`: options and help. The work is done by ringlet-deploy. */
 #include <stddef.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
@@ -123,8 +124,10 @@ static const rlt_command evaluate = {
     .name = "evaluate",
     .summary = "search methods compared on graphs and clusters",
     .description =
-        "Searches each graph on each cluster with each method and each seed, with the same budget. The groups of "
-        "operators are the same for all methods. Shows the median, the least and the most of the seeds, beside data "
+        "Searches each graph on each cluster with each method and each seed, with the same budget. The "
+        "groups of "
+        "operators are the same for all methods. Shows the median, the least and the most of the seeds, "
+        "beside data "
         "parallelism and the best strategy that treats all groups alike.",
     .example =
         "ringlet deploy evaluate --graphs traces/small-cnn.graph.txt --topologies testbed-4xv100-4xv100 "
@@ -139,10 +142,11 @@ static const rlt_command judges = {
     .name = "judges",
     .summary = "whether the two timings rank strategies alike",
     .description =
-        "Times random strategies twice: as the search does, with the reference's timing, and over the network, "
+        "Times random strategies twice: as the search does, with the reference's timing, and over the "
+        "network, "
         "where links are shared. Shows Spearman's rank correlation of the two.",
-    .example =
-        "ringlet deploy judges --graphs traces/small-cnn.graph.txt --topologies testbed-4xv100-4xv100 --budget 50",
+    .example = "ringlet deploy judges --graphs traces/small-cnn.graph.txt --topologies testbed-4xv100-4xv100 "
+               "--budget 50",
     .options = judges_groups,
     .settings_size = sizeof(rlt_deploy_settings),
     .run = run_judges,
@@ -155,11 +159,16 @@ const rlt_command rlt_cmd_deploy = {
     .name = "deploy",
     .summary = "where each part of a model runs on a cluster of unlike devices",
     .description =
-        "Divides a model's operator graph into groups and searches for each group the devices that run it and how "
-        "they share it: replicas with all-reduce, replicas with a parameter server, or model parallel. Strategies are "
-        "timed as TAG does (arXiv 2302.06126): quickly, with a link for each pair of devices. The best one is then timed "
-        "over the network, where links are shared; if data parallelism or the best uniform strategy is faster there, it is "
-        "returned instead, and this is said.\n\nThe JSON output is a strategy file: --resume begins another search with it. Ctrl-C ends the "
+        "Divides a model's operator graph into groups and searches for each group the devices that run it "
+        "and how "
+        "they share it: replicas with all-reduce, replicas with a parameter server, or model parallel. "
+        "Strategies are "
+        "timed as TAG does (arXiv 2302.06126): quickly, with a link for each pair of devices. The best one "
+        "is then timed "
+        "over the network, where links are shared; if data parallelism or the best uniform strategy is "
+        "faster there, it is "
+        "returned instead, and this is said.\n\nThe JSON output is a strategy file: --resume begins another "
+        "search with it. Ctrl-C ends the "
         "search with the best strategy so far.",
     .example = "ringlet deploy --graph traces/small-cnn.graph.txt --topology testbed-4xv100-8x1080ti-4xp100",
     .options = search_groups,

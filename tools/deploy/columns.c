@@ -13,7 +13,8 @@ static const rlt_column groups[RLT_GROUP_COLUMNS] = {
     {"parameter_bytes", "weights", NULL, RLT_COL_SIZE, 10, 0, "weights of the group"},
     {"devices", "devices", NULL, RLT_COL_TEXT, 0, 0, "device groups that run the group, with their devices"},
     {"use", "use", NULL, RLT_COL_TEXT, 0, 0,
-     "ps, all_reduce: replicas that share the batch, and how gradients meet; model: each operator on one device; "
+     "ps, all_reduce: replicas that share the batch, and how gradients meet; model: each operator on one "
+     "device; "
      "duplicate: every device does the whole batch"},
     {"slower", "slower", "%", RLT_COL_PERCENT, 6, 1,
      "how much longer the iteration takes if only this group is spread as under data parallelism"},

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "sim/base/time.h"
 #include "tools/output/report_options.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -42,9 +42,10 @@ extern const rlt_columns rlt_deploy_groups, rlt_deploy_evaluations, rlt_deploy_c
 
 /*
  * Divides the operators into at most `n` groups that exchange little: METIS, k-way, over base groups. Vertex
- * weight 1 + sqrt(microseconds) summed over the operators; edge weight 1 + KB; `balance`: load of a group over
- * the average, at most (5 in the reference). Empty parts are left out. With fewer than 4 n base groups recursive
- * bisection is used; with at most n, each base group is a group. *cut: share of the bytes between groups.
+ * weight 1 + sqrt(microseconds) summed over the operators; edge weight 1 + KB; `balance`: load of a group
+ * over the average, at most (5 in the reference). Empty parts are left out. With fewer than 4 n base groups
+ * recursive bisection is used; with at most n, each base group is a group. *cut: share of the bytes between
+ * groups.
  */
 int rlt_deploy_group(const rlt_opgraph *g, uint32_t n, double balance, rlt_grouping *out, double *cut,
                      rlt_error *err) RLT_MUST_USE;

@@ -7,7 +7,9 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For the common command, which has no METIS: it hands over to the executable that has. */
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "tools/base/beside.h"
 #include "tools/deploy/deploy.h"
 

@@ -7,6 +7,7 @@
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/judge.h"
+#include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 
 static uint32_t find_action(const rlt_deployment *d, uint32_t placement, rlt_use use)

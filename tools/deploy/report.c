@@ -13,11 +13,15 @@
 #include "sim/text/json.h"
 #include "tools/base/message.h"
 #include "tools/deploy/deploy.h"
+#include "tools/output/output.h"
 #include "tools/output/sheet.h"
 #include "tools/search/search.h"
+#include "workload/deploy/cluster.h"
+#include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 
-void rlt_deploy_devices_text(const rlt_cluster *c, uint32_t placement, char *text, size_t size)
+/* "4 v100, 8 1080ti": the device groups of a placement. */
+static void devices_text(const rlt_cluster *c, uint32_t placement, char *text, size_t size)
 {
     text[0] = '\0';
     for (uint32_t i = 0; i < c->n_groups; i++) {
@@ -43,7 +47,7 @@ static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t grou
         bytes += d->graph->ops[i].pass == RLT_OPERATOR_FORWARD ? d->graph->ops[i].parameter_bytes : 0;
         n++;
     }
-    rlt_deploy_devices_text(d->cluster, a->placement, devices, sizeof devices);
+    devices_text(d->cluster, a->placement, devices, sizeof devices);
     rlt_value v[RLT_GROUP_COLUMNS] = {
         rlt_count(group),
         rlt_count(n),

@@ -11,6 +11,10 @@
 #include "sim/base/time.h"
 #include "tools/deploy/deploy.h"
 #include "tools/search/search.h"
+#include "workload/deploy/cluster.h"
+#include "workload/deploy/judge.h"
+#include "workload/deploy/opgraph.h"
+#include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
 
 enum { RLT_GROUP_COLUMNS = 8, RLT_EVALUATION_COLUMNS = 11, RLT_CORRELATION_COLUMNS = 5 };
@@ -46,8 +50,5 @@ void rlt_deploy_unload(rlt_deploy_case *c);
 
 int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
                       const rlt_inputs *in, int rc, rlt_error *err) RLT_MUST_USE;
-
-/* "v100, p100 (8)": the device groups of a placement and the number of their devices. */
-void rlt_deploy_devices_text(const rlt_cluster *c, uint32_t placement, char *text, size_t size);
 
 #endif

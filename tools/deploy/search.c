@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/units.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/report.h"
@@ -112,7 +113,8 @@ static bool beats(const rlt_deploy_plan *a, const rlt_deploy_plan *b)
     return a->judged_network && a->network.time_ps < b->network.time_ps;
 }
 
-/* Judges what the report shows, and decides what is returned. `uniform` is filled with the best uniform point. */
+/* Judges what the report shows, and decides what is returned. `uniform` is filled with the best uniform
+ * point. */
 static int conclude(rlt_deploy_found *f, const rlt_search_result *r, uint16_t *uniform, uint16_t *point,
                     rlt_error *err)
 {

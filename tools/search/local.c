@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Methods that change a point a little: coordinate descent and simulated annealing (Kirkpatrick, Gelatt, Vecchi:
- * "Optimization by simulated annealing", 1983), and their combination, which refines the best point.
+ * Methods that change a point a little: coordinate descent and simulated annealing (Kirkpatrick, Gelatt,
+ * Vecchi: "Optimization by simulated annealing", 1983), and their combination, which refines the best point.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,8 @@ static void shuffle(rlt_trial *t, uint32_t *order, uint32_t n)
     }
 }
 
-int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err)
+/* Coordinate descent from `point`, which becomes the best one found. Ends when a pass brings nothing. */
+static int descend_from(rlt_trial *t, uint16_t *point, rlt_error *err)
 {
     uint32_t n = t->problem->n, *order = malloc(n * sizeof *order);
     bool better = true;
@@ -62,7 +63,8 @@ int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err)
     return rc;
 }
 
-/* Proposes another option for a variable: a random one or, if `copies`, half the time that of another variable. */
+/* Proposes another option for a variable: a random one or, if `copies`, half the time that of another
+ * variable. */
 static uint16_t propose(rlt_trial *t, const uint16_t *point, uint32_t variable, bool copies)
 {
     uint16_t o = rlt__trial_option(t, variable);
@@ -72,7 +74,8 @@ static uint16_t propose(rlt_trial *t, const uint16_t *point, uint32_t variable, 
     return rlt__trial_allowed(t, variable, other) ? other : o;
 }
 
-int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, bool copies, rlt_error *err)
+/* Anneals from `point` over the budget of this phase. `copies`: see propose. */
+static int anneal_from(rlt_trial *t, uint16_t *point, double heat, bool copies, rlt_error *err)
 {
     rlt_judged now, j;
     double base = (double)t->found[0].cost;
@@ -103,7 +106,7 @@ static int phase(rlt_trial *t, const uint16_t *from, uint64_t until, double heat
     t->limit = until;
     t->idle = 0;
     memcpy(point, from, t->problem->n * sizeof *point);
-    int rc = rlt__anneal(t, point, heat, true, err);
+    int rc = anneal_from(t, point, heat, true, err);
     return rc < 0 ? rc : 0;
 }
 
@@ -113,7 +116,7 @@ static int descent(rlt_trial *t, const uint16_t *from, uint64_t until, uint16_t 
     t->limit = until;
     t->idle = 0;
     memcpy(point, from, t->problem->n * sizeof *point);
-    int rc = rlt__descend(t, point, err);
+    int rc = descend_from(t, point, err);
     return rc < 0 ? rc : 0;
 }
 
@@ -152,7 +155,7 @@ static int anneal(rlt_trial *t, rlt_error *err)
     int rc = point ? 0 : rlt_nomem(err);
     if (!rc) {
         memcpy(point, t->problem->baseline, t->problem->n * sizeof *point);
-        rc = rlt__anneal(t, point, 0.05, false, err);
+        rc = anneal_from(t, point, 0.05, false, err);
     }
     free(point);
     return rc;
@@ -166,7 +169,7 @@ static int descend(rlt_trial *t, rlt_error *err)
     if (!rc)
         memcpy(point, rlt__trial_best(t), t->problem->n * sizeof *point);
     while (!rc) {
-        rc = rlt__descend(t, point, err);
+        rc = descend_from(t, point, err);
         for (uint32_t i = 0; i < t->problem->n && !rc; i++)
             point[i] = rlt__trial_option(t, i);
     }

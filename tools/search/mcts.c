@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Monte-Carlo tree search as in TAG. A node has decided the first variables; the others copy the first one, so
- * that every node is a complete point. A playout walks down by PUCT to a node that it has not visited, gives it
- * children with the prior of the policy, judges the node's own point, and adds the reward to all nodes on its way.
+ * Monte-Carlo tree search as in TAG. A node has decided the first variables; the others copy the first one,
+ * so that every node is a complete point. A playout walks down by PUCT to a node that it has not visited,
+ * gives it children with the prior of the policy, judges the node's own point, and adds the reward to all
+ * nodes on its way.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Anytime search for the cheapest point of a product of finite choices: n variables, variable i with options
- * 0 .. options[i] - 1. It knows nothing of what it searches: a callback judges a point. Deployments and layouts
- * are searched with it.
+ * 0 .. options[i] - 1. It knows nothing of what it searches: a callback judges a point. Deployments and
+ * layouts are searched with it.
  *
  * A search runs as several independent trials, each with its share of the budget, on the threads of the pool.
  * The number of trials does not depend on the number of threads, so that a seed gives the same result for any
- * number of threads. A trial remembers the points it has judged and judges none of them twice. Ctrl-C ends the
- * search: the best point so far is the result.
+ * number of threads. A trial remembers the points it has judged and judges none of them twice. Ctrl-C ends
+ * the search: the best point so far is the result.
  *
  * Rewards, as in TAG: -1 for a point that does not fit; else r = baseline / cost - 1, and r^(1/4) if r > 1.
  */
@@ -82,14 +82,14 @@ typedef struct rlt_search_method {
 const rlt_search_method *rlt_search_method_at(uint32_t i);
 const rlt_search_method *rlt_search_method_find(const char *name, rlt_error *err);
 
-/* Searches. Frees nothing of the problem. RLT_EUSAGE for a budget of 0, no variable, a number of options out of
- * range, or a baseline that is not allowed. An interrupted search returns 0 with `stopped`. */
+/* Searches. Frees nothing of the problem. RLT_EUSAGE for a budget of 0, no variable, a number of options out
+ * of range, or a baseline that is not allowed. An interrupted search returns 0 with `stopped`. */
 int rlt_search_run(const rlt_search_problem *p, const rlt_search_settings *s, rlt_search_result *out,
                    rlt_error *err) RLT_MUST_USE;
 void rlt_search_free(rlt_search_result *r);
 
-/* True if `a` is better than `b`: it fits and b does not; both fit and it costs less; neither fits and it lacks
- * less. */
+/* True if `a` is better than `b`: it fits and b does not; both fit and it costs less; neither fits and it
+ * lacks less. */
 bool rlt_judged_better(const rlt_judged *a, const rlt_judged *b);
 /* See above. */
 double rlt_search_reward(const rlt_judged *baseline, const rlt_judged *j);

@@ -9,6 +9,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "tools/base/interrupt.h"
 #include "tools/search/search.h"
 

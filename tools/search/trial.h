@@ -29,9 +29,9 @@ struct rlt_trial {
     bool stopped;
 };
 
-/* Judges a point, from memory if it was judged before. Returns 0 with the judgement, 1 when the budget is spent,
- * the search was stopped, or memory has answered very many requests in a row (nothing new is found), or an
- * error. */
+/* Judges a point, from memory if it was judged before. Returns 0 with the judgement, 1 when the budget is
+ * spent, the search was stopped, or memory has answered very many requests in a row (nothing new is found),
+ * or an error. */
 int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err) RLT_MUST_USE;
 uint64_t rlt__trial_random(rlt_trial *t, uint64_t n); /* uniform in [0, n) */
 double rlt__trial_unit(rlt_trial *t);                 /* uniform in [0, 1) */
@@ -59,10 +59,6 @@ static inline double rlt__puct(double q, double p, uint64_t parent_visits, uint6
 int rlt__try_uniform(rlt_trial *t, rlt_error *err) RLT_MUST_USE;
 /* Refines the best point until the phase is over: coordinate descent, then annealing from the best. */
 int rlt__refine(rlt_trial *t, rlt_error *err) RLT_MUST_USE;
-/* Coordinate descent from `point`, which becomes the best one found; ends when a whole pass brings nothing. */
-int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err) RLT_MUST_USE;
-/* Annealing from `point`, over this phase's budget. */
-int rlt__anneal(rlt_trial *t, uint16_t *point, double heat, bool copies, rlt_error *err) RLT_MUST_USE;
 
 extern const rlt_search_method rlt__search_portfolio, rlt__search_uniform, rlt__search_random,
     rlt__search_anneal, rlt__search_descent, rlt__search_genetic, rlt__search_exhaustive, rlt__search_mcts;

@@ -62,21 +62,21 @@ typedef struct rlt_device_type {
     uint64_t memory_bytes;
     const char *source;
 } rlt_device_type;
-const rlt_device_type *rlt_device_type_at(uint32_t i);
 
 /*
- * Loads a cluster. `spec` and `dirs` name a topology as in rlt_topology_load. `devices` says which accelerators
- * are what, in their order: "v100:4,1080ti:8,p100:4"; TYPE=FACTOR@MEMORY:N
- * states a type of one's own, such as "mine=1.3@24GiB:8". Each item is a device group. NULL: the topology file
- * says it itself, under "_devices":
+ * Loads a cluster. `spec` and `dirs` name a topology as in rlt_topology_load. `devices` says which
+ * accelerators are what, in their order: "v100:4,1080ti:8,p100:4"; TYPE=FACTOR@MEMORY:N states a type of
+ * one's own, such as "mine=1.3@24GiB:8". Each item is a device group. NULL: the topology file says it itself,
+ * under "_devices":
  *
- *     "_devices": {"groups": [{"type": "v100", "count": 4, "factor": 1, "memory": "30GiB", "bandwidth": "8GB/s"},
+ *     "_devices": {"groups": [
+ *         {"type": "v100", "count": 4, "factor": 1, "memory": "30GiB", "bandwidth": "8GB/s"},
  *                  ...], "between": "2810MB/s", "source": "..."}
  *
- * factor and memory may be left out for known types. Bandwidths serve the reference's timing. Without them they
- * are the smallest bandwidth on the routes between the group's devices, and between the devices of two groups.
- * Accelerators beyond the last group are not used. RLT_EMALFORMED, RLT_ESCHEMA with the place; RLT_EUSAGE for
- * `devices` that do not fit the topology.
+ * factor and memory may be left out for known types. Bandwidths serve the reference's timing. Without them
+ * they are the smallest bandwidth on the routes between the group's devices, and between the devices of two
+ * groups. Accelerators beyond the last group are not used. RLT_EMALFORMED, RLT_ESCHEMA with the place;
+ * RLT_EUSAGE for `devices` that do not fit the topology.
  */
 int rlt_cluster_load(const char *spec, const char *dirs, const char *devices, rlt_cluster *out,
                      rlt_error *err) RLT_MUST_USE;

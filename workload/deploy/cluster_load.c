@@ -25,7 +25,7 @@ static const rlt_device_type types[] = {
     {"1080ti", 1.75, 9ull << 30, tag},
 };
 
-const rlt_device_type *rlt_device_type_at(uint32_t i)
+static const rlt_device_type *type_at(uint32_t i)
 {
     return i < sizeof types / sizeof *types ? &types[i] : NULL;
 }
@@ -34,7 +34,7 @@ const rlt_device_type *rlt_device_type_at(uint32_t i)
 static bool known(rlt_device_group *g)
 {
     const rlt_device_type *t;
-    for (uint32_t i = 0; (t = rlt_device_type_at(i)); i++)
+    for (uint32_t i = 0; (t = type_at(i)); i++)
         if (strcmp(t->name, g->name) == 0) {
             g->factor = t->factor;
             g->memory_bytes = t->memory_bytes;
@@ -47,7 +47,7 @@ static void list_types(char *list, size_t size)
 {
     const rlt_device_type *t;
     list[0] = '\0';
-    for (uint32_t i = 0; (t = rlt_device_type_at(i)); i++)
+    for (uint32_t i = 0; (t = type_at(i)); i++)
         rlt_list_name(list, size, t->name);
 }
 

@@ -3,18 +3,18 @@
  * The execution graph of a strategy: every replica of every operator, the transfers between devices, and the
  * collectives. Internal to workload/deploy.
  *
- * An operator's output is in parts (each replica has its slice of the batch) if the operator is splittable and
- * its group is replicated; otherwise every replica has all of it. Rules of conversion, S = bytes of the whole
- * batch, a producers, b consumers:
+ * An operator's output is in parts (each replica has its slice of the batch) if the operator is splittable
+ * and its group is replicated; otherwise every replica has all of it. Rules of conversion, S = bytes of the
+ * whole batch, a producers, b consumers:
  *
  *     parts -> parts, same devices   slice i stays where it is
  *     parts -> parts, otherwise      each overlap of two slices: S * overlap, from the producer's device
  *     parts -> whole                 every consumer gets every part: S / a each
  *     whole -> parts                 from the consumer's own device, else S / b from the first producer
  *     whole -> whole                 from the consumer's own device, else S from the first producer
- *     gradient in parts -> update    same devices and all-reduce: one collective of S; otherwise every replica
- *                                    sends S to a server, which adds up and sends S to every update. Server of
- *                                    operator i: device i mod b of the update's devices.
+ *     gradient in parts -> update    same devices and all-reduce: one collective of S; otherwise every
+ *                                    replica sends S to a server, which adds up and sends S to every
+ *                                    update. Server of operator i: device i mod b of the update's devices.
  *
  * A tensor that stays on its device is no task. Sources: TAG's released rewriter; overlaps are sent directly.
  */

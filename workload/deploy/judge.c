@@ -122,8 +122,8 @@ static void add_ready(uint32_t *ready, uint32_t *n, uint32_t task)
     ready[i] = task;
 }
 
-/* Non-preemptive list scheduling: tasks are booked in the order in which they become ready. Of tasks that become
- * ready at one instant, the one added first to the execution graph goes first. */
+/* Non-preemptive list scheduling: tasks are booked in the order in which they become ready. Of tasks that
+ * become ready at one instant, the one added first to the execution graph goes first. */
 static rlt_time schedule(rlt_judge *j)
 {
     rlt__execution *x = &j->execution;

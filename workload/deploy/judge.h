@@ -3,9 +3,9 @@
  * Judges a strategy: rewrites the graph into an execution graph, times it, and accounts for memory.
  *
  * Two timings. RLT_JUDGE_TAG is that of TAG's reference simulator: a device takes tasks in the order in which
- * they became ready; each ordered pair of devices of a group, and each ordered pair of groups, has one link that
- * serialises; collectives are serial in the whole cluster and disturb nobody. RLT_JUDGE_NETWORK replays the same
- * execution graph over the cluster's topology, where links are shared.
+ * they became ready; each ordered pair of devices of a group, and each ordered pair of groups, has one link
+ * that serialises; collectives are serial in the whole cluster and disturb nobody. RLT_JUDGE_NETWORK replays
+ * the same execution graph over the cluster's topology, where links are shared.
  *
  * A judge is bound to a graph, a grouping and a cluster, which it borrows. It reuses its memory from call to
  * call. One thread uses it at a time; several judges share graph, grouping and cluster.
@@ -50,12 +50,12 @@ int rlt_judge_tag(rlt_judge *j, const rlt_strategy *s, rlt_verdict *out, rlt_fee
 
 struct rlt_program;
 /* The execution graph as a program for replay: rank d is device d; transfers are messages, reductions are
- * collectives. `tag`: one rank with the reference's timing instead, whose resources are the devices, the links
- * and the one queue of collectives; its replay takes the time that rlt_judge_tag says. */
+ * collectives. `tag`: one rank with the reference's timing instead, whose resources are the devices, the
+ * links and the one queue of collectives; its replay takes the time that rlt_judge_tag says. */
 int rlt_judge_program(rlt_judge *j, const rlt_strategy *s, bool tag, struct rlt_program **out,
                       rlt_error *err) RLT_MUST_USE;
-/* Times a strategy under contention: replays rlt_judge_program over the cluster's topology. RLT_EUSAGE without
- * a topology. */
+/* Times a strategy under contention: replays rlt_judge_program over the cluster's topology. RLT_EUSAGE
+ * without a topology. */
 int rlt_judge_network(rlt_judge *j, const rlt_strategy *s, rlt_verdict *out, rlt_error *err) RLT_MUST_USE;
 
 /* Reward of a time against the baseline's: -1 if the strategy does not fit, else r = baseline / time - 1, and

@@ -16,18 +16,20 @@ typedef struct maker {
     const rlt_layer_costs *costs;
 } maker;
 
-static int check_layers(const char *name, const rlt_layer_node *layers, uint32_t n, const uint32_t *edges,
-                        uint32_t n_edges, rlt_error *err)
+static int check_layers(const rlt_layer_graph *l, rlt_error *err)
 {
+    const char *name = l->name;
+    const rlt_layer_node *layers = l->layers;
+    uint32_t n = l->n;
     if (n == 0)
         return rlt_fail(err, RLT_EMALFORMED, name, "the graph has no layers");
     if (n > RLT_MAX_OPERATORS / 3)
         return rlt_fail(err, RLT_ERANGE, name, "%u layers, where at most %d are possible", n,
                         RLT_MAX_OPERATORS / 3);
-    for (uint32_t i = 0; i < 2 * n_edges; i++)
-        if (edges[i] >= n)
+    for (uint32_t i = 0; i < 2 * l->n_edges; i++)
+        if (l->edges[i] >= n)
             return rlt_fail(err, RLT_EMALFORMED, name, "an edge names layer %u, but there are only %u",
-                            edges[i], n);
+                            l->edges[i], n);
     for (uint32_t i = 0; i < n; i++)
         if (layers[i].forward_ps < 0 || layers[i].backward_ps < 0)
             return rlt_fail(err, RLT_ERANGE, layers[i].name, "a time below 0");
@@ -84,24 +86,23 @@ static void add_all(maker *m, const uint32_t *edges, uint32_t n_edges)
     }
 }
 
-int rlt_opgraph_of_layers(const char *name, uint32_t batch, const rlt_layer_node *layers, uint32_t n,
-                          const uint32_t *edges, uint32_t n_edges, const rlt_layer_costs *costs,
-                          rlt_opgraph **out, rlt_error *err)
+int rlt_opgraph_of_layers(const rlt_layer_graph *l, const rlt_layer_costs *costs, rlt_opgraph **out,
+                          rlt_error *err)
 {
-    maker m = {.layers = layers, .n = n, .costs = costs};
+    maker m = {.layers = l->layers, .n = l->n, .costs = costs};
     *out = NULL;
-    int rc = check_layers(name, layers, n, edges, n_edges, err);
+    int rc = check_layers(l, err);
     if (!rc && !(costs->update_bytes_per_us > 0))
-        rc = rlt_fail(err, RLT_EUSAGE, name, "the optimizer needs more than 0 bytes a microsecond");
-    if (rc || (rc = rlt_opgraph_begin(name, &m.builder, err)))
+        rc = rlt_fail(err, RLT_EUSAGE, l->name, "the optimizer needs more than 0 bytes a microsecond");
+    if (rc || (rc = rlt_opgraph_begin(l->name, &m.builder, err)))
         return rc;
-    m.backward = malloc((size_t)n * sizeof *m.backward);
+    m.backward = malloc((size_t)l->n * sizeof *m.backward);
     if (!m.backward) {
         rlt_opgraph_drop(m.builder);
         return rlt_nomem(err);
     }
-    rlt_opgraph_batch(m.builder, batch);
-    add_all(&m, edges, n_edges);
+    rlt_opgraph_batch(m.builder, l->batch);
+    add_all(&m, l->edges, l->n_edges);
     free(m.backward);
     return rlt_opgraph_finish(m.builder, out, err);
 }

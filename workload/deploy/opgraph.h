@@ -100,16 +100,25 @@ typedef struct rlt_layer_costs {
 } rlt_layer_costs;
 #define RLT_LAYER_COSTS_DEFAULT ((rlt_layer_costs){8 * RLT_US, 4e5})
 
+/* A graph of layers. `edges` holds 2 * n_edges layer indices: from, to. Borrowed. */
+typedef struct rlt_layer_graph {
+    const char *name;
+    uint32_t batch; /* samples; 0: unknown */
+    const rlt_layer_node *layers;
+    uint32_t n;
+    const uint32_t *edges;
+    uint32_t n_edges;
+} rlt_layer_graph;
+
 /*
- * Makes the training graph of `n` layers. `edges` holds 2 * n_edges layer indices: from, to. For each layer k
+ * Makes the training graph of layers. For each layer k
  * there is a forward operator F(k); unless it is an input, a backward operator B(k); if it has parameters, an
  * update U(k), which stands together with F(k). Tensors: F(a) -> F(b) and B(b) -> B(a) of output_bytes(a) for
  * each edge (the second if both have a B), F(k) -> B(k) of output_bytes(k), all batched; B(k) -> U(k) of
  * parameter_bytes(k), a gradient. Example: vgg16 has 41 layers, 1 input, 16 with weights: 97 operators.
  */
-int rlt_opgraph_of_layers(const char *name, uint32_t batch, const rlt_layer_node *layers, uint32_t n,
-                          const uint32_t *edges, uint32_t n_edges, const rlt_layer_costs *costs,
-                          rlt_opgraph **out, rlt_error *err) RLT_MUST_USE;
+int rlt_opgraph_of_layers(const rlt_layer_graph *layers, const rlt_layer_costs *costs, rlt_opgraph **out,
+                          rlt_error *err) RLT_MUST_USE;
 
 /*
  * Base groups: operators that must share one decision. Operators with equal `together` form one, and an

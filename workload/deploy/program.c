@@ -26,8 +26,8 @@ typedef struct maker {
     rlt_builder *builder;
     bool tag;
     uint32_t *resource; /* by resource of the judge; network: by device */
-    /* Operations of each task: of a transfer the send and the receive; of an all-reduce the first member, whose
-     * fellows follow; else one. */
+    /* Operations of each task: of a transfer the send and the receive; of an all-reduce the first member,
+     * whose fellows follow; else one. */
     uint32_t *first, *last;
 } maker;
 

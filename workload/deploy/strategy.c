@@ -100,32 +100,9 @@ int rlt_strategy_uniform(uint32_t n_groups, rlt_action a, rlt_strategy *out, rlt
     return 0;
 }
 
-int rlt_strategy_copy(const rlt_strategy *s, uint32_t n_ops, rlt_strategy *out, rlt_error *err)
-{
-    *out = (rlt_strategy){.n = s->n, .actions = malloc(((size_t)s->n + 1) * sizeof *out->actions)};
-    if (s->broadcast)
-        out->broadcast = malloc((size_t)n_ops + 1);
-    if (!out->actions || (s->broadcast && !out->broadcast)) {
-        rlt_strategy_free(out);
-        return rlt_nomem(err);
-    }
-    memcpy(out->actions, s->actions, s->n * sizeof *s->actions);
-    if (s->broadcast)
-        memcpy(out->broadcast, s->broadcast, n_ops);
-    return 0;
-}
-
 void rlt_strategy_free(rlt_strategy *s)
 {
     free(s->actions);
     free(s->broadcast);
     *s = (rlt_strategy){0};
-}
-
-uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops)
-{
-    uint64_t h = s->n;
-    for (uint32_t i = 0; i < s->n; i++)
-        h = rlt_mix64(h ^ ((uint64_t)s->actions[i].placement << 8 | s->actions[i].use));
-    return s->broadcast ? rlt_hash_bytes(s->broadcast, n_ops, h) : h;
 }

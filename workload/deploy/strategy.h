@@ -3,8 +3,8 @@
  * Decisions of a deployment: operators are divided into groups, and each group gets an action, that is, a set
  * of device groups and how to use them.
  *
- * Number of actions for n device groups: 3 (2^n - 1) less 2 for each set with a single device, where the three
- * ways are one. Two, three, four and seven groups of several devices have 9, 21, 45 and 381.
+ * Number of actions for n device groups: 3 (2^n - 1) less 2 for each set with a single device, where the
+ * three ways are one. Two, three, four and seven groups of several devices have 9, 21, 45 and 381.
  */
 #ifndef RLT_WORKLOAD_DEPLOY_STRATEGY_H
 #define RLT_WORKLOAD_DEPLOY_STRATEGY_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/opgraph.h"
 
@@ -55,20 +56,19 @@ void rlt_grouping_free(rlt_grouping *p);
 
 /* A strategy that gives every group one action. */
 int rlt_strategy_uniform(uint32_t n_groups, rlt_action a, rlt_strategy *out, rlt_error *err) RLT_MUST_USE;
-int rlt_strategy_copy(const rlt_strategy *s, uint32_t n_ops, rlt_strategy *out, rlt_error *err) RLT_MUST_USE;
 void rlt_strategy_free(rlt_strategy *s);
-uint64_t rlt_strategy_hash(const rlt_strategy *s, uint32_t n_ops);
 
 /*
  * A strategy as JSON: {"graph", "graph_hash", "cluster", "cluster_hash", "device_groups": ["4 v100", ...],
- * "groups": [{"devices": [0, 2], "use": "all_reduce"}, ...], "operators": [{"name", "group", ["broadcast"]}, ...]}.
- * `devices` are indices of device groups. Members writes them into an open object.
+ * "groups": [{"devices": [0, 2], "use": "all_reduce"}, ...], "operators": [{"name", "group", ["broadcast"]},
+ * ...]}. `devices` are indices of device groups. Members writes them into an open object.
  */
 struct rlt_jw;
 void rlt_strategy_members(struct rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
                           const rlt_strategy *s);
-/* Reads such an object, which stands alone in a file or under "strategy". RLT_ESCHEMA with line and column for an
- * operator that the graph has not, or that the file lacks, and for device groups that the cluster has not. */
+/* Reads such an object, which stands alone in a file or under "strategy". RLT_ESCHEMA with line and column
+ * for an operator that the graph has not, or that the file lacks, and for device groups that the cluster has
+ * not. */
 int rlt_strategy_read(const char *path, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
                       rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
 /* "ps", "all_reduce", "model", "duplicate". */

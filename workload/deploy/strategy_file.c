@@ -7,6 +7,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/opgraph.h"

@@ -15,7 +15,8 @@ machine() { # user's number, names that pkg-config knows, packages that apt-get 
     mkdir "$tmp/bin"
     : >"$tmp/calls"
     cp -P "$tmp/base"/* "$tmp/bin/"
-    for tool in gcc ar sqlite3 mpirun; do fake "$tool" ""; done
+    for tool in ar sqlite3 mpirun; do fake "$tool" ""; done
+    fake gcc "case ' $2 ' in *' metis '*) exit 0 ;; esac; exit 1"
     fake id "echo $1"
     fake pkg-config "case ' $2 ' in *\" \$2 \"*) exit 0 ;; esac; exit 1"
     fake apt-get "echo \"\$*\" >>'$tmp/calls'
@@ -29,7 +30,7 @@ said() { # name, text in standard error
     grep -qF -- "$2" "$tmp/err" && verdict "$1" "" || verdict "$1" "no '$2' in '$(cat "$tmp/err")'"
 }
 needed="igraph libcjson libuv cmocka zlib expat"
-all="$needed nlopt sqlite3 libmicrohttpd ompi-c"
+all="$needed nlopt sqlite3 libmicrohttpd ompi-c metis"
 
 machine 0 "$all" ""
 deps
@@ -44,14 +45,15 @@ libigraph-dev libcjson-dev libuv1-dev libcmocka-dev libc6-dev
 libnlopt-dev
 libsqlite3-dev
 libmicrohttpd-dev
-libopenmpi-dev"
+libopenmpi-dev
+libmetis-dev"
 
 machine 0 "$needed" "libnlopt-dev libmicrohttpd-dev"
 deps
 expect "two that cannot be had: goes on" "$got" 0
 said "the first is said" "goes without libnlopt-dev, which cannot be installed"
 said "the second is said" "goes without libmicrohttpd-dev, which cannot be installed"
-expect "the others are installed" "$(grep -cE 'install.* (libsqlite3-dev|libopenmpi-dev)$' "$tmp/calls")" 2
+expect "the others are installed" "$(grep -cE 'install.* (libsqlite3-dev|libopenmpi-dev|libmetis-dev)$' "$tmp/calls")" 3
 
 machine 0 "libcjson libuv cmocka zlib expat" "libigraph-dev"
 deps
@@ -61,7 +63,7 @@ said "it is said" "cannot install what it needs; as root: apt-get install -y --n
 machine 1000 "$needed" ""
 deps
 expect "not root, useful ones missing: goes on" "$got$(cat "$tmp/calls")" 0
-said "not root: the line is said" "as root: apt-get install -y --no-install-recommends libnlopt-dev libsqlite3-dev libmicrohttpd-dev libopenmpi-dev"
+said "not root: the line is said" "as root: apt-get install -y --no-install-recommends libnlopt-dev libsqlite3-dev libmicrohttpd-dev libopenmpi-dev libmetis-dev"
 machine 1000 "libuv cmocka zlib expat" ""
 deps
 expect "not root, needed ones missing: exit" "$got$(cat "$tmp/calls")" 1
@@ -70,7 +72,7 @@ said "not root: the needed ones" "needs packages that are missing; as root: apt-
 machine 1000 "$needed" ""
 fake sudo '[ "$1" = -n ] && exit 0; exec "$@"'
 deps
-expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 4"
+expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 5"
 
 for user in 0 1000; do
     machine $user "$needed" ""

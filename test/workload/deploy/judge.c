@@ -152,7 +152,7 @@ static rlt_opgraph *make_chain(void)
 {
     rlt_opgraph *g;
     rlt_layer_costs none = {0, 1e12};
-    ok(rlt_opgraph_of_layers("chain", 8, chain, LAYERS, chain_edges, 2, &none, &g, &err));
+    ok(rlt_opgraph_of_layers(&(rlt_layer_graph){"chain", 8, chain, LAYERS, chain_edges, 2}, &none, &g, &err));
     return g;
 }
 
@@ -325,7 +325,8 @@ static void timing_is_a_program(void **state)
         rlt_judge *j;
         rlt_verdict v;
         rlt_program *program;
-        ok(rlt_opgraph_of_layers("random", 8, layers, N, edges + 2, N - 1, &costs, &g, &err));
+        ok(rlt_opgraph_of_layers(&(rlt_layer_graph){"random", 8, layers, N, edges + 2, N - 1}, &costs, &g,
+                                 &err));
         ok(rlt_opgraph_base_groups(g, of_op, &n, &err));
         ok(rlt_grouping_make(g, of_op, n, &p, &err));
         ok(rlt_judge_create(g, &p, &c, &j, &err));

@@ -12,7 +12,7 @@
 static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream, &rlt__graph_placement,
                                                   &rlt__graph_onnx};
 
-const rlt_graph_reader *rlt_graph_reader_at(uint32_t i)
+static const rlt_graph_reader *reader_at(uint32_t i)
 {
     return i < sizeof readers / sizeof *readers ? readers[i] : NULL;
 }
@@ -33,7 +33,7 @@ int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph *
     if (rc)
         return rc;
     const rlt_graph_reader *r;
-    for (uint32_t i = 0; (r = rlt_graph_reader_at(i)) && !r->probe(text, length); i++)
+    for (uint32_t i = 0; (r = reader_at(i)) && !r->probe(text, length); i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", r->name);
     rc = r ? r->read(path, text, length, o, out, err)
            : rlt_fail(err, RLT_EMALFORMED, path,

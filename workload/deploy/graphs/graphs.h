@@ -38,8 +38,6 @@ typedef struct rlt_graph_reader {
                 rlt_opgraph **out, rlt_error *err);
 } rlt_graph_reader;
 
-/* Returns the i-th reader, or NULL after the last. */
-const rlt_graph_reader *rlt_graph_reader_at(uint32_t i);
 /* Reads a graph file of any of the formats ("-": standard input). RLT_EMALFORMED names the formats that are
  * known if it is none of them. */
 int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph **out,

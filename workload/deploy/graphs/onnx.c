@@ -189,8 +189,9 @@ static int make_graph(rlt__onnx *m, rlt_opgraph **out)
     if (!rc && l.n == 0)
         rc = rlt_fail(m->err, RLT_EMALFORMED, m->path, "no node depends on an input");
     if (!rc)
-        rc = rlt_opgraph_of_layers(name, (uint32_t)nearbyint(m->batch * m->scale), l.at, l.n, l.edges,
-                                   l.n_edges, &m->options->costs, out, m->err);
+        rc = rlt_opgraph_of_layers(
+            &(rlt_layer_graph){name, (uint32_t)nearbyint(m->batch * m->scale), l.at, l.n, l.edges, l.n_edges},
+            &m->options->costs, out, m->err);
     free(l.at);
     free(l.reader);
     free(l.edges);

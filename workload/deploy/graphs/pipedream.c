@@ -100,35 +100,40 @@ static int figure(const reader *r, const char *text, size_t n, const char *name,
     return 0;
 }
 
-static int add_layer(reader *r, const char *name, size_t name_n, const char *kind, size_t kind_n,
-                     const char *rest, size_t rest_n)
+/* A part of a line. */
+typedef struct part {
+    const char *at;
+    size_t n;
+} part;
+
+static int add_layer(reader *r, part name, part kind, part rest)
 {
     const int64_t ps_per_ms = RLT_MS;
     int64_t forward, backward, output, parameters;
     int rc;
-    if ((rc = figure(r, rest, rest_n, "forward_compute_time", ps_per_ms, &forward)) ||
-        (rc = figure(r, rest, rest_n, "backward_compute_time", ps_per_ms, &backward)) ||
-        (rc = figure(r, rest, rest_n, "activation_size", 1, &output)) ||
-        (rc = figure(r, rest, rest_n, "parameter_size", 1, &parameters)))
+    if ((rc = figure(r, rest.at, rest.n, "forward_compute_time", ps_per_ms, &forward)) ||
+        (rc = figure(r, rest.at, rest.n, "backward_compute_time", ps_per_ms, &backward)) ||
+        (rc = figure(r, rest.at, rest.n, "activation_size", 1, &output)) ||
+        (rc = figure(r, rest.at, rest.n, "parameter_size", 1, &parameters)))
         return rc;
-    if (layer_of(r, name, name_n) != RLT_NONE)
-        return bad(r, "expected each node once", name, name_n);
+    if (layer_of(r, name.at, name.n) != RLT_NONE)
+        return bad(r, "expected each node once", name.at, name.n);
     if ((rc = rlt_grow(&r->layers, &r->room, sizeof *r->layers, (uint64_t)r->n + 1, RLT_MAX_OPERATORS,
                        "layers", r->err)))
         return rc;
-    bool input = kind_n >= 5 && memcmp(kind, "Input", 5) == 0;
+    bool input = kind.n >= 5 && memcmp(kind.at, "Input", 5) == 0;
     size_t word = 0;
-    while (word < kind_n && kind[word] != '(')
+    while (word < kind.n && kind.at[word] != '(')
         word++;
     rlt_layer_node *l = &r->layers[r->n];
-    *l = (rlt_layer_node){.name = rlt_arena_strndup(&r->arena, name, name_n),
-                          .kind = rlt_arena_strndup(&r->arena, kind, word),
+    *l = (rlt_layer_node){.name = rlt_arena_strndup(&r->arena, name.at, name.n),
+                          .kind = rlt_arena_strndup(&r->arena, kind.at, word),
                           .forward_ps = input ? 0 : forward,
                           .backward_ps = backward,
                           .output_bytes = (uint64_t)output,
                           .parameter_bytes = (uint64_t)parameters,
                           .input = input};
-    if (!l->name || !l->kind || rlt_intern(&r->names, name, name_n) == RLT_NONE)
+    if (!l->name || !l->kind || rlt_intern(&r->names, name.at, name.n) == RLT_NONE)
         return rlt_nomem(r->err);
     r->inputs += input;
     r->input_bytes = input ? (uint64_t)output : r->input_bytes;
@@ -152,8 +157,8 @@ static int read_node(reader *r, const char *line, const char *end)
         last = more;
     if (!first || last == first)
         return bad(r, "expected 'NAME -- KIND -- forward_compute_time=…'", line, (size_t)(end - line));
-    return add_layer(r, line, (size_t)(first - line), first + 4, (size_t)(last - first - 4), last + 4,
-                     (size_t)(end - last - 4));
+    return add_layer(r, (part){line, (size_t)(first - line)}, (part){first + 4, (size_t)(last - first - 4)},
+                     (part){last + 4, (size_t)(end - last - 4)});
 }
 
 static int read_edge(reader *r, const char *line, const char *end)
@@ -226,8 +231,9 @@ static int read(const char *path, const char *text, size_t length, const rlt_gra
         rc = read_lines(&r, text, length, true);
     rlt__graph_name(path, name, sizeof name);
     if (!rc)
-        rc = rlt_opgraph_of_layers(name, batch_of(&r, o), r.layers, r.n, r.edges, r.n_edges, &o->costs, out,
-                                   err);
+        rc = rlt_opgraph_of_layers(
+            &(rlt_layer_graph){name, batch_of(&r, o), r.layers, r.n, r.edges, r.n_edges}, &o->costs, out,
+            err);
     rlt_arena_free(&r.arena);
     rlt_strings_free(&r.names);
     free(r.layers);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of methods, and how trials are run and put together. */
+#include "sim/base/time.h"
 #include "tools/search/search.h"
 
 #include <stdlib.h>
