@@ -119,7 +119,9 @@ $(COMMANDS): $(BUILD)/libringlet.a $(BUILD)/objects
 
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(PEER_LIBS) -lm -lpthread
+# Solvers that tests compare with, where they are here. GLPK has no pkg-config file.
+$(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(shell echo '\#include <glpk.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo -lglpk)
 
 # Tests of parts of the command. The server's test is linked with the server where that is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))

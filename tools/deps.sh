@@ -12,7 +12,7 @@ required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
-    clang-format:clang-format valgrind:valgrind gdb:gdb"
+    clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do

@@ -54,6 +54,10 @@ static const rlt_option search_options[] = {
     {"polish", 0, RLT_PARAM_SHARE, "X",
      "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
      .preset = "0.75"},
+    {"no-factors", 0, RLT_PARAM_FLAG, NULL,
+     "Do not look for operators that are better duplicated, with their inputs gathered, than all-reduced "
+     "(sufficient factors).",
+     AT(no_factors)},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the search.", AT(seed), .preset = "1"},
     {0}};
 static const rlt_option resume_options[] = {{"resume", 0, RLT_PARAM_TEXT, "FILE",

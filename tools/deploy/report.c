@@ -56,7 +56,7 @@ static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t grou
         rlt_count(bytes),
         rlt_text(devices),
         rlt_text(rlt_use_name(a->use)),
-        rlt_real((double)f->alone_ps[group] / (double)f->returned->tag.time_ps - 1),
+        rlt_real((double)f->alone_ps[group] / (double)f->plain_ps - 1),
     };
     rlt_sheet_row(sheet, v);
 }
@@ -87,6 +87,9 @@ static void heading(FILE *out, const rlt_deploy_found *f, const rlt_deploy_setti
     plan_line(out, &f->data_parallel, &f->data_parallel);
     plan_line(out, &f->uniform, &f->data_parallel);
     plan_line(out, &f->found, &f->data_parallel);
+    if (f->broadcast)
+        fprintf(out, "# sufficient factors: %u operators of it are duplicated, and their inputs gathered\n",
+                f->duplicated);
 }
 
 static void write_plan(rlt_jw *w, const char *key, const rlt_deploy_plan *p)
@@ -117,12 +120,15 @@ static void write_members(rlt_jw *w, const rlt_deploy_found *f)
 {
     rlt_deployment *d = f->deployment;
     rlt_jw_object(w, "strategy");
-    rlt_strategy_members(w, d->graph, d->cluster, d->grouping, rlt_deployment_strategy(d, 0, f->point));
+    rlt_strategy s = *rlt_deployment_strategy(d, 0, f->point);
+    s.broadcast = f->returned == &f->found ? f->broadcast : NULL;
+    rlt_strategy_members(w, d->graph, d->cluster, d->grouping, &s);
     rlt_jw_end_object(w);
     write_plan(w, "data_parallel", &f->data_parallel);
     write_plan(w, "best_uniform", &f->uniform);
     write_plan(w, "found", &f->found);
     rlt_jw_string(w, "returned", f->returned->name);
+    rlt_jw_u64(w, "duplicated", f->duplicated);
     rlt_jw_u64(w, "judged", f->search->judged);
     rlt_jw_u64(w, "first_better", f->search->first_better);
     write_curve(w, f->search);

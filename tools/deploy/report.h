@@ -34,7 +34,10 @@ typedef struct rlt_deploy_found {
     const rlt_deploy_plan *returned; /* the fastest of these over the network */
     const uint16_t *point;           /* its decisions */
     double cut;
-    rlt_time *alone_ps; /* by group: the iteration if only this group is as under data parallelism */
+    uint8_t *broadcast;  /* by operator: duplicated, with its inputs gathered; NULL: none */
+    uint32_t duplicated; /* number of those */
+    rlt_time plain_ps;   /* time of the point that is returned, without them */
+    rlt_time *alone_ps;  /* by group: the iteration if only this group is as under data parallelism */
 } rlt_deploy_found;
 
 /* Loads what the options name. */

@@ -6,6 +6,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/report.h"
@@ -14,6 +15,7 @@
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/judge.h"
 #include "workload/deploy/opgraph.h"
+#include "workload/deploy/sfb.h"
 #include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
 #include "workload/setup/locate.h"
@@ -55,11 +57,10 @@ void rlt_deploy_unload(rlt_deploy_case *c)
     c->graph = NULL;
 }
 
-/* Times a point by both judges. */
-static int judge_both(rlt_deployment *d, const uint16_t *point, const char *name, rlt_deploy_plan *out,
+/* Times a strategy by both judges. */
+static int judge_both(rlt_deployment *d, const rlt_strategy *s, const char *name, rlt_deploy_plan *out,
                       rlt_error *err)
 {
-    const rlt_strategy *s = rlt_deployment_strategy(d, 0, point);
     *out = (rlt_deploy_plan){.name = name, .judged_network = d->cluster->topology != NULL};
     int rc = rlt_judge_tag(d->judges[0], s, &out->tag, NULL, err);
     if (!rc && out->judged_network)
@@ -113,17 +114,58 @@ static bool beats(const rlt_deploy_plan *a, const rlt_deploy_plan *b)
     return a->judged_network && a->network.time_ps < b->network.time_ps;
 }
 
-/* Judges what the report shows, and decides what is returned. `uniform` is filled with the best uniform
- * point. */
-static int conclude(rlt_deploy_found *f, const rlt_search_result *r, uint16_t *uniform, uint16_t *point,
-                    rlt_error *err)
+/* Time by which a plan is chosen: over the network, if it was judged there. */
+static rlt_time time_of(const rlt_deploy_plan *p)
+{
+    return p->judged_network ? p->network.time_ps : p->tag.time_ps;
+}
+
+/* Duplicates operators whose inputs are cheaper to gather than their gradients are to reduce, if that makes
+ * the strategy found faster. */
+static int add_factors(rlt_deploy_found *f, const rlt_search_result *r, rlt_error *err)
+{
+    const double alpha_us = 1; /* as in the reference */
+    rlt_deployment *d = f->deployment;
+    rlt_strategy s = *rlt_deployment_strategy(d, 0, r->point);
+    rlt_sfb_problem p;
+    rlt_deploy_plan with;
+    double value;
+    uint32_t n = 0;
+    int rc = rlt_sfb_problem_make(d->graph, d->grouping, d->cluster, &s, alpha_us, &p, err);
+    if (rc)
+        return rc;
+    s.broadcast = malloc(d->graph->n_ops);
+    rc = s.broadcast ? rlt_sfb_solve(&p, s.broadcast, &value, err) : rlt_nomem(err);
+    for (uint32_t i = 0; i < d->graph->n_ops && !rc; i++)
+        n += s.broadcast[i];
+    if (!rc && n)
+        rc = judge_both(d, &s, "found", &with, err);
+    if (!rc && n && with.tag.over <= f->found.tag.over && time_of(&with) < time_of(&f->found)) {
+        f->found = with;
+        f->duplicated = n;
+        f->broadcast = s.broadcast;
+        s.broadcast = NULL;
+    }
+    free(s.broadcast);
+    rlt_sfb_problem_free(&p);
+    return rc;
+}
+
+/* Judges what the report shows, and decides what is returned. `factors`: with sufficient factors. `uniform`
+ * is filled with the best uniform point. */
+static int conclude(rlt_deploy_found *f, const rlt_search_result *r, bool factors, uint16_t *uniform,
+                    uint16_t *point, rlt_error *err)
 {
     rlt_deployment *d = f->deployment;
-    int rc = judge_both(d, d->baseline, "data parallel", &f->data_parallel, err);
+    int rc =
+        judge_both(d, rlt_deployment_strategy(d, 0, d->baseline), "data parallel", &f->data_parallel, err);
     if (!rc && !(rc = best_uniform(d, uniform, err)))
-        rc = judge_both(d, uniform, "best uniform", &f->uniform, err);
+        rc = judge_both(d, rlt_deployment_strategy(d, 0, uniform), "best uniform", &f->uniform, err);
     if (!rc)
-        rc = judge_both(d, r->point, "found", &f->found, err);
+        rc = judge_both(d, rlt_deployment_strategy(d, 0, r->point), "found", &f->found, err);
+    f->plain_ps = f->found.tag.time_ps;
+    if (!rc && factors)
+        rc = add_factors(f, r, err);
     if (rc)
         return rc;
     f->search = r;
@@ -137,6 +179,8 @@ static int conclude(rlt_deploy_found *f, const rlt_search_result *r, uint16_t *u
         f->returned = &f->data_parallel;
         f->point = d->baseline;
     }
+    if (f->returned != &f->found)
+        f->plain_ps = f->returned->tag.time_ps;
     return find_alone(f, point, err);
 }
 
@@ -192,7 +236,7 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
     if (!rc && s->resume && !(rc = read_start(s, d, start, err)))
         p.start = start;
     if (!rc && !(rc = rlt_search_run(&p, &how, &r, err)))
-        rc = conclude(&f, &r, uniform, point, err);
+        rc = conclude(&f, &r, !s->no_factors, uniform, point, err);
     if (!rc && f.returned->tag.over)
         rc = nothing_fits(&f, err);
     if (!rc) {
@@ -205,6 +249,7 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
     free(start);
     free(uniform);
     free(f.alone_ps);
+    free(f.broadcast);
     return rc;
 }
 
