@@ -126,8 +126,8 @@ refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
 refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
 refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
-refused "more workers than ranks" 2 "1 tenant of 16 workers are more than 8 ranks" -t "$star" --workers 16
-refused "no rank is left for the server" 3 "8 workers and 1 server apart are more than 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
+refused "more workers than ranks" 2 "1 tenant with 16 workers each exceed the 8 ranks" -t "$star" --workers 16
+refused "no rank is left for the server" 3 "8 workers and 1 separate server exceed the 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
 refused "a straggler without a unit" 2 "the unit is missing" -t "$star" --straggler 5
 refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" -t "$star" --study ina
 

@@ -408,8 +408,8 @@ refused 2 "--total: expected RATE, got nothing" $two --total ''
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,5
 refused 2 "--total: 10GB/s is below 20GB/s" $two --total 20GB/s:10GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:+0GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:x1
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:+0GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:x1
 refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
 refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
 refused 2 "--total: too many rates: 1001; the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
