@@ -369,7 +369,7 @@ static int check_schedule(rlt_training *t, rlt_error *err)
                         "interleaved needs a number of microbatches divisible by %u, got %u", pp,
                         rlt_training_microbatches(t));
     if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
-        return rlt_fail(err, RLT_ESCHEMA, "offload", "goes with zero=0, overlap=off, ep=1 and dense weights");
+        return rlt_fail(err, RLT_ESCHEMA, "offload", "needs zero=0, overlap=off, ep=1 and dense weights");
     if (t->schedule == RLT_SCHEDULE_MESSAGE &&
         (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
         return rlt_fail(err, RLT_ESCHEMA, "schedule", "message supports dp and pp only");

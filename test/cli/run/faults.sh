@@ -119,7 +119,7 @@ expect "Daly's total" "$(field expected_s)" "$(awk 'BEGIN { printf "%.6f", 36000
 awk -v m="$(field mean_s)" -v e="$(field expected_s)" -v s="$(field standard_error_s)" \
     'BEGIN { exit !(s > 0 && m - e < 3 * s && e - m < 3 * s) }' && verdict "timelines agree" "" || verdict "timelines agree" "$(cat "$tmp/json")"
 run 2 "needs --iterations" $g $four --failures mtbf=100h,checkpoint=10s
-run 2 "goes with --failures" $g $four --iterations 5
+run 2 "needs --failures" $g $four --iterations 5
 run 2 "--failures" $g $four $f mtbf=100h
 run 2 "--failures: mtbf" $g $four $f mtbf=100,checkpoint=10s
 run 0 "s, would practically never finish" $g $four $f mtbf=1s,checkpoint=10min,interval=30min

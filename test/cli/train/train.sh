@@ -27,7 +27,7 @@ says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
-leaves_nothing 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
+leaves_nothing 2 "recompute=full: is a trace, which does not go with --model: give one of them (write lists with commas and no blanks)" run $job $net --train batch=8 recompute=full
 leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
 leaves_nothing 3 "ep: 26 tables are not a multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
 leaves_nothing 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
