@@ -85,8 +85,8 @@ refused "a text" 3 './text.so: not a plug-in: not a shared object' --plugin ./te
 head -c 2000 chain.so >cut.so
 refused "half of one" 3 './cut.so: not a plug-in: the shared object is truncated' --plugin ./cut.so list algorithms
 echo 'int nothing = 1;' >empty.c && broken empty
-refused "another shared object" 3 "not a plug-in: it has no 'ringlet_plugin'" --plugin ./empty.so list algorithms
-refused "the same by check" 3 "not a plug-in: it has no 'ringlet_plugin'" check ./empty.so
+refused "another shared object" 3 "not a plug-in: it defines no 'ringlet_plugin'" --plugin ./empty.so list algorithms
+refused "the same by check" 3 "not a plug-in: it defines no 'ringlet_plugin'" check ./empty.so
 sed 's/\.abi = RLT_PLUGIN_ABI/.abi = 99/' chain.c >abi.c && broken abi
 refused "another ABI" 3 'built for plug-in ABI 99, but this ringlet has ABI 2' --plugin ./abi.so list algorithms
 sed 's/"chain"/"ring"/' chain.c >taken.c && broken taken
