@@ -38,7 +38,7 @@ printf 'dp_size: 2\npp_size: 1\ntp_size: 4\nworld_size: 8\n' >"$tmp/job/meta-two
 
 run 0 "a folder with a timeline and results in JSON" run --trace "$tmp/job" -t $net
 has "its steps" "iteration 1   3.5 s"
-has "its unknown bytes are said" "communication of recorded time and unknown bytes"
+has "its unknown bytes are said" "communication with a recorded time and unknown bytes"
 has "ranks that were not recorded, too" "the job had 8 ranks"
 gzip -c "$tmp/job/trace-two.csv" >"$tmp/trace-zipped.csv.gz"
 run 0 "a compressed one" run --trace "$tmp/trace-zipped.csv.gz" -t $net -f json

@@ -312,7 +312,7 @@ static void clocks(void **state)
         if (read_files(2, names, &o, &p) < 0)
             fail_msg("%s: %s", err.where, err.what);
         assert_int_equal(p->rank_start_ps[1], cases[i].start);
-        assert_int_equal(noted(p, "recordings whose clock was aligned by the ends of collectives"), i == 0);
+        assert_int_equal(noted(p, "recordings with clocks aligned by the ends of collectives"), i == 0);
         rlt_program_free(p);
     }
 }
