@@ -37,9 +37,9 @@ refused "too few counts" "few: expected 4 numbers, one for each rank, got 3" 3 -
 refused "too many" "many:1:9: expected 4 numbers" 3 -c gather --counts "$tmp/many"
 refused "a negative one" "negative:1:5: expected a number of bytes" 3 -c scatter --counts "$tmp/negative"
 refused "one too large" "large:1:7: expected a number of bytes" 3 -c scatter --counts "$tmp/large"
-refused "counts of what has no shares" "--counts: needs --collective all_to_all, all_gather" 2 -c broadcast --counts "$tmp/shares"
+refused "counts of what has no shares" "--counts: needs one --collective: all_to_all, all_gather" 2 -c broadcast --counts "$tmp/shares"
 refused "a size as well" "--bytes: does not go with --counts" 2 -c gather --bytes 1MiB --counts "$tmp/shares"
-refused "counts of several collectives" "--counts: is for" 2 -c gather,scatter --counts "$tmp/shares"
+refused "counts of several collectives" "--counts: needs one" 2 -c gather,scatter --counts "$tmp/shares"
 refused "an algorithm that cannot do counts" "bruck: does not support all_to_all with counts" 3 -c all_to_all -a bruck --counts "$tmp/pairs"
 refused "a root that is not there" "--root: rank 4 is not in the group" 2 -c gather --root 4
 refused "more servers than members" "ps: expected at most 4 servers, the number of members, got 5" 3 -c all_reduce -a ps -s servers=5

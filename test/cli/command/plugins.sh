@@ -103,7 +103,7 @@ refused "an algorithm that crashes" 3 './crash.so: the plug-in crashes: ' check 
 sed 's/if (!rc \&\& !r.ended)/if (!rc \&\& r.line == 0)/; s/return bad(r, err, "compute .*/return 0;/' steps.c >lax.c && broken lax
 refused "a reader that takes half a file" 3 'reader steps: read: accepts its sample truncated to' check ./lax.so
 sed 's/l->output_elements = d.width;/l->parameters += 1; &/' dense.c >wrong.c && broken wrong
-refused "a model whose parameters differ" 3 'model dense: parameters: 4194304 in all, 4194308 in layers' check ./wrong.so
+refused "a model whose parameters differ" 3 'model dense: parameters: the model has 4194304, its layers have 4194308' check ./wrong.so
 sed 's/zero=3/zreo=3/' lean.c >typo.c && broken typo
 refused "a strategy with a wrong setting" 3 'strategy lean: .*zreo' check ./typo.so
 finish

@@ -82,7 +82,7 @@ has "and says what was assumed" "rescaling groups 'dp' from 2 to 8 members"
 run 0 "written rescaled" trace convert "$tmp/job" --rescale dp=3 -o "$tmp/three"
 expect "three files" "$(ls "$tmp/three" | wc -l | tr -d ' ')" 3
 run 2 "a group that is not there" run --trace "$tmp/job" --rescale pp=8 -t $net
-has "says which are" "there are: all (@2), dp stage 0 (@2)"
+has "says which are" "known are: all (@2), dp stage 0 (@2)"
 for wrong in dp dp= dp=1 dp=many =8 @2=8; do
     run 2 "--rescale $wrong" run --trace "$tmp/job" --rescale $wrong -t $net
 done

@@ -183,7 +183,7 @@ static void surfaces(void **state)
     assert_string_equal(err.what, "has no peak for precision fp8; known are: bf16, fp32");
     assert_int_equal(load_text(one, &a, &err), 0);
     assert_int_equal(rlt_accelerator_surface(&a, "t", "bf16", &s, &err), RLT_EUNSUPPORTED);
-    assert_non_null(strstr(err.what, "there are: s in bf16"));
+    assert_non_null(strstr(err.what, "known are: s in bf16"));
 }
 
 #define BEGIN "{\"name\": \"x\", \"source\": \"y\", \"memory\": \"1GB\", \"bandwidth\": \"1GB/s\""

@@ -230,7 +230,7 @@ static void refuses_bad_groups(void **state)
     b = builder(2);
     uint32_t g = rlt_build_group(b, "solo", both + 1, 1);
     collective(b, 0, "stranger", RLT_BARRIER, g, 0);
-    refused(b, RLT_ESCHEMA, "stranger", "no member");
+    refused(b, RLT_ESCHEMA, "stranger", "not a member");
     rlt_error err = {0};
     assert_int_equal(rlt_builder_create(0, &b, &err), RLT_ERANGE);
 }

@@ -53,7 +53,7 @@ static int read_counts(rlt_coll_load *l, rlt_error *err)
                         "does not go with --counts, which gives the bytes of each share");
     if (ask->n_kinds != 1 || !(taken & 1u << l->kinds[0]))
         return rlt_fail(err, RLT_EUSAGE, "--counts",
-                        "needs --collective all_to_all, all_gather, reduce_scatter, gather or scatter");
+                        "needs one --collective: all_to_all, all_gather, reduce_scatter, gather or scatter");
     uint32_t rows = l->kinds[0] == RLT_ALL_TO_ALL ? n : 1;
     if (s->files)
         ask->counts = s->files->counts;

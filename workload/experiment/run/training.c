@@ -36,7 +36,7 @@ const rlt_option rlt_training_options[] = {
      "Replaces order= and --placement.",
      AT(map)},
     {"train", 0, RLT_PARAM_TEXT, "LIST",
-     "Settings of the training, such as batch=512,microbatch=1,schedule=1f1b,recompute=full,zero=1, with "
+     "Settings of the training, such as batch=512,schedule=1f1b,recompute=full,zero=1, with "
      "commas and no blanks ('ringlet list training' shows all).",
      AT(train)},
     {"strategy", 0, RLT_PARAM_TEXT, "NAME",
