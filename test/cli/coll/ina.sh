@@ -116,7 +116,7 @@ refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a 
 refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
 refused "a collective it does not do" 3 "switchml: does not support all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
 refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
-refused "a setting of a protocol not asked for" 2 "not among the algorithms" -t "$star" -a ring --set switchml.window=3
+refused "a setting of a protocol not asked for" 2 "belongs to switchml" -t "$star" -a ring --set switchml.window=3
 refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
 refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set window=0
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core

@@ -30,7 +30,7 @@ says "JSON has the training" '"model_flops_utilization"' run $job $net --format 
 leaves_nothing 2 "recompute=full: is a trace, which does not go with --model: give one of them (write lists with commas and no blanks)" run $job $net --train batch=8 recompute=full
 leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
 leaves_nothing 3 "ep: 26 tables are not a multiple of ep 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
-leaves_nothing 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
+leaves_nothing 3 "more than the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
 leaves_nothing 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
 says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
@@ -200,7 +200,7 @@ leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.jso
 
 # An unknown efficiency is an error; it is replaced only if the strategy merely suggests it.
 leaves_nothing 3 "stack: no efficiency of stack 'foo' on a100-40gb; known are: any, llm-foundry" run $job $net --train stack=foo
-leaves_nothing 3 "there are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
+leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
 says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
 says "any" "efficiency of stack any" run $job $net --train stack=any
 says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
