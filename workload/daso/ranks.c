@@ -97,17 +97,17 @@ static int check_model(const rlt_daso_work *w, rlt_error *err)
         if (w->forward_ps[i] < 0 || w->backward_ps[i] < 0 || w->forward_ps[i] > RLT_TIME_MAX ||
             w->backward_ps[i] > RLT_TIME_MAX)
             return rlt_fail(err, RLT_ERANGE, m->name,
-                            "layer %" PRIu32 "has a time below 0 or beyond the clock's range", i);
+                            "layer %" PRIu32 " has a time outside the range from 0 to 26 days", i);
     for (uint32_t i = 0; i < m->n_tensors; i++) {
         if (m->tensors[i].layer >= m->n_layers || (i && m->tensors[i].layer < m->tensors[i - 1].layer))
-            return rlt_fail(
-                err, RLT_ESCHEMA, m->name,
-                "tensor %" PRIu32
-                "comes before a tensor of an earlier layer: expected tensors in the order of layers",
-                i);
+            return rlt_fail(err, RLT_ESCHEMA, m->name,
+                            "tensor %" PRIu32
+                            " follows a tensor of a later layer, or names no layer: expected tensors in the "
+                            "order of layers",
+                            i);
         sum += m->tensors[i].elements;
         if (m->tensors[i].elements >> 48 || sum >> 48)
-            return rlt_fail(err, RLT_ERANGE, m->name, "more than 2^48 parameters");
+            return rlt_fail(err, RLT_ERANGE, m->name, "the model has more than 2^48 parameters, the limit");
     }
     return 0;
 }
@@ -123,7 +123,8 @@ int rlt__dp_check(const rlt_daso *d, const rlt_daso_work *w, uint64_t others, rl
     uint64_t each = 2 * (uint64_t)w->model->n_layers + others;
     if (each > RLT_MAX_OPS || rank_batches > RLT_MAX_OPS / each)
         return rlt_fail(err, RLT_ERANGE, "daso",
-                        "%" PRIu64 " operations of each of %" PRIu64 " batches of ranks are more than %d",
+                        "%" PRIu64 " operations per batch x %" PRIu64
+                        " batches of all ranks exceed %d operations: lower batches, nodes or gpus",
                         each, rank_batches, (int)RLT_MAX_OPS);
     return 0;
 }

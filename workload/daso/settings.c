@@ -104,8 +104,8 @@ static int read_losses(rlt_daso *d, const char *path, rlt_error *err)
     uint32_t n = 0, capacity = 0, line = 0;
     int rc = rlt_read_file(path, MAX_BYTES, &text, &length, err);
     if (rc == 0 && strlen(text) != length)
-        rc =
-            rlt_fail(err, RLT_EMALFORMED, path, "the file has a byte of value 0: expected one number a line");
+        rc = rlt_fail(err, RLT_EMALFORMED, path,
+                      "the file has a zero byte: expected text with one number per line");
     for (char *at = text, *next; rc >= 0 && at; at = next) {
         char where[600];
         double value;
@@ -123,7 +123,7 @@ static int read_losses(rlt_daso *d, const char *path, rlt_error *err)
     }
     free(text);
     if (rc >= 0 && n == 0)
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "the file has no losses: expected one number a line");
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "the file has no losses: expected one number per line");
     if (rc < 0) {
         free(values);
         return rc;
@@ -165,85 +165,85 @@ static int read_loss(const rlt_param *p, void *into, const char *value, const ch
 /* In this order: a setting that sets others precedes them. */
 static const rlt_param parameters[] = {
     {"variant", .kind = RLT_PARAM_OTHER, .read = read_variant, .arg = "cycling|fixed", .preset = "cycling",
-     .help = "cycling, or fixed (the branch daso-profiling); also sets the schedule of that variant"},
+     .help = "variant of DASO and its schedule: cycling, or fixed (branch daso-profiling)"},
     {"calibration", .kind = RLT_PARAM_OTHER, .read = read_calibration, .arg = "juwels",
-     .help = "juwels: jitter and cost per tensor that give the published savings"},
+     .help = "juwels: jitter and cost per tensor that reproduce the published savings"},
     {"horovod", .kind = RLT_PARAM_OTHER, .read = read_horovod, .arg = "0.20|0.21", .preset = "0.21",
-     .help = "0.20 (64 MB, 5 ms) or 0.21 (128 MB, 1 ms)"},
+     .help = "version of Horovod: 0.20 (64 MB, 5 ms) or 0.21 (128 MB, 1 ms)"},
     {"loss", .kind = RLT_PARAM_OTHER, .read = read_loss, .arg = "number, START,RATIO,FLOOR or file",
      .preset = "1",
      .help = "loss per epoch: a number, START,RATIO,FLOOR of a decay, or a file with one number per line"},
     {"broadcast", .kind = RLT_PARAM_CHOICE, .words = "fused|tensors", AT(broadcast_each), .preset = "tensors",
-     .help = "broadcasts in the node: tensor by tensor, or fused"},
+     .help = "broadcasts inside a node: one per tensor, or fused"},
     {"nodes", .kind = RLT_PARAM_COUNT, AT(nodes), .preset = "16", .usual = "all of the network", .min = 1,
-     .max = 1 << 20, .help = "nodes"},
+     .max = 1 << 20, .help = "number of nodes"},
     {"gpus", .kind = RLT_PARAM_COUNT, AT(gpus), .preset = "4", .min = 1, .max = 1 << 12,
      .help = "GPUs per node"},
     {"epochs", .kind = RLT_PARAM_COUNT, AT(epochs), .preset = "90", .min = 1, .max = RLT_DASO_MAX_EPOCHS,
-     .help = "epochs"},
+     .help = "number of epochs"},
     {"batches", .kind = RLT_PARAM_COUNT, AT(batches), .preset = "0", .max = RLT_DASO_MAX_BATCHES,
-     .help = "batches per epoch; 0: from samples and batch"},
+     .help = "batches per epoch; 0: computed from samples and batch"},
     {"samples", .kind = RLT_PARAM_COUNT, AT(samples), .preset = "1281167", .min = 1, .max = 1e15,
-     .help = "samples of the training set"},
+     .help = "samples in the training set"},
     {"batch", .kind = RLT_PARAM_COUNT, AT(batch), .preset = "256", .min = 1, .max = 1 << 24,
      .help = "samples per GPU and batch"},
     {"warmup", .kind = RLT_PARAM_COUNT, AT(warmup), .usual = "4; fixed: 0", .max = RLT_DASO_MAX_EPOCHS,
-     .help = "blocking epochs at the start"},
+     .help = "epochs with blocking syncs at the start"},
     {"cooldown", .kind = RLT_PARAM_COUNT, AT(cooldown), .usual = "4; fixed: 2", .max = RLT_DASO_MAX_EPOCHS,
-     .help = "blocking epochs at the end"},
+     .help = "epochs with blocking syncs at the end"},
     {"soft_cooldown", .kind = RLT_PARAM_COUNT, AT(soft_cooldown), .usual = "0; fixed: 2",
      .max = RLT_DASO_MAX_EPOCHS, .help = "fixed variant: epochs with 2 skips before the cool-down"},
     {"stability", .kind = RLT_PARAM_NUMBER, AT(stability), .preset = "0.05", .max = 1,
-     .help = "smallest relative improvement of the loss that counts"},
+     .help = "smallest relative decrease of the loss that counts as an improvement"},
     {"patience", .kind = RLT_PARAM_COUNT, AT(patience), .preset = "2", .max = RLT_DASO_MAX_EPOCHS,
-     .help = "epochs without improvement that are tolerated"},
+     .help = "tolerated number of epochs in a row without improvement"},
     {"max_skips", .kind = RLT_PARAM_COUNT, AT(max_skips), .usual = "8; fixed: 4", .min = 1,
      .max = RLT_DASO_MAX_SKIPS, .help = "batches between global syncs after a reset"},
     {"skip_factor", .kind = RLT_PARAM_COUNT, AT(skip_factor), .preset = "2", .min = 2,
-     .max = RLT_DASO_MAX_SKIPS, .help = "divisor of skips and local skips when the loss is on a plateau"},
+     .max = RLT_DASO_MAX_SKIPS, .help = "divisor of skips and local skips after a plateau of the loss"},
     {"local_factor", .kind = RLT_PARAM_COUNT, AT(local_factor), .preset = "4", .min = 1,
      .max = RLT_DASO_MAX_SKIPS, .help = "ratio of max_skips to the wait and the local skips after a reset"},
     {"first_skips", .kind = RLT_PARAM_COUNT, AT(first_skips), .usual = "4", .min = 1,
-     .max = RLT_DASO_MAX_SKIPS, .help = "first number of batches between global syncs"},
+     .max = RLT_DASO_MAX_SKIPS, .help = "initial number of batches between global syncs"},
     {"first_local", .kind = RLT_PARAM_COUNT, AT(first_local), .usual = "1", .max = RLT_DASO_MAX_SKIPS,
-     .help = "first number of batches per local sync"},
+     .help = "initial number of batches per local sync"},
     {"first_wait", .kind = RLT_PARAM_COUNT, AT(first_wait), .usual = "1", .max = RLT_DASO_MAX_SKIPS,
-     .help = "first number of batches between sending and merging"},
+     .help = "initial number of batches between sending and merging"},
     {"chunk", .kind = RLT_PARAM_COUNT, AT(chunk_elements), .preset = "10000000", .min = 1, .max = 1e15,
-     .help = "elements per chunk of a larger buffer"},
+     .help = "elements per chunk; larger buffers are sent in chunks"},
     {"downcast", .kind = RLT_PARAM_COUNT, AT(downcast_bytes), .preset = "2", .min = 2, .max = 4,
      .help = "bytes per element in blocking phases, 2 or 4"},
     {"launch", .kind = RLT_PARAM_DURATION, AT(launch_ps), .preset = "20us",
      .help = "host time per tensor broadcast"},
     {"bucket", .kind = RLT_PARAM_SIZE, AT(bucket_bytes), .preset = "25MiB", .min = 1,
-     .help = "gradients per local all-reduce"},
+     .help = "bytes of gradients per local all-reduce"},
     {"first_bucket", .kind = RLT_PARAM_SIZE, AT(first_bucket_bytes), .preset = "1MiB", .min = 1,
-     .help = "gradients of the first local all-reduce"},
+     .help = "bytes of gradients in the first local all-reduce"},
     {"memory", .kind = RLT_PARAM_RATE, AT(memory_Bps), .preset = "1555GB/s", .min = 1,
-     .help = "memory bandwidth for optimiser, packing, merging"},
+     .help = "memory bandwidth for the optimizer, packing and merging"},
     {"optimizer", .kind = RLT_PARAM_COUNT, AT(optimizer_bytes), .preset = "20", .max = 1 << 10,
-     .help = "bytes moved per parameter by an optimiser step"},
+     .help = "bytes moved per parameter by an optimizer step"},
     {"staging", .kind = RLT_PARAM_RATE, AT(staging_Bps), .preset = "0",
-     .help = "rate at which global buffers go through host memory; 0: directly"},
+     .help = "bandwidth of staging global buffers in host memory; 0: no staging"},
     {"reduce", .kind = RLT_PARAM_RATE, AT(reduce_Bps), .preset = "0",
-     .help = "rate at which the CPU adds up buffers; 0: free"},
+     .help = "rate at which the CPU sums buffers; 0: takes no time"},
     {"jitter", .kind = RLT_PARAM_NUMBER, AT(jitter), .preset = "0", .max = 10,
      .help = "coefficient of variation of compute per rank and batch"},
     {"seed", .kind = RLT_PARAM_COUNT, AT(seed), .preset = "1", .max = 1e15, .help = "seed of the jitter"},
     {"draws", .kind = RLT_PARAM_COUNT, AT(draws), .preset = "1", .min = 1, .max = 1 << 16,
-     .help = "epochs replayed per kind"},
+     .help = "epochs simulated per kind of epoch"},
     {"fusion", .kind = RLT_PARAM_SIZE, AT(fusion_bytes), .usual = "128 MB; Horovod 0.20: 64 MB", .min = 1,
-     .help = "fusion buffer of Horovod"},
+     .help = "Horovod: size of the fusion buffer"},
     {"cycle", .kind = RLT_PARAM_DURATION, AT(cycle_ps), .usual = "1 ms; Horovod 0.20: 5 ms",
-     .help = "cycle of Horovod's background thread"},
+     .help = "Horovod: cycle of the background thread"},
     {"negotiation", .kind = RLT_PARAM_DURATION, AT(negotiation_ps), .preset = "50us",
      .help = "Horovod: time per fused all-reduce"},
     {"compressed", .kind = RLT_PARAM_COUNT, AT(compressed_bytes), .preset = "2", .min = 2, .max = 4,
-     .help = "bytes of a gradient element under Horovod, 2 or 4"},
+     .help = "Horovod: bytes per gradient element, 2 or 4"},
     {"loss_each_batch", .kind = RLT_PARAM_CHOICE, AT(loss_each_batch), .words = "off|on", .preset = "on",
-     .help = "Horovod all-reduces the loss every batch"},
+     .help = "Horovod: all-reduces the loss after every batch"},
     {"overhead", .kind = RLT_PARAM_DURATION, AT(overhead_ps), .preset = "0",
-     .help = "Horovod: further host time per batch"},
+     .help = "Horovod: additional host time per batch"},
     {"tensor", .kind = RLT_PARAM_DURATION, AT(tensor_ps), .preset = "0",
      .help = "Horovod: host time per batch and tensor"},
     {0}};
@@ -281,20 +281,23 @@ int rlt_daso_check(const rlt_daso *d, rlt_error *err)
         return rlt_fail(err, RLT_ERANGE, "daso",
                         "expected counts, sizes and rates above 0, and skip_factor above 1");
     if ((uint64_t)d->nodes * d->gpus > RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_ERANGE, "daso", "more than %d ranks", (int)RLT_MAX_RANKS);
+        return rlt_fail(err, RLT_ERANGE, "daso", "nodes x gpus exceed the limit of %d ranks",
+                        (int)RLT_MAX_RANKS);
     if (!halves(d->downcast_bytes) || !halves(d->compressed_bytes))
         return rlt_fail(err, RLT_ESCHEMA, "daso", "expected 2 or 4 bytes per element on the wire");
     if (d->epochs > RLT_DASO_MAX_EPOCHS || d->max_skips > RLT_DASO_MAX_SKIPS ||
         rlt_daso_batches(d) > RLT_DASO_MAX_BATCHES)
-        return rlt_fail(err, RLT_ERANGE, "daso", "more than %d epochs, %d skips or %d batches",
+        return rlt_fail(err, RLT_ERANGE, "daso", "expected at most %d epochs, %d skips and %d batches",
                         (int)RLT_DASO_MAX_EPOCHS, (int)RLT_DASO_MAX_SKIPS, (int)RLT_DASO_MAX_BATCHES);
     if (blocking > d->epochs)
         return rlt_fail(err, RLT_ESCHEMA, "daso",
-                        "%" PRIu64 " epochs of warm-up and cool-down, but %" PRIu32 " in all", blocking,
-                        d->epochs);
+                        "warm-up and cool-down take %" PRIu64 " epochs, but the training has %" PRIu32
+                        ": raise epochs, or lower warmup or cooldown",
+                        blocking, d->epochs);
     if (d->loss.values && d->loss.n < d->epochs)
-        return rlt_fail(err, RLT_ESCHEMA, "loss", "%" PRIu32 " losses for %" PRIu32 " epochs", d->loss.n,
-                        d->epochs);
+        return rlt_fail(err, RLT_ESCHEMA, "loss",
+                        "the file has %" PRIu32 " losses for %" PRIu32 " epochs: expected one per epoch",
+                        d->loss.n, d->epochs);
     if (!(d->jitter >= 0 && d->jitter <= 10) || !(d->stability >= 0 && d->stability <= 1))
         return rlt_fail(err, RLT_ERANGE, "daso",
                         "expected a jitter from 0 to 10 and a stability from 0 to 1");

@@ -58,7 +58,9 @@ static int count_kinds(const rlt_daso *d, rlt_daso_result *out, rlt_error *err)
         while (k < out->n_kinds && !same(out->kinds[k].phase, phases[e]))
             k++;
         if (k == RLT_DASO_MAX_KINDS)
-            rc = rlt_fail(err, RLT_ERANGE, "daso", "more than %d kinds of epochs", (int)RLT_DASO_MAX_KINDS);
+            rc = rlt_fail(err, RLT_ERANGE, "daso",
+                          "the schedule has more than %d different kinds of epochs, the limit",
+                          (int)RLT_DASO_MAX_KINDS);
         else if (k == out->n_kinds)
             out->kinds[out->n_kinds++].phase = phases[e];
         if (rc == 0)
@@ -82,7 +84,8 @@ static int add_bytes(uint64_t *total, uint64_t each, uint64_t times, rlt_error *
 {
     rlt_wide sum = (rlt_wide)*total + (rlt_wide)each * times;
     if (sum >> 63)
-        return rlt_fail(err, RLT_ERANGE, "daso", "training sends more than 2^63 bytes a rank");
+        return rlt_fail(err, RLT_ERANGE, "daso",
+                        "a rank sends more than 2^63 bytes, the limit, over the training");
     *total = (uint64_t)sum;
     return 0;
 }

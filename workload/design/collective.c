@@ -64,7 +64,9 @@ static int write_dim(const rlt__design_place *p, uint32_t i, uint32_t g, bool co
     int used = snprintf(text, size, "%s:%u@%" PRIu64 "B/s,%" PRId64 "ps%s", shape, g, (uint64_t)llround(bw),
                         (rlt_time)((double)d->latency_ps * apart),
                         d->in_network ? ",in_network=reduce+multicast" : "");
-    return used > 0 && (size_t)used < size ? 0 : rlt_fail(err, RLT_ERANGE, "design", "too many dimensions");
+    return used > 0 && (size_t)used < size
+               ? 0
+               : rlt_fail(err, RLT_ERANGE, "design", "the network has too many dimensions to describe");
 }
 
 /* Returns how two collectives meet. Any two groups of a switch share its ports. In a fully connected

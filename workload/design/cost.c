@@ -14,14 +14,15 @@
 
 static const rlt_design_prices tables[] = {
     {.name = "libra",
-     .source = "LIBRA (ISPASS 2024), github.com/astra-sim/libra, inputs/cost_model; a link one way",
+     .source = "LIBRA (ISPASS 2024), github.com/astra-sim/libra, inputs/cost_model; prices per one-way link",
      LIBRA_TABLE},
     {.name = "sc22",
-     .source = "github.com/willjwon/sc245-artifact, optimizer_input/cost; a link both ways",
+     .source = "github.com/willjwon/sc245-artifact, optimizer_input/cost; prices per two-way link",
      LIBRA_TABLE,
      .pairs = true},
     {.name = "2021",
-     .source = "github.com/astra-sim/astra-network-analytical, cost model of October 2021; a link one way",
+     .source =
+         "github.com/astra-sim/astra-network-analytical, cost model of October 2021; prices per one-way link",
      .link = {1, 4, 4, 7.4},
      .switch_port = {0, 13, 13, 23.7},
      .nic = {0, 0, 0, 47.8}},
@@ -41,7 +42,7 @@ static int read_level(rlt_json v, rlt_level l, rlt_design_prices *out, rlt_error
         rc = rlt_json_get_double(v, keys[k], false, to[k], err);
         if (!rc && !(*to[k] >= 0 && *to[k] <= 1e12))
             rc = rlt_json_fail(rlt_json_get(v, keys[k]), RLT_ERANGE, err,
-                               "expected dollars a GB/s from 0 to 1e12");
+                               "expected a price from 0 to 1e12 dollars per GB/s");
     }
     return rc;
 }

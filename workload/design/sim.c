@@ -56,7 +56,7 @@ static int find(running *r, const rlt__design_coll *colls, uint32_t n, known *ou
         out->colls[1] = colls[1];
     int rc = rlt__design_collectives(&r->place, colls, n, &out->time_ps, out->sent, &r->run->events, err);
     if (rc || (rc = rlt_grow(&r->known, &r->room, sizeof *r->known, (uint64_t)r->n_known + 1, MAX_DISTINCT,
-                             "collectives that differ", err)))
+                             "distinct collectives", err)))
         return rc;
     r->known[r->n_known++] = *out;
     r->run->collectives++;

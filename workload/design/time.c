@@ -112,7 +112,7 @@ static int add_overlapped(adding *a, const rlt_design_layer *l, double scale, rl
             return 0;
         }
     rc = rlt_grow(&m->choices, &m->room, sizeof *m->choices, (uint64_t)m->n_choices + 1, RLT_DESIGN_CHOICES,
-                  "layers that differ", err);
+                  "distinct layers", err);
     if (!rc)
         m->choices[m->n_choices++] = c;
     return rc;

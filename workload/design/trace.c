@@ -32,8 +32,8 @@ static int over_of(const rlt_design_work *w, const rlt_program *p, const rlt_com
         return 0;
     return rlt_fail(
         err, RLT_EUNSUPPORTED, rlt_program_string(p, p->group_names[c->group]),
-        "a collective over %u ranks beginning with rank %u: expected the tensor-parallel ranks of tp=%u, "
-        "the data-parallel ranks, or all ranks",
+        "a collective of %u ranks, the first of them rank %u, fits no group: expected the tensor-parallel "
+        "ranks of tp=%u, the data-parallel ranks, or all ranks",
         n, n ? ranks[0] : 0, w->model);
 }
 

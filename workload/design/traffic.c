@@ -45,8 +45,8 @@ static int fill(const rlt_design_net *net, uint32_t members, bool inwards, const
         uint32_t i = inwards ? net->n - 1 - k : k, n = net->dims[i].size, take = left < n ? left : n;
         if (left % take || n % take)
             return rlt_fail(err, RLT_ERANGE, NULL,
-                            "a group of %u %s ranks does not divide dimension %u, which has %u", members,
-                            what, i + 1, n);
+                            "a group of %u %s ranks does not divide dimension %u of size %u", members, what,
+                            i + 1, n);
         g->size[i] = take;
         left /= take;
     }

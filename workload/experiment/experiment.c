@@ -124,11 +124,9 @@ static rlt_experiment_kind kind_of(const char *const *settings, uint32_t n)
 static int no_such_setting(rlt_experiment_kind kind, const char *name, const char *best, rlt_error *err)
 {
     if (kind == RLT_EXPERIMENT_RUN && has_option(coll_groups, name))
-        return rlt_fail(err, RLT_EUSAGE, name,
-                        "is a setting of experiments on a collective, made with collective=NAME");
+        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a collective: add collective=NAME");
     if (kind == RLT_EXPERIMENT_COLL && has_option(run_groups, name))
-        return rlt_fail(err, RLT_EUSAGE, name,
-                        "is a setting of a run, which does not go with collective=NAME");
+        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of a run: drop collective=NAME");
     return rlt_fail(err, RLT_EUSAGE, name, "no such setting%s%s%s", best ? "; did you mean '" : "",
                     best ? best : "", best ? "'?" : "");
 }

@@ -97,8 +97,9 @@ static int read_surfaces(rlt_json list, rlt_accelerator *a, rlt_error *err)
         for (uint32_t i = 0; i < a->n_surfaces && !rc; i++)
             if (strcmp(s->stack, a->surfaces[i].stack) == 0 &&
                 strcmp(s->precision, a->surfaces[i].precision) == 0)
-                rc = rlt_json_fail(v, RLT_ESCHEMA, err, "a second surface of stack %s and precision %s",
-                                   s->stack, s->precision);
+                rc = rlt_json_fail(v, RLT_ESCHEMA, err,
+                                   "a second surface for stack %s and precision %s: expected one", s->stack,
+                                   s->precision);
         a->n_surfaces++;
     }
     return rc;
@@ -223,8 +224,9 @@ int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const c
         snprintf(one, sizeof one, "%s in %s", a->surfaces[i].stack, a->surfaces[i].precision);
         rlt_list_name(list, sizeof list, one);
     }
-    return rlt_fail(err, RLT_EUNSUPPORTED, a->name, "no efficiency of %s in %s is known; there are: %s",
-                    stack ? stack : "any", precision ? precision : "any", list);
+    return rlt_fail(err, RLT_EUNSUPPORTED, a->name,
+                    "no efficiency of stack %s in precision %s; known are: %s", stack ? stack : "any",
+                    precision ? precision : "any", list);
 }
 
 int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops, rlt_error *err)
@@ -237,7 +239,8 @@ int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64
         }
         rlt_list_name(list, sizeof list, a->peaks[i].precision);
     }
-    return rlt_fail(err, RLT_EUNSUPPORTED, a->name, "does not compute in %s; there are: %s", precision, list);
+    return rlt_fail(err, RLT_EUNSUPPORTED, a->name, "has no peak for precision %s; known are: %s", precision,
+                    list);
 }
 
 /* Returns x^p for p >= 0. Uses only products and square roots, which are exactly rounded on every machine;

@@ -153,12 +153,12 @@ static void begin(chain *c, rlt_model *m, rlt_error *err)
          .preset = "3", .help = "channels of the image"},                                                    \
     {                                                                                                        \
         "classes", .kind = RLT_PARAM_COUNT, FIELD(classes), .min = 1, .max = 1 << 24, .preset = "1000",      \
-                   .help = "classes of images"                                                               \
+                   .help = "output classes"                                                                  \
     }
 static const rlt_param resnet[] = {
     DEPTH("50", "layers: 18, 34, 50, 101 or 152"),
     {"width", .kind = RLT_PARAM_COUNT, FIELD(width), .min = 1, .max = 64, .preset = "1",
-     .help = "factor on the inner channels of a bottleneck, from 50 layers on"},
+     .help = "factor on the inner channels of a bottleneck; needs depth of at least 50"},
     COMMON,
     {0}};
 static const rlt_param vgg[] = {DEPTH("19", "layers: 11, 13, 16 or 19"),
@@ -180,7 +180,8 @@ static int build_resnet(rlt_model *m, const char *const *settings, uint32_t n, r
         if (depths[i][0] == c.s.depth)
             blocks = depths[i] + 1;
     if (!blocks || (c.s.width > 1 && c.s.depth < 50))
-        return rlt_fail(err, RLT_EUSAGE, "depth", "expected 18, 34, 50, 101 or 152, wide from 50 on, got %u",
+        return rlt_fail(err, RLT_EUSAGE, "depth",
+                        "expected 18, 34, 50, 101 or 152 (at least 50 with width above 1), got %u",
                         c.s.depth);
     begin(&c, m, err);
     convolve(&c, "conv1", &(conv){7, 64, 2, 2, false, true, false});

@@ -27,19 +27,19 @@ typedef struct dlrm {
 #define FIELD(name) RLT_FIELD(dlrm, name)
 static const rlt_param known[] = {
     {"tables", .kind = RLT_PARAM_COUNT, FIELD(tables), .min = 1, .max = 4096, .preset = "26",
-     .help = "embedding tables"},
+     .help = "number of embedding tables"},
     {"rows", .kind = RLT_PARAM_COUNTS, FIELD(rows), .min = 1, .max = UINT32_MAX, .preset = "1000000",
-     .help = "rows of every table, or one number per table: 100-20-3"},
+     .help = "rows of each table: one number for all, or one per table, such as 100-20-3"},
     {"dim", .kind = RLT_PARAM_COUNT, FIELD(dim), .min = 1, .max = 1 << 16, .preset = "128",
      .help = "width of the vectors in the tables"},
     {"pooling", .kind = RLT_PARAM_COUNT, FIELD(pooling), .min = 1, .max = 1 << 16, .preset = "1",
-     .help = "rows of a table that a sample looks up and adds"},
+     .help = "rows that a sample looks up and sums per table"},
     {"dense", .kind = RLT_PARAM_COUNT, FIELD(dense), .min = 1, .max = 1 << 16, .preset = "13",
-     .help = "dense (numeric) features"},
+     .help = "number of dense (numeric) features"},
     {"bottom", .kind = RLT_PARAM_COUNTS, FIELD(bottom), .min = 1, .max = 1 << 20, .preset = "512-256-128",
-     .help = "widths of the MLP over the dense features"},
+     .help = "layer widths of the MLP over the dense features"},
     {"top", .kind = RLT_PARAM_COUNTS, FIELD(top), .min = 1, .max = 1 << 20, .preset = "1024-1024-512-256-1",
-     .help = "widths of the MLP over the products"},
+     .help = "layer widths of the MLP over the products of the vectors"},
     {0}};
 
 static void tables(const dlrm *d, rlt__model_builder *b)

@@ -60,7 +60,7 @@ int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error
     if (elements == 0)
         return 0;
     if (elements > MAX_PARAMETERS - m->parameters)
-        return rlt_fail(err, RLT_ERANGE, m->name, "more than 2^60 parameters");
+        return rlt_fail(err, RLT_ERANGE, m->name, "the model has more than 2^60 parameters, the limit");
     if ((rc = rlt_grow(&m->tensors, &m->tensors_room, sizeof *m->tensors, (uint64_t)m->n_tensors + 1,
                        MAX_TENSORS, "tensors of a model", err)))
         return rc;
@@ -146,7 +146,8 @@ static int add_settings(setting_list *l, const char *spec, const char *from, rlt
         for (; length && *item == ' '; item++)
             length--;
         if (l->n == MAX_SETTINGS || length + 1 > sizeof l->text - l->used)
-            return rlt_fail(err, RLT_EUSAGE, spec, "more than %d settings, or too long", MAX_SETTINGS);
+            return rlt_fail(err, RLT_EUSAGE, spec, "expected at most %d settings, in a shorter text",
+                            MAX_SETTINGS);
         l->items[l->n++] = memcpy(l->text + l->used, item, length);
         l->text[l->used + length] = '\0';
         l->used += length + 1;

@@ -66,7 +66,7 @@ static const rlt_param fields[] = {
     {"parameters", COUNT(parameters), .help = "trained parameters outside experts"},
     {"expert_parameters", COUNT(expert_parameters), .help = "parameters of all experts together"},
     {"tied_parameters", COUNT(tied_parameters),
-     .help = "parameters shared with an earlier layer, which holds them"},
+     .help = "parameters that an earlier layer holds and this layer shares"},
     {"experts", SMALL(experts), .help = "number of experts; 0: dense"},
     {"forward_flop", REAL(forward_flop), .help = "FLOPs of the forward pass per sample"},
     {"backward_flop", REAL(backward_flop), .usual = "twice the forward",
@@ -79,8 +79,8 @@ static const rlt_param fields[] = {
     {"tp", COUNT(tp_elements), .help = "elements that tensor parallelism all-reduces"},
     {"ep", COUNT(ep_elements), .help = "elements sent to experts"},
     {"cp", COUNT(cp_elements), .help = "elements of keys and values passed around by context parallelism"},
-    {"sharded", FLAG(sharded), .preset = "yes", .help = "divided by tensor parallelism"},
-    {"block", SMALL(block), .usual = "one of its own", .help = "number of its block, from 0"},
+    {"sharded", FLAG(sharded), .preset = "yes", .help = "tensor parallelism divides the layer"},
+    {"block", SMALL(block), .usual = "a block of its own", .help = "number of the layer's block, from 0"},
     {"movable", FLAG(movable), .usual = "yes where a block begins", .help = "whether a stage may begin here"},
     {0}};
 enum { N_FIELDS = sizeof fields / sizeof *fields - 1 };
@@ -112,7 +112,7 @@ static const char *rule(const rlt_model *m, row *r)
     if (!r->has_block)
         l->block = next;
     if (l->block != next && (next == 0 || l->block != next - 1))
-        return "blocks are numbered from 0, and rise by one";
+        return "expected blocks numbered 0, 1, 2, ... in this order";
     if (!r->has_movable)
         l->movable = l->block == next;
     if (l->movable && l->block != next)
@@ -263,10 +263,11 @@ static int read_tensor(table *t, const tensor_columns *at, rlt_error *err)
         (at->bytes >= 0 && (rc = count_cell(c, at->bytes, 4 * MAX_COUNT, &bytes, err))))
         return rc;
     if (at->bytes >= 0 && bytes != 4 * n)
-        return rlt_csv_fail(c, at->bytes, RLT_ESCHEMA, err, "%llu bytes for %llu parameters, expected 4 each",
+        return rlt_csv_fail(c, at->bytes, RLT_ESCHEMA, err,
+                            "%llu bytes for %llu parameters: expected 4 bytes per parameter",
                             (unsigned long long)bytes, (unsigned long long)n);
     if (length == 0 || length >= RLT_MODEL_NAME)
-        return rlt_csv_fail(c, at->tensor, RLT_ESCHEMA, err, "expected a name of up to %d letters",
+        return rlt_csv_fail(c, at->tensor, RLT_ESCHEMA, err, "expected a name of 1 to %d characters",
                             RLT_MODEL_NAME - 1);
     if (!last || strlen(last->name) != length || memcmp(last->name, name, length) != 0) {
         row r = fresh();

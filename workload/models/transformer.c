@@ -42,13 +42,13 @@ enum { NORM_LAYER, NORM_RMS };
 static const char no_yes[] = "no|yes";
 static const rlt_param known[] = {
     {"layers", .kind = RLT_PARAM_COUNT, FIELD(layers), .min = 1, .max = 4096, .preset = "12",
-     .help = "blocks"},
+     .help = "number of blocks"},
     {"hidden", .kind = RLT_PARAM_COUNT, FIELD(hidden), .min = 1, .max = 1 << 20, .preset = "768",
      .help = "width of a token between layers"},
     {"heads", .kind = RLT_PARAM_COUNT, FIELD(heads), .max = 1 << 16, .usual = "hidden/64",
-     .help = "attention heads"},
+     .help = "number of attention heads"},
     {"kv_heads", .kind = RLT_PARAM_COUNT, FIELD(kv_heads), .max = 1 << 16, .usual = "heads",
-     .help = "heads of keys and values"},
+     .help = "number of heads of keys and values"},
     {"head", .kind = RLT_PARAM_COUNT, FIELD(head), .max = 1 << 16, .usual = "hidden/heads",
      .help = "width of a head of queries and keys"},
     {"value_head", .kind = RLT_PARAM_COUNT, FIELD(value_head), .max = 1 << 16, .usual = "head",
@@ -56,7 +56,7 @@ static const rlt_param known[] = {
     {"ffn", .kind = RLT_PARAM_COUNT, FIELD(ffn), .max = 1 << 22, .usual = "4*hidden",
      .help = "inner width of a dense MLP"},
     {"gated", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(gated), .preset = "no",
-     .help = "MLPs with three matrices (SwiGLU)"},
+     .help = "MLPs have three matrices (SwiGLU)"},
     {"vocabulary", .kind = RLT_PARAM_COUNT, FIELD(vocabulary), .min = 1, .max = 1 << 26, .preset = "50257",
      .help = "number of distinct tokens"},
     {"sequence", .kind = RLT_PARAM_COUNT, FIELD(sequence), .min = 1, .max = 1 << 24, .preset = "1024",
@@ -74,13 +74,13 @@ static const rlt_param known[] = {
     {"sinks", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(sinks), .preset = "no",
      .help = "adds a learned weight to the softmax of each head"},
     {"dropout", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(dropout), .preset = "yes",
-     .help = "dropout; its masks are kept for the backward pass"},
+     .help = "applies dropout, whose masks are kept for the backward pass"},
     {"fused_attention", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(fused), .preset = "no",
      .help = "fuses attention: scores are not kept"},
     {"window", .kind = RLT_PARAM_COUNT, FIELD(window), .max = 1 << 24, .preset = "0",
      .help = "attention window in tokens; 0: all tokens"},
     {"window_every", .kind = RLT_PARAM_COUNT, FIELD(window_every), .min = 1, .max = 4096, .preset = "1",
-     .help = "every n-th layer has the window"},
+     .help = "n: only every n-th layer has the window"},
     {"experts", .kind = RLT_PARAM_COUNT, FIELD(experts), .max = 1 << 16, .preset = "0",
      .help = "experts per MLP; 0: dense"},
     {"top_k", .kind = RLT_PARAM_COUNT, FIELD(top_k), .min = 1, .max = 1 << 16, .preset = "2",
@@ -88,11 +88,11 @@ static const rlt_param known[] = {
     {"expert_ffn", .kind = RLT_PARAM_COUNT, FIELD(expert_ffn), .max = 1 << 22, .usual = "ffn",
      .help = "inner width of an expert"},
     {"shared_experts", .kind = RLT_PARAM_COUNT, FIELD(shared), .max = 256, .preset = "0",
-     .help = "further experts that all tokens use"},
+     .help = "additional experts that all tokens use"},
     {"moe_every", .kind = RLT_PARAM_COUNT, FIELD(every), .min = 1, .max = 4096, .preset = "1",
-     .help = "every n-th layer has experts"},
+     .help = "n: only every n-th layer has experts"},
     {"dense_first", .kind = RLT_PARAM_COUNT, FIELD(dense_first), .max = 4096, .preset = "0",
-     .help = "first layers, without experts"},
+     .help = "number of first layers without experts"},
     {"q_rank", .kind = RLT_PARAM_COUNT, FIELD(q_rank), .max = 1 << 20, .preset = "0",
      .help = "width of latent queries; 0: not latent"},
     {"kv_rank", .kind = RLT_PARAM_COUNT, FIELD(kv_rank), .max = 1 << 20, .preset = "0",
@@ -100,9 +100,9 @@ static const rlt_param known[] = {
     {"rotary", .kind = RLT_PARAM_COUNT, FIELD(rotary), .max = 1 << 16, .preset = "0",
      .help = "width of the positional part in latent attention"},
     {"mtp", .kind = RLT_PARAM_COUNT, FIELD(mtp), .max = 16, .preset = "0",
-     .help = "further tokens predicted"},
+     .help = "additional tokens that each position predicts"},
     {"encoder", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(encoder), .preset = "no",
-     .help = "encoder: attends to both sides (BERT)"},
+     .help = "attends to earlier and later tokens (BERT encoder)"},
     {0}};
 
 static int read_settings(transformer *t, const char *const *settings, uint32_t n, rlt_error *err)
@@ -116,16 +116,17 @@ static int read_settings(transformer *t, const char *const *settings, uint32_t n
     if (!t->kv_heads)
         t->kv_heads = t->heads;
     if (!t->head && t->hidden % t->heads)
-        return rlt_fail(err, RLT_EUSAGE, "heads", "%u does not divide hidden %u, and no head width is given",
-                        t->heads, t->hidden);
+        return rlt_fail(err, RLT_EUSAGE, "heads",
+                        "%u does not divide hidden %u: set head, the width of a head", t->heads, t->hidden);
     if (t->heads % t->kv_heads)
         return rlt_fail(err, RLT_EUSAGE, "kv_heads", "%u does not divide heads %u", t->kv_heads, t->heads);
     if (t->experts && t->top_k > t->experts)
-        return rlt_fail(err, RLT_EUSAGE, "top_k", "%u of %u experts", t->top_k, t->experts);
+        return rlt_fail(err, RLT_EUSAGE, "top_k", "%u exceeds the %u experts", t->top_k, t->experts);
     if (t->rotary && !t->kv_rank)
         return rlt_fail(err, RLT_EUSAGE, "rotary", "belongs to latent attention: set kv_rank too");
     if (t->kv_rank && t->kv_heads != t->heads)
-        return rlt_fail(err, RLT_EUSAGE, "kv_heads", "latent attention has as many kv_heads as heads");
+        return rlt_fail(err, RLT_EUSAGE, "kv_heads",
+                        "expected as many as heads, because latent attention shares no key-value heads");
     t->head = t->head ? t->head : t->hidden / t->heads;
     t->value_head = t->value_head ? t->value_head : t->head;
     t->ffn = t->ffn ? t->ffn : 4 * t->hidden;

@@ -100,9 +100,11 @@ static int run_under(grid *g, const rlt_plan *plan, const rlt_net_model *model, 
         return rlt_fail(err, rc, why.where, "%s", why.what);
     rc = simulate(g, plan, &fold, model, &folded_ps, &folded_messages, err);
     if (!rc && folded_ps != whole_ps)
-        rc = rlt_fail(err, RLT_ECHECK, "fold",
-                      "takes %lld ps folded and %lld ps whole under %s: its symmetry is wrong",
-                      (long long)folded_ps, (long long)whole_ps, model->name);
+        rc = rlt_fail(
+            err, RLT_ECHECK, "fold",
+            "takes %lld ps folded, but %lld ps with every rank simulated, under %s: the declared symmetry is "
+            "wrong",
+            (long long)folded_ps, (long long)whole_ps, model->name);
     g->folded += rc == 0;
     rlt_fold_free(&fold);
     return rc;
@@ -115,7 +117,7 @@ static int prove_plan(grid *g, const rlt_coll_request *req, rlt_error *err)
     rlt_error why = {0};
     int rc = rlt_plan_create(g->algorithm, req, &plan, &why);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY || rc == RLT_ERANGE)
-        return why.what[0] ? 0 : rlt_fail(err, RLT_ECHECK, "plan", "refuses without a message");
+        return why.what[0] ? 0 : rlt_fail(err, RLT_ECHECK, "plan", "fails without a message");
     if (rc)
         return rlt_fail(err, RLT_ECHECK, "plan", "%s", why.what);
     if (plan.lanes == 0 || plan.blocks == 0 || plan.buffers == 0 || plan.result >= plan.buffers)
@@ -183,7 +185,7 @@ int rlt__prove_algorithm(const rlt_algorithm *a, char *line, size_t size, rlt_er
     for (uint32_t kind = 0; kind < RLT_COLL_KINDS && !rc; kind++)
         if (a->kinds >> kind & 1 && !done[kind])
             rc = rlt_fail(err, RLT_ECHECK, rlt_coll_name((rlt_coll_kind)kind),
-                          "is claimed, and refused for every group");
+                          "is claimed, but fails for every group");
     snprintf(line, size,
              "%u plans of 2 to %d members are right; %u runs end, none below its bound; %u equal when folded",
              g.plans, LARGEST, g.runs, g.folded);

@@ -96,17 +96,22 @@ static int check_layers(const rlt_model *m, rlt_error *err)
         const rlt_model_layer *l = &m->layers[i];
         if (!isfinite(l->forward_flop) || !isfinite(l->backward_flop) || l->forward_flop < 0 ||
             l->backward_flop < 0 || l->work >= RLT_WORK_KINDS)
-            return rlt_fail(err, RLT_ECHECK, l->name, "has %g FLOP forward, %g backward, work of kind %u",
-                            l->forward_flop, l->backward_flop, l->work);
+            return rlt_fail(
+                err, RLT_ECHECK, l->name,
+                "has %g FLOP forward, %g FLOP backward and work %u: expected finite FLOPs of at least "
+                "0 and a known kind of work",
+                l->forward_flop, l->backward_flop, l->work);
         if (i && l->block != m->layers[i - 1].block && l->block != m->layers[i - 1].block + 1)
-            return rlt_fail(err, RLT_ECHECK, l->name, "block %u follows block %u", l->block,
+            return rlt_fail(err, RLT_ECHECK, l->name,
+                            "block %u follows block %u: expected the same block or the next one", l->block,
                             m->layers[i - 1].block);
         by_layer += l->parameters + l->expert_parameters;
     }
     for (uint32_t i = 0; i < m->n_tensors; i++)
         by_tensor += m->tensors[i].elements;
     if (by_layer != m->parameters || by_tensor != m->parameters)
-        return rlt_fail(err, RLT_ECHECK, "parameters", "%llu in all, %llu in layers, %llu in tensors",
+        return rlt_fail(err, RLT_ECHECK, "parameters",
+                        "the model has %llu, its layers have %llu, its tensors %llu: expected equal sums",
                         (unsigned long long)m->parameters, (unsigned long long)by_layer,
                         (unsigned long long)by_tensor);
     if (!m->n_layers || !m->parameters || !(rlt_model_sum(m).forward_flop > 0))
@@ -132,7 +137,7 @@ int rlt__prove_family(const rlt_model_family *f, char *line, size_t size, rlt_er
         rc = rlt_fail(err, RLT_ECHECK, "settings", "accepts the unknown setting 'no-such-setting=1'");
     }
     if (!rc && !why.what[0])
-        rc = rlt_fail(err, RLT_ECHECK, "settings", "refuses an unknown setting without a message");
+        rc = rlt_fail(err, RLT_ECHECK, "settings", "rejects an unknown setting without a message");
     if (!rc && !(rc = train(&m, NULL, &time_ps, &flop, err)))
         snprintf(line, size,
                  "%u layers and %u tensors have the same %llu parameters; trains: %.6g FLOP in %lld ps",
@@ -148,7 +153,7 @@ int rlt__prove_strategy(const rlt_training_strategy *s, char *line, size_t size,
     double flop = 0;
     int rc = rlt_model_open("transformer:layers=4,hidden=256,heads=4,sequence=128", &m, err);
     if (!rc && !(rc = train(&m, s->settings, &time_ps, &flop, err)))
-        snprintf(line, size, "its settings are taken; a small transformer trains: %.6g FLOP in %lld ps", flop,
+        snprintf(line, size, "accepts its settings; a small transformer trains: %.6g FLOP in %lld ps", flop,
                  (long long)time_ps);
     rlt_model_free(&m);
     return rc;

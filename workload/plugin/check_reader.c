@@ -38,7 +38,7 @@ static int read_it(const rlt_reader *r, const char *path, rlt_program **out, rlt
     if (!rc && !*out)
         return rlt_fail(err, RLT_ECHECK, path, "returned 0 without a program");
     if (rc && err && !err->what[0])
-        return rlt_fail(err, RLT_ECHECK, path, "refuses without a message");
+        return rlt_fail(err, RLT_ECHECK, path, "fails without a message");
     return rc;
 }
 
@@ -73,7 +73,8 @@ static int read_twice(const rlt_reader *r, const char *path, char *line, size_t 
         rlt_program_free(p);
     }
     if (!rc && time_ps[0] != time_ps[1])
-        rc = rlt_fail(err, RLT_ECHECK, "read", "the same file takes %lld ps, then %lld ps",
+        rc = rlt_fail(err, RLT_ECHECK, "read",
+                      "two replays of the same file take %lld ps and %lld ps: expected equal times",
                       (long long)time_ps[0], (long long)time_ps[1]);
     return rc;
 }
@@ -133,7 +134,7 @@ int rlt__prove_reader(const rlt_reader *r, const rlt_plugin_sample *sample, cons
         !(rc = change(r, path, sample, &refused, err))) {
         size_t used = strlen(line);
         snprintf(line + used, size - used,
-                 "; refuses it empty, cut in half, and %u times with a byte changed", refused);
+                 "; rejects it empty, cut in half, and %u times with a byte changed", refused);
     }
     unlink(path);
     return rc;

@@ -93,7 +93,7 @@ static int open_object(const char *path, const rlt_plugin **out, rlt_error *err)
     *out = dlsym(object, "ringlet_plugin");
     if (!*out) {
         dlclose(object);
-        return rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: it has no 'ringlet_plugin'");
+        return rlt_fail(err, RLT_EMALFORMED, path, "not a plug-in: it defines no 'ringlet_plugin'");
     }
     if ((*out)->abi == RLT_PLUGIN_ABI)
         return 0;

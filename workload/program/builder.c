@@ -21,8 +21,7 @@ int rlt_builder_create(uint32_t n_ranks, rlt_builder **out, rlt_error *err)
 {
     *out = NULL;
     if (n_ranks == 0 || n_ranks > RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_ERANGE, NULL, "%" PRIu32 " ranks, where 1 to %d are possible", n_ranks,
-                        RLT_MAX_RANKS);
+        return rlt_fail(err, RLT_ERANGE, NULL, "%" PRIu32 " ranks: expected 1 to %d", n_ranks, RLT_MAX_RANKS);
     rlt_builder *b = calloc(1, sizeof *b);
     rlt_program_store *s = calloc(1, sizeof *s);
     if (!b || !s) {
@@ -264,15 +263,16 @@ static int check_communication(rlt_builder *b, const rlt_op_desc *d)
         uint32_t n = b->store->group_first[d->group + 1] - b->store->group_first[d->group];
         if (rlt_coll_rooted(d->coll) && d->root >= n)
             return rlt_fail(&b->error, RLT_ESCHEMA, NULL,
-                            "root %" PRIu32 " of a group of %" PRIu32 " members", d->root, n);
+                            "root is member %" PRIu32 ", but the group has only %" PRIu32 " members", d->root,
+                            n);
         if (d->send_counts && d->coll != RLT_ALL_TO_ALL)
             return rlt_fail(&b->error, RLT_EUSAGE, NULL, "bytes per member are for all_to_all only");
         return 0;
     }
     if (d->peer >= b->n_ranks)
         return rlt_fail(&b->error, RLT_ERANGE, NULL,
-                        "the other side is rank %" PRIu32 ", but there are only %" PRIu32, d->peer,
-                        b->n_ranks);
+                        "the other rank of the message is %" PRIu32 ", but there are only %" PRIu32 " ranks",
+                        d->peer, b->n_ranks);
     if (d->peer == d->rank)
         return rlt_fail(&b->error, RLT_ESCHEMA, NULL, "a message from a rank to itself");
     return 0;
@@ -322,7 +322,8 @@ uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
         return RLT_NONE;
     rlt_program_store *s = b->store;
     if (d->duration_ps < 0 || d->duration_ps > RLT_TIME_MAX) {
-        (void)rlt_fail(&b->error, RLT_ERANGE, NULL, "a duration of %" PRId64 " ps", d->duration_ps);
+        (void)rlt_fail(&b->error, RLT_ERANGE, NULL, "a duration of %" PRId64 " ps: expected 0 to 26 days",
+                       d->duration_ps);
         return refuse(b, d);
     }
     if (d->resource != RLT_NONE &&
@@ -356,7 +357,7 @@ void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on)
         return;
     if (op >= b->n_ops || on >= b->n_ops) {
         (void)rlt_fail(&b->error, RLT_EUSAGE, NULL,
-                       "a dependency of operation %" PRIu32 " on %" PRIu32
+                       "operation %" PRIu32 " depends on operation %" PRIu32
                        ", but one of the two does not exist",
                        op, on);
         return;
@@ -364,7 +365,7 @@ void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on)
     if (b->store->ops[op].rank != b->store->ops[on].rank) {
         char where[160];
         rlt__op_place(b, op, where, sizeof where);
-        (void)rlt_fail(&b->error, RLT_EUSAGE, where, "depends on an operation of rank %" PRIu32,
+        (void)rlt_fail(&b->error, RLT_EUSAGE, where, "depends on an operation of another rank, rank %" PRIu32,
                        b->store->ops[on].rank);
         return;
     }

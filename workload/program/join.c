@@ -170,7 +170,7 @@ int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **
     *out = NULL;
     for (uint32_t i = 0; i < n; i++)
         if (!advance(&all, parts[i]))
-            return rlt_fail(err, RLT_ERANGE, NULL, "programs of more than %d operations or %d ranks together",
+            return rlt_fail(err, RLT_ERANGE, NULL, "the programs together exceed %d operations or %d ranks",
                             RLT_MAX_OPS, RLT_MAX_RANKS);
     rlt_program_store *s = calloc(1, sizeof *s);
     bool done = s && allocate(s, &all) == 0;

@@ -52,7 +52,7 @@ static int count_collectives(rlt_builder *b, collectives *c, rlt_error *err)
             rlt__op_place(b, i, where, sizeof where);
             rlt__group_text(b, group, text, sizeof text);
             return rlt_fail(err, RLT_ESCHEMA, where,
-                            "a collective on %s, of which rank %" PRIu32 " is no member", text, op->rank);
+                            "a collective on %s, but rank %" PRIu32 " is not a member", text, op->rank);
         }
         c->issued[s->group_first[group] + op->member]++;
     }
@@ -138,8 +138,8 @@ static int disagree(const rlt_builder *b, const rlt_comm *comm, uint32_t member,
     rlt__op_place(b, op, where, sizeof where);
     rlt__group_text(b, comm->group, text, sizeof text);
     return rlt_fail(err, RLT_ESCHEMA, where,
-                    "rank %" PRIu32 " issues %s as its collective %" PRIu32 " of %s, rank %" PRIu32
-                    " %s ('%.80s')",
+                    "rank %" PRIu32 " issues %s as its collective %" PRIu32 " of %s, but rank %" PRIu32
+                    " issues %s there ('%.80s')",
                     s->ops[op].rank, mine, comm->sequence, text, s->ops[op0].rank, first,
                     rlt_interned(&s->strings, s->ops[op0].name));
 }
@@ -218,12 +218,12 @@ static int agree(rlt_builder *b, collectives *c, rlt_comm *comm, rlt_error *err)
         if (own->kind != first->kind)
             return disagree(b, comm, m, rlt_coll_name(own->kind), rlt_coll_name(first->kind), err);
         if (own->timed != first->timed)
-            return disagree(b, comm, m, own->timed ? "one of a known time" : "one of known bytes",
-                            first->timed ? "one of a known time" : "one of known bytes", err);
+            return disagree(b, comm, m, own->timed ? "one with a recorded time" : "one with bytes",
+                            first->timed ? "one with a recorded time" : "one with bytes", err);
         if (rooted && own->root != first->root) {
             char mine[48], other[48];
-            snprintf(mine, sizeof mine, "root %" PRIu32, own->root);
-            snprintf(other, sizeof other, "root %" PRIu32, first->root);
+            snprintf(mine, sizeof mine, "one with root %" PRIu32, own->root);
+            snprintf(other, sizeof other, "one with root %" PRIu32, first->root);
             return disagree(b, comm, m, mine, other, err);
         }
         counts = counts || own->counts;
@@ -310,10 +310,10 @@ static int join(rlt_builder *b, collectives *c, const message *send, const messa
     if (out->timed != in->timed) {
         char where[200];
         rlt__op_place(b, receive->op, where, sizeof where);
-        return rlt_fail(err, RLT_ESCHEMA, where,
-                        "of a message, rank %" PRIu32 " knows the time and rank %" PRIu32 " only the bytes",
-                        out->timed ? send->source : send->destination,
-                        out->timed ? send->destination : send->source);
+        return rlt_fail(
+            err, RLT_ESCHEMA, where,
+            "rank %" PRIu32 " records the time of the message, but rank %" PRIu32 " only the bytes",
+            out->timed ? send->source : send->destination, out->timed ? send->destination : send->source);
     }
     uint32_t ranks[2] = {send->source, send->destination};
     uint32_t group = rlt_build_group(b, "", ranks, 2);
@@ -341,11 +341,11 @@ static void leave_unmatched(rlt_builder *b, const message *m, bool is_send)
 {
     rlt_op *op = &b->store->ops[m->op];
     op->comm = RLT_NONE;
-    rlt_build_note(
-        b, 1,
-        is_send ? "send from rank %" PRIu32 " to rank %" PRIu32 " with tag %" PRIu32 " has no receive"
-                : "no send from rank %" PRIu32 " to rank %" PRIu32 " with tag %" PRIu32 " for a receive",
-        m->source, m->destination, m->tag);
+    rlt_build_note(b, 1,
+                   is_send
+                       ? "send from rank %" PRIu32 " to rank %" PRIu32 " with tag %" PRIu32 " has no receive"
+                       : "receive from rank %" PRIu32 " at rank %" PRIu32 " with tag %" PRIu32 " has no send",
+                   m->source, m->destination, m->tag);
 }
 
 static int merge_messages(rlt_builder *b, collectives *c, message *sends, uint32_t n_sends, message *receives,

@@ -187,7 +187,7 @@ static int add_spec(file_list *l, const char *spec, rlt_error *err)
 {
     if (spec[0] == '\0' || strlen(spec) >= MAX_PATH_BYTES)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected the name of a trace, got %s",
-                        spec[0] ? "one of more than 16 KiB" : "an empty one");
+                        spec[0] ? "a name longer than 16 KiB" : "an empty name");
     struct stat st;
     if (stat(spec, &st) != 0)
         return add_prefix(l, spec, err);
@@ -284,7 +284,8 @@ int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err)
     }
     if (rc == 0 && !*out)
         rc = rlt_fail(err, RLT_EMALFORMED, path,
-                      "not a trace that a reader knows ('ringlet list' names them): %s", looks_like(head, n));
+                      "no reader knows this format ('ringlet list readers' shows the formats): %s",
+                      looks_like(head, n));
     free(head);
     return rc;
 }

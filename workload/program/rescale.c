@@ -86,7 +86,7 @@ static int fail_none(const scaling *s)
         snprintf(text, sizeof text, "%.60s (@%" PRIu32 ")", shown(s, g), size_of(s->p, g));
         rlt_list_name(list, sizeof list, text);
     }
-    return rlt_fail(s->err, RLT_EUSAGE, NULL, "no group '%s'; there are: %s", s->name,
+    return rlt_fail(s->err, RLT_EUSAGE, NULL, "no group '%s'; known are: %s", s->name,
                     list[0] ? list : "none");
 }
 
@@ -103,7 +103,9 @@ static int find_places(scaling *s)
         if (!s->collective[g] || !is_meant(s, g))
             continue;
         if (s->n_groups && size_of(p, g) != s->before)
-            return rlt_fail(s->err, RLT_EUSAGE, NULL, "groups '%s' have %" PRIu32 " and %" PRIu32 " members",
+            return rlt_fail(s->err, RLT_EUSAGE, NULL,
+                            "groups '%s' have %" PRIu32 " and %" PRIu32
+                            " members: expected groups of equal size",
                             s->name, s->before, size_of(p, g));
         s->before = size_of(p, g);
         s->of_group[g] = s->n_groups;
@@ -122,11 +124,14 @@ static int find_places(scaling *s)
         return fail_none(s);
     for (uint32_t r = 0; r < p->n_ranks; r++)
         if (s->places[r].group == RLT_NONE)
-            return rlt_fail(s->err, RLT_EUSAGE, NULL, "rank %" PRIu32 " is in no group '%s'", r, s->name);
+            return rlt_fail(s->err, RLT_EUSAGE, NULL,
+                            "rank %" PRIu32 " is in no group '%s': expected every rank in one of them", r,
+                            s->name);
     if (s->before < 2)
         return rlt_fail(
             s->err, RLT_EUSAGE, NULL,
-            "groups '%s' have one member: communication of the group cannot be told from work of the rank",
+            "groups '%s' have one member: expected at least two, because the group's communication cannot be "
+            "told from the rank's work",
             s->name);
     return 0;
 }
@@ -284,7 +289,7 @@ static int resolve_group(scaling *s, uint32_t g, uint32_t member, uint32_t *grou
         if (!rc && !one_place && !all)
             rc = rlt_fail(
                 s->err, RLT_EUNSUPPORTED, NULL,
-                "group '%.80s' holds some members of groups '%s' and lacks others: its size at another "
+                "group '%.80s' has only some members of groups '%s': the size of this group at another "
                 "scale is undefined",
                 shown(s, g), s->name);
         if (!rc && !one_place)
@@ -462,7 +467,8 @@ static int build(scaling *s, rlt_program **out)
         rlt_build_note(s->b, p->notes[i].count, "%s", p->notes[i].text);
     rlt_build_note(s->b, n,
                    "rank after rescaling groups '%.60s' from %" PRIu32 " to %" PRIu32
-                   " members: k does what k mod %" PRIu32 " did; bytes of collectives as they are",
+                   " members: member k repeats the "
+                   "work of member k mod %" PRIu32 "; collectives keep their bytes",
                    s->name, s->before, s->after, s->before);
     rlt_build_hash(s->b, p->hash);
     rlt_build_layers(s->b, p->n_layers);
@@ -500,9 +506,8 @@ int rlt_program_rescale(const rlt_program *p, const char *group, uint32_t member
     if (!rc)
         rc = find_places(&s);
     if (!rc && (uint64_t)s.n_groups * members > RLT_MAX_RANKS)
-        rc = rlt_fail(err, RLT_ERANGE, NULL,
-                      "%" PRIu32 " groups of %" PRIu32 " members are more than %d ranks", s.n_groups, members,
-                      RLT_MAX_RANKS);
+        rc = rlt_fail(err, RLT_ERANGE, NULL, "%" PRIu32 " groups of %" PRIu32 " members exceed %d ranks",
+                      s.n_groups, members, RLT_MAX_RANKS);
     if (!rc)
         rc = build(&s, out);
     for (uint32_t i = 0; i < s.n_grown; i++) {

@@ -127,7 +127,7 @@ static int read_type(reading *r, row *x)
     if (strcmp(text, "computation") == 0)
         return 0;
     if (strcmp(text, "isend") == 0 || strcmp(text, "irecv") == 0)
-        return fail_line(r, RLT_EUNSUPPORTED, "messages between stages of a pipeline are not read", text);
+        return fail_line(r, RLT_EUNSUPPORTED, "messages between pipeline stages are not supported", text);
     return fail_line(r, RLT_ESCHEMA, "expected a kind of communication, computation or epoch_end", text);
 }
 
@@ -145,7 +145,8 @@ static int read_group(reading *r, row *x)
     if (rc || x->place == ALL)
         return rc;
     if (size == 0 || (r->sizes[x->place] && r->sizes[x->place] != size))
-        return fail_line(r, RLT_ESCHEMA, "comm_group_size: expected one size above 0 for all of a group",
+        return fail_line(r, RLT_ESCHEMA,
+                         "comm_group_size: expected the same size above 0 in all lines of a group",
                          cell(r, SIZE));
     r->sizes[x->place] = x->size;
     return 0;
@@ -247,8 +248,8 @@ static int class_of(reading *r, rlt_builder *b, const row *x, const class **out)
         return 0;
     if (stride == 0 || stride > ranks || ranks % stride || ranks / stride % x->size || k == MAX_CLASSES)
         return rlt__layer_fail(&r->t, x->line, RLT_ESCHEMA, r->err,
-                               "%" PRIu32 " ranks do not divide into groups of %" PRIu32 ", %" PRIu64
-                               " apart",
+                               "%" PRIu32 " ranks do not divide into groups of %" PRIu32
+                               " with stride %" PRIu64,
                                ranks, x->size, stride);
     class *c = &r->classes[r->n_classes++];
     *c = (class){.place = x->place, .stride = (uint32_t)stride, .n = x->size};
@@ -318,7 +319,7 @@ static int make(reading *r, const rlt_read_options *opts, rlt_builder *b)
     }
     if (last >= steps || first > last)
         return rlt_fail(r->err, RLT_ERANGE, r->t.file,
-                        "expected steps of those recorded, 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
+                        "expected steps within the recorded 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
                         steps - 1, first, last);
     int rc = 0;
     for (uint32_t q = 0; q < r->t.ranks && !rc && !rlt_build_failed(b); q++)
@@ -336,8 +337,8 @@ static int build(reading *r, const rlt_read_options *opts, uint64_t hash, rlt_pr
     rlt_error own = {0};
     if ((uint64_t)r->n * r->t.ranks > MAX_OPS)
         return rlt_fail(r->err, RLT_ERANGE, r->t.file,
-                        "%" PRIu32 " lines on %" PRIu32 " ranks are more than %d operations", r->n,
-                        r->t.ranks, MAX_OPS);
+                        "%" PRIu32 " lines on %" PRIu32 " ranks exceed %d operations", r->n, r->t.ranks,
+                        MAX_OPS);
     int rc = rlt_builder_create(r->t.ranks, &b, r->err);
     if (rc)
         return rc;

@@ -126,7 +126,8 @@ static int read_layers(reading *r)
     if (!rc && r->t.n == 0)
         return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "the file has no layers");
     if (!rc && r->policy != BARE && (uint32_t)said != r->t.n)
-        rlt__layer_note(&r->t, "the file holds another number of layers than its second line says", 1);
+        rlt__layer_note(&r->t,
+                        "number of layers in the file, which differs from the number on its second line", 1);
     return rc;
 }
 

@@ -108,7 +108,7 @@ static int check_use(const char *const *paths, uint32_t n, const rlt_goal *g, co
         return rlt_fail(err, RLT_ESCHEMA, paths[0], "has %" PRIu32 " ranks, not %" PRIu32, g->ranks,
                         opts->n_ranks);
     if (opts->last_step > 0)
-        return rlt_fail(err, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:0, got %d:%d",
+        return rlt_fail(err, RLT_ERANGE, paths[0], "expected steps within the recorded 0:0, got %d:%d",
                         opts->first_step < 0 ? 0 : opts->first_step, opts->last_step);
     return 0;
 }

@@ -209,7 +209,7 @@ int rlt__layers_ranks(rlt_layer_table *t, const char *const *paths, uint32_t n, 
         return rlt_fail(err, RLT_EUSAGE, paths[1],
                         "a table of layers covers all ranks: expected one file, got %" PRIu32, n);
     if (opts->last_step > 0)
-        return rlt_fail(err, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:0, got %d:%d",
+        return rlt_fail(err, RLT_ERANGE, paths[0], "expected steps within the recorded 0:0, got %d:%d",
                         opts->first_step < 0 ? 0 : opts->first_step, opts->last_step);
     for (uint32_t d = 0; d < opts->n_dims && places <= RLT_MAX_RANKS; d++)
         places *= opts->dims[d];
@@ -219,8 +219,9 @@ int rlt__layers_ranks(rlt_layer_table *t, const char *const *paths, uint32_t n, 
         t->ranks = (uint32_t)places;
     if (!t->ranks) {
         t->ranks = otherwise;
-        rlt__layer_note(
-            t, "the file does not say how many ranks there are; --trace-ranks does; taken:", otherwise);
+        rlt__layer_note(t,
+                        "number of ranks assumed, because the file does not give it; --trace-ranks sets it",
+                        otherwise);
     }
     return 0;
 }

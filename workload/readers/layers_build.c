@@ -49,7 +49,7 @@ static int set_sizes(maker *m, rlt_error *err)
     }
     if ((uint64_t)t->ranks * (t->n * UINT64_C(8) + 1) > MAX_OPS)
         return rlt_fail(err, RLT_ERANGE, t->file,
-                        "%" PRIu32 " layers on %" PRIu32 " ranks are more than %d operations", t->n, t->ranks,
+                        "%" PRIu32 " layers on %" PRIu32 " ranks exceed %d operations", t->n, t->ranks,
                         MAX_OPS);
     return 0;
 }

@@ -186,7 +186,7 @@ static int read_node(reading *r, span line)
     if (begins(figures, "stage_id=", &stage)) {
         rest = name;
         if (!cut(rest, true, &name, &figures))
-            return malformed(r, "figures before stage_id", rest);
+            return malformed(r, "expected measurements before stage_id", rest);
         if ((rc = read_stage(r, stage, &k->stage)))
             return rc;
         r->d.stages = k->stage >= r->d.stages ? k->stage + 1 : r->d.stages;
@@ -237,8 +237,8 @@ static int check_nodes(reading *r)
     uint8_t seen[MAX_STAGES] = {0};
     for (uint32_t i = 0; i < t->n; i++) {
         if (!t->layers[i].line)
-            return rlt__layer_fail(t, r->d.nodes[i].first_line, RLT_ESCHEMA, r->err,
-                                   "'%s' has no line of its own", rlt_interned(&r->d.ids, i));
+            return rlt__layer_fail(t, r->d.nodes[i].first_line, RLT_ESCHEMA, r->err, "no line defines '%s'",
+                                   rlt_interned(&r->d.ids, i));
         if (r->d.stages && r->d.nodes[i].stage == RLT_NONE)
             return rlt__layer_fail(t, t->layers[i].line, RLT_ESCHEMA, r->err,
                                    "this node has no stage_id, but other nodes have one");

@@ -211,8 +211,8 @@ int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **o
     if ((uint64_t)m.copies * (3 * (uint64_t)d->t.n + 4 * (uint64_t)d->n_edges) > MAX_OPS ||
         (uint64_t)d->t.ranks * d->t.n > UINT64_C(1) << 28)
         return rlt_fail(err, RLT_ERANGE, d->t.file,
-                        "%" PRIu32 " nodes on %" PRIu32 " ranks are more than %d operations", d->t.n,
-                        d->t.ranks, MAX_OPS);
+                        "%" PRIu32 " nodes on %" PRIu32 " ranks exceed %d operations", d->t.n, d->t.ranks,
+                        MAX_OPS);
     int rc = rlt_builder_create(d->t.ranks, &m.b, err);
     if (rc)
         return rc;

@@ -117,7 +117,8 @@ static int read_layers(reading *r)
     if (!rc && r->t.n == 0)
         return rlt__layer_fail(&r->t, r->line ? r->line : 1, RLT_ESCHEMA, r->err, "the file has no layers");
     if (!rc && said != r->t.n)
-        rlt__layer_note(&r->t, "the file holds another number of layers than its second line says", 1);
+        rlt__layer_note(&r->t,
+                        "number of layers in the file, which differs from the number on its second line", 1);
     return rc;
 }
 
@@ -146,9 +147,9 @@ static int set_sizes(reading *r, uint32_t *otherwise)
         return rlt__layer_fail(t, 1, RLT_ERANGE, r->err, "groups for more than %d ranks", (int)RLT_MAX_RANKS);
     *otherwise = least > 1 ? (uint32_t)least : 2;
     if (t->stages > 1)
-        rlt__layer_note(t, "traffic between stages of a pipeline is not in the file", t->stages - 1);
+        rlt__layer_note(t, "traffic between pipeline stages is not in the file", t->stages - 1);
     if (r->sizes[ACCUMULATE] > 1)
-        rlt__layer_note(t, "gradient accumulation: the layers are run once, as listed", r->sizes[ACCUMULATE]);
+        rlt__layer_note(t, "gradient accumulation: each layer runs once, as listed", r->sizes[ACCUMULATE]);
     return 0;
 }
 

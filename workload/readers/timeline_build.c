@@ -198,10 +198,11 @@ static void note(const maker *m, const rlt_read_options *opts)
     const rlt_job_timeline *t = m->t;
     uint64_t unknown[RLT_TL_MAX_TYPES] = {0};
     if (!opts->keep_waits)
-        rlt_build_note(m->b, t->n_meetings,
-                       "communication of recorded time and unknown bytes: once its members are there it "
-                       "takes the %s and no link carries anything",
-                       opts->ideal ? "median of the shortest durations" : "shortest of their durations");
+        rlt_build_note(
+            m->b, t->n_meetings,
+            "communication with a recorded time and unknown bytes: it takes the %s after its last member "
+            "arrives, and no link carries it",
+            opts->ideal ? "median of the shortest durations" : "shortest of their durations");
     if (opts->ideal)
         rlt_build_note(m->b, t->n,
                        "operation without stragglers: every computation takes the mean of its kind over all "
@@ -210,7 +211,7 @@ static void note(const maker *m, const rlt_read_options *opts)
         note_time(m->b, t->gaps, "gap between operations of a rank, kept as idle time", t->gap_ps);
     if (!opts->ideal)
         note_time(m->b, t->shortened,
-                  "gap cut to the shortest at its place in the stage, as it may hide waiting",
+                  "gap cut to the shortest gap at its place in the stage, because the rest may be waiting",
                   t->shortened_ps);
     if (t->empty)
         rlt_build_note(m->b, t->empty, "operation without a duration: left out");
@@ -221,7 +222,7 @@ static void note(const maker *m, const rlt_read_options *opts)
     for (uint32_t i = 0; i < t->n; i++)
         unknown[t->ops[i].type]++;
     for (uint32_t k = RLT_TL_KNOWN; k < t->names.n; k++)
-        rlt_build_note(m->b, unknown[k], "'%.80s', of an unknown kind: taken as computation",
+        rlt_build_note(m->b, unknown[k], "operation '%.80s' of an unknown kind: taken as computation",
                        rlt_interned(&t->names, k));
 }
 

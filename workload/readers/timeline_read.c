@@ -128,7 +128,7 @@ static int read_row(reading *r)
         return rlt_nomem(r->err);
     if (o.type >= RLT_TL_MAX_TYPES || !name[0])
         return rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err,
-                            name[0] ? "more than %d kinds of operation" : "optype: there is none",
+                            name[0] ? "more than %d kinds of operation" : "optype: expected a name",
                             RLT_TL_MAX_TYPES);
     t->dp = o.dp >= t->dp ? o.dp + 1 : t->dp;
     t->pp = o.stage >= t->pp ? o.stage + 1 : t->pp;
@@ -184,7 +184,7 @@ static int take_steps(rlt_job_timeline *t, const rlt_read_options *opts, rlt_err
     }
     if (last >= n || first > last)
         return rlt_fail(err, RLT_ERANGE, t->file,
-                        "expected steps of those recorded, 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32, n - 1,
+                        "expected steps within the recorded 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32, n - 1,
                         first, last);
     if (last - first >= UINT16_MAX)
         return rlt_fail(err, RLT_ERANGE, t->file, "more than %d steps", UINT16_MAX);

@@ -70,7 +70,7 @@ static int check_present(const rlt_job_timeline *t, rlt_error *err)
     if (present == (uint64_t)t->ranks * t->n_steps)
         return 0;
     return rlt_fail(err, RLT_ESCHEMA, t->file,
-                    "has no operations of some rank in some step: expected %" PRIu32 " stages of %" PRIu32
+                    "a rank has no operations in a step: expected %" PRIu32 " stages of %" PRIu32
                     " ranks in each of %" PRIu32 " steps",
                     t->pp, t->dp, t->n_steps);
 }
@@ -222,7 +222,7 @@ static int check_meeting(const rlt_job_timeline *t, const rlt_tl_meeting *m, rlt
         return rc;
     return rlt__timeline_fail(t, o, RLT_ESCHEMA, err,
                               "%s %" PRIu32 " of step %" PRIu64 " is recorded %" PRIu32
-                              " times, but its members are %" PRIu32,
+                              " times, but the number of its members is %" PRIu32,
                               rlt_interned(&t->names, o->type), o->seq, o->number, m->n, n);
 }
 

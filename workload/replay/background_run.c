@@ -196,8 +196,10 @@ static int open_flow(rlt_replay *r, uint32_t i, rlt_error *err)
     snprintf(where, sizeof where, "background flow %u", i);
     if (o->src >= r->placement.n || o->dst >= r->placement.n || o->src == o->dst || !o->rate_Bps ||
         !o->bytes || o->on_ps < 0 || o->off_ps < 0 || (o->off_ps && !o->on_ps))
-        return rlt_fail(err, RLT_ERANGE, where, "from rank %u to rank %u is not one of the %u ranks", o->src,
-                        o->dst, r->placement.n);
+        return rlt_fail(err, RLT_ERANGE, where,
+                        "from rank %u to rank %u: expected two different ranks below %u, a rate "
+                        "and a size above 0, and off only with on",
+                        o->src, o->dst, r->placement.n);
     return rlt_group_create(r->options.topology, &r->placement, ranks, 2, &r->background->flows[i].group,
                             err);
 }
@@ -209,7 +211,7 @@ int rlt__replay_background(rlt_replay *r, rlt_error *err)
     if (!n)
         return 0;
     if (!r->exec)
-        return rlt_fail(err, RLT_EUSAGE, "background traffic", "needs a network that is simulated");
+        return rlt_fail(err, RLT_EUSAGE, "background traffic", "needs a simulated network");
     rlt__background *b = r->background = calloc(1, sizeof *b);
     if (!b || !(b->flows = calloc(n, sizeof *b->flows)))
         return rlt_nomem(err);

@@ -43,8 +43,8 @@ static const char form[] = "time, such as 1000h or 2.5d";
 static const rlt_param parameters[] = {
     {"mtbf", SECONDS(mtbf_s), .required = true, .help = "mean time between failures of one accelerator"},
     {"checkpoint", SECONDS(checkpoint_s), .required = true, .help = "time to write a checkpoint"},
-    {"interval", SECONDS(interval_s), .usual = "the best by Daly's estimate",
-     .help = "work between checkpoints"},
+    {"interval", SECONDS(interval_s), .usual = "the best interval by Daly's estimate",
+     .help = "work between two checkpoints"},
     {"restart", SECONDS(restart_s), .preset = "0s", .help = "time of a restart"},
     {0}};
 
@@ -174,8 +174,8 @@ int rlt_failures_estimate(const rlt_failures *f, uint32_t accelerators, double w
     if (longest > most_spans * m || f->restart_s > most_spans * m)
         return rlt_fail(
             err, RLT_ERANGE, NULL,
-            "with a failure every %g s, %g s of work and its checkpoint, or a restart of %g s, would "
-            "practically never finish",
+            "with a failure every %g s, %g s of work with its checkpoint, or a restart of %g s, practically "
+            "never completes: expected a shorter interval or restart",
             m, longest, f->restart_s);
     out->expected_s = expected_of(f, &p, m);
     out->first_order_s =

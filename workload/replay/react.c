@@ -110,7 +110,7 @@ static int find_ranks(const rlt_replay *r, const rlt_reacting *reacting, const r
     uint32_t servers = rlt_reacting_servers(reacting), spare = r->placement.n - r->program->n_ranks;
     if (servers > spare)
         return rlt_fail(err, RLT_ERANGE, rlt_reactive_name(reacting->protocol),
-                        "needs %u server%s apart: of %u placed ranks, %u train", servers,
+                        "needs %u separate server%s: %u ranks are placed, and %u of them train", servers,
                         servers == 1 ? "" : "s", r->placement.n, r->program->n_ranks);
     *n = req->n + servers;
     *ranks = malloc(*n * sizeof **ranks);

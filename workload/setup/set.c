@@ -81,7 +81,7 @@ static int set_reacting(rlt_setup *s, const char *name, const char *value, rlt_e
     if (!taken && s->sets_of_others)
         return check_others(only, bare, value, err);
     if (only && !taken)
-        return rlt_fail(err, RLT_EUSAGE, name, "%s is not among the algorithms of --algorithm",
+        return rlt_fail(err, RLT_EUSAGE, name, "belongs to %s: add this protocol to --algorithm",
                         rlt_reactive_name(only));
     return taken;
 }
@@ -113,14 +113,14 @@ static const rlt_param switches[] = {
     {"switch.slots", .kind = RLT_PARAM_COUNT, AT(slots), .min = 1, .max = RLT_MAX_SLOTS, .usual = "as needed",
      .help = "slots of every aggregating switch"},
     {"switch.memory", .kind = RLT_PARAM_SIZE, AT(memory_bytes), .usual = "without limit",
-     .help = "memory for partial sums, in place of switch.slots"},
+     .help = "memory of every aggregating switch for partial sums; replaces switch.slots"},
     {"switch.width", .kind = RLT_PARAM_COUNT, AT(width), .min = 1, .max = RLT_MAX_AGG_WIDTH,
      .usual = "all contributors", .help = "largest number of contributors to a slot"},
     {"switch.sharing", .kind = RLT_PARAM_CHOICE, .word_at = sharing_word, AT(sharing), .preset = "static",
      .help = "how jobs share the slots: static gives each an equal part, dynamic hashes all jobs over all "
              "slots, first_come grants slots until none are left"},
     {"switch.fallback", .kind = RLT_PARAM_OTHER, .read = read_fallback, .arg = "a protocol",
-     .usual = "as the protocol's refused= says", .help = "protocol of a job that switches refuse"},
+     .usual = "the protocol's refused=", .help = "protocol of a job that the switches refuse"},
     {0}};
 #undef AT
 

@@ -47,7 +47,7 @@ const rlt_option rlt_settings_options[] = {
      "(shape:size@bandwidth,latency of each link).",
      AT(topology), .required = true, .spared_by = "timing=loggops compare", .inline_json = true},
     {"placement", 0, RLT_PARAM_TEXT, "FILE",
-     "JSON file with the accelerator of each rank: {\"ranks\": [0, 2, \"gpu5\"]}. Without it rank r runs on "
+     "JSON file with the accelerator of each rank: {\"ranks\": [0, 2, \"gpu5\"]}. Default: rank r runs on "
      "accelerator r.",
      AT(placement)},
     {"network", 'n', RLT_PARAM_WORD, "MODEL",

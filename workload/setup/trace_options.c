@@ -17,23 +17,23 @@ const rlt_option rlt_trace_option_table[] = {
      "PyTorch host execution traces of the same run. They give the sizes of collectives that the profiler "
      "left out.",
      AT(host_trace)},
-    {"steps", 0, RLT_PARAM_TEXT, "A[:B]", "Only steps (iterations) A to B of those found, counted from 0.",
+    {"steps", 0, RLT_PARAM_TEXT, "A[:B]", "Replay only steps (iterations) A to B, counted from 0.",
      AT(steps)},
     {"step-mark", 0, RLT_PARAM_TEXT, "TEXT", "Annotation that marks a step (default: ProfilerStep#N).",
      AT(step_mark)},
     {"replicate", 0, RLT_PARAM_LIST, "RANK=FROM",
      "Replace a missing rank by the recording of another: 1=0, or all=0 for every missing rank.",
      AT(replicate)},
-    {"trace-ranks", 0, RLT_PARAM_COUNT, "N", "Number of ranks, if the trace does not tell.", AT(trace_ranks),
-     .min = 1, .max = RLT_MAX_RANKS},
+    {"trace-ranks", 0, RLT_PARAM_COUNT, "N", "Number of ranks, if the trace does not give it.",
+     AT(trace_ranks), .min = 1, .max = RLT_MAX_RANKS},
     {"rescale", 0, RLT_PARAM_LIST, "GROUP=M",
-     "Give the groups of that name, such as dp=16, or of that size, such as @8=64, M members, and copy the "
-     "other groups, so that a trace of N ranks tells about more or fewer. A rank's work and the bytes of "
-     "collectives stay. May be repeated for other groups.",
+     "Rescale the groups of one name, such as dp=16, or of one size, such as @8=64, to M members, and "
+     "copy the other groups, so that a trace of N ranks predicts more or fewer ranks. Each rank keeps its "
+     "work, each collective its bytes. May be repeated for other groups.",
      AT(rescale)},
     {"ideal", 0, RLT_PARAM_FLAG, NULL,
-     "Run the job as without stragglers (timelines only): every computation takes the mean of its kind over "
-     "all ranks and steps, every communication the median without waiting, and launch delays removed.",
+     "Remove stragglers (timelines only): every computation takes the mean of its kind over all ranks and "
+     "steps, every communication takes the median without waiting, and launch delays are removed.",
      AT(ideal)},
     {0}};
 #undef AT

@@ -171,13 +171,13 @@ static int check_shared(const rlt_astra *a, const rlt_astra_dim *d, int kind, ui
                         rlt_error *err)
 {
     if (a->n_dims > 1)
-        return rlt__astra_unsupported(kind, "the congestion-aware back-end has one dimension", err);
+        return rlt__astra_unsupported(kind, "the congestion-aware back-end supports one dimension only", err);
     if (a->system.active_chunks > 1 && a->system.splits > 1)
         return rlt__astra_unsupported(
-            kind, "chunks that share links have no stated form; use one active chunk", err);
+            kind, "chunks that share links have no closed form; use one active chunk", err);
     if (algorithm != RLT_ASTRA_RING && d->shape == RLT_ASTRA_SHAPE_RING && d->size > 3)
         return rlt__astra_unsupported(
-            kind, "messages that share the links of a ring have no stated form; use ring", err);
+            kind, "messages that share the links of a ring have no closed form; use ring", err);
     return 0;
 }
 
@@ -192,7 +192,7 @@ int rlt__astra_phase(const rlt_astra *a, uint32_t dim, int kind, uint64_t chunk,
         return rc;
     if (algorithm == RLT_ASTRA_TREE)
         return rlt__astra_unsupported(
-            kind, "doubleBinaryTree in one of several dimensions has no stated form", err);
+            kind, "doubleBinaryTree in one of several dimensions has no closed form", err);
     if (algorithm == RLT_ASTRA_RING)
         *ns = rlt__astra_bound(ring_ns(a, d, kind, chunk));
     else if (algorithm == RLT_ASTRA_DIRECT)

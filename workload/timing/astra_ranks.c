@@ -28,10 +28,7 @@ static int stride_ns(const rlt_astra_ranks *r, int kind, bool exchange, uint64_t
                  cost = rlt__astra_pair(r->a, rank_at(r, i), rank_at(r, to), bytes);
         if (i > 0 && cost != *ns)
             return rlt__astra_unsupported(
-                kind,
-                "its ranks are unevenly far apart for this algorithm, for which there is no closed form; use "
-                "ring",
-                err);
+                kind, "this algorithm has no closed form for ranks at unequal distances; use ring", err);
         *ns = cost;
     }
     return 0;
@@ -76,10 +73,7 @@ static int listed_direct(const rlt_astra_ranks *r, int kind, uint64_t chunk, rlt
         }
         if (i > 0 && own != far)
             return rlt__astra_unsupported(
-                kind,
-                "its ranks are unevenly far apart for a direct exchange, for which there is no "
-                "closed form; use ring",
-                err);
+                kind, "a direct exchange has no closed form for ranks at unequal distances; use ring", err);
         far = own;
     }
     uint64_t reduce =
@@ -114,7 +108,7 @@ static int uneven_ring(const rlt_astra_ranks *r, int kind, const walk *w, uint32
 {
     uint32_t n = r->n;
     if (w->steps * n > MAX_WORK / chunks)
-        return rlt__astra_unsupported(kind, "too many ranks unevenly far apart", err);
+        return rlt__astra_unsupported(kind, "too many ranks at unequal distances", err);
     uint64_t *now = calloc((size_t)n * 3, sizeof *now), *next = now + n, *price = now + 2 * (size_t)n;
     if (!now)
         return rlt_nomem(err);
@@ -148,7 +142,8 @@ static int rounds(const rlt_astra *a, rlt_astra_wide each, uint32_t chunks, uint
 {
     uint64_t n = (chunks + a->system.active_chunks - 1) / a->system.active_chunks;
     if (each > RLT_ASTRA_MAX_NS / n)
-        return rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the limit of simulated time");
+        return rlt_fail(err, RLT_ERANGE, "--timing astra",
+                        "takes longer than 26 days, the limit of simulated time");
     *end = n * (uint64_t)each;
     return 0;
 }

@@ -162,7 +162,7 @@ static int collective(const rlt_astra *a, const rlt_coll_request *req, int kind,
     bool group = req->n < a->n_ranks;
     if (impl->custom)
         return rlt__astra_unsupported(
-            kind, "custom implementations are not read; replay their traces as a program", err);
+            kind, "custom implementations are not supported; replay their traces as a program", err);
     if (impl->n == 0)
         return rlt__astra_unsupported(kind, "the system file names no algorithm for it", err);
     if (impl->windowed)
@@ -176,7 +176,7 @@ static int collective(const rlt_astra *a, const rlt_coll_request *req, int kind,
     bool tree = a->n_dims == 1 && impl->algorithm[0] == RLT_ASTRA_TREE;
     if (a->system.shares_links && (group || tree || (impl->one && a->n_dims > 1)))
         return rlt__astra_unsupported(
-            kind, "trees, and groups of some of the ranks, have no stated form where links are shared", err);
+            kind, "trees, and groups of some of the ranks, have no closed form where links are shared", err);
     if (!a->system.shares_links && (group || impl->one || tree)) {
         rlt_astra_ranks r = {.a = a, .list = req->ranks, .n = req->n};
         return rlt__astra_listed(&r, kind, group && a->n_dims > 1 ? RLT_ASTRA_RING : impl->algorithm[0],
@@ -207,7 +207,7 @@ static int request_ns(rlt_astra *a, const rlt_coll_request *req, uint64_t *ns, r
     case RLT_ALL_TO_ALL:
         if (req->counts)
             return rlt__astra_unsupported(RLT_ASTRA_ALL_TO_ALL,
-                                          "with bytes that differ between ranks it has no closed form", err);
+                                          "no closed form for bytes that differ between ranks", err);
         return collective(a, req, RLT_ASTRA_ALL_TO_ALL, req->bytes, ns, err);
     case RLT_SEND_RECV:
         *ns = rlt__astra_pair(a, rlt_member_rank(req, 0), rlt_member_rank(req, 1), req->bytes);
@@ -225,19 +225,20 @@ static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *durati
     *duration_ps = 0;
     if (req->n > a->n_ranks)
         return rlt_fail(err, RLT_ERANGE, "--timing astra",
-                        "%" PRIu32 " members on a network of %" PRIu32 " ranks", req->n, a->n_ranks);
+                        "%" PRIu32 " members exceed the network's %" PRIu32 " ranks", req->n, a->n_ranks);
     for (uint32_t i = 0; i < req->n; i++)
         if (rlt_member_rank(req, i) >= a->n_ranks)
             return rlt_fail(err, RLT_ERANGE, "--timing astra",
-                            "rank %" PRIu32 " on a network of %" PRIu32 " ranks", rlt_member_rank(req, i),
-                            a->n_ranks);
+                            "rank %" PRIu32 " is outside the network of %" PRIu32 " ranks",
+                            rlt_member_rank(req, i), a->n_ranks);
     if (req->n < 2)
         return 0;
     if (req->bytes > ((uint64_t)1 << 56))
         return rlt_fail(err, RLT_ERANGE, "--timing astra", "more than 2^56 bytes");
     int rc = request_ns(a, req, &ns, err);
     if (rc == 0 && ns >= RLT_ASTRA_MAX_NS)
-        rc = rlt_fail(err, RLT_ERANGE, "--timing astra", "longer than the limit of simulated time");
+        rc = rlt_fail(err, RLT_ERANGE, "--timing astra",
+                      "takes longer than 26 days, the limit of simulated time");
     if (rc == 0)
         *duration_ps = (rlt_time)ns * RLT_NS;
     return rc;

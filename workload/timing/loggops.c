@@ -44,12 +44,13 @@ typedef struct model {
 
 #define COST(letter) .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_loggops, letter), .max = (double)MAX_VALUE
 static const rlt_param parameters[] = {
-    {"L", COST(L), .preset = "2500", .unit = "ns", .help = "latency"},
-    {"o", COST(o), .preset = "1500", .unit = "ns", .help = "of the CPU, each message"},
-    {"g", COST(g), .preset = "1000", .unit = "ns", .help = "of the NIC, each message"},
-    {"G", COST(G), .preset = "6", .unit = "ns", .help = "of the NIC, each byte"},
-    {"O", COST(O), .preset = "0", .unit = "ns", .help = "of the CPU, each byte"},
-    {"S", COST(S), .preset = "65535", .unit = "bytes", .help = "a larger message waits for its receive"},
+    {"L", COST(L), .preset = "2500", .unit = "ns", .help = "latency of a message"},
+    {"o", COST(o), .preset = "1500", .unit = "ns", .help = "CPU time per message"},
+    {"g", COST(g), .preset = "1000", .unit = "ns", .help = "NIC time per message"},
+    {"G", COST(G), .preset = "6", .unit = "ns", .help = "NIC time per byte"},
+    {"O", COST(O), .preset = "0", .unit = "ns", .help = "CPU time per byte"},
+    {"S", COST(S), .preset = "65535", .unit = "bytes",
+     .help = "largest message sent without waiting for its receive"},
     {0}};
 
 const rlt_param *rlt_loggops_parameters(void)

@@ -166,7 +166,7 @@ int rlt_training_fits(const rlt_training *t, rlt_error *err)
             return rlt_fail(
                 err, RLT_ERANGE, "memory",
                 "stage %u needs %.1f GB (weights %.1f, gradients %.1f, optimizer %.1f, activations "
-                "%.1f of %u microbatch%s) of the %.1f GB of %s: %s",
+                "%.1f of %u microbatch%s), more than the %.1f GB of %s: %s",
                 s, m.total / 1e9, m.parameters / 1e9, m.gradients / 1e9, m.optimizer / 1e9,
                 m.activations / 1e9, m.in_flight, m.in_flight == 1 ? "" : "es", room / 1e9,
                 t->accelerator->name, advice(t, s, text, sizeof text));

@@ -115,8 +115,9 @@ int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, con
     const rlt_stage_passes *s = &p->stages[out->stage];
     const times x = {r, program->rank_first[rank], rlt_replay_rank(r, rank).start_ps};
     if (program->rank_first[rank + 1] - x.origin != s->n_ops)
-        return rlt_fail(err, RLT_ECHECK, "memory", "rank %u has %u operations, stage %u was built with %u",
-                        rank, program->rank_first[rank + 1] - x.origin, out->stage, s->n_ops);
+        return rlt_fail(err, RLT_ECHECK, "memory",
+                        "rank %u has %u operations, but its stage %u was built with %u", rank,
+                        program->rank_first[rank + 1] - x.origin, out->stage, s->n_ops);
     change *list = malloc(((size_t)s->n * 2 + 1) * sizeof *list);
     out->steps = malloc(((size_t)s->n * 2 + 1) * sizeof *out->steps);
     int rc = list && out->steps ? 0 : rlt_nomem(err);

@@ -16,19 +16,19 @@ static int read_order(const rlt_param *p, void *into, const char *value, const c
 #define AXIS(a) RLT_FIELD(rlt_training, size[a])
 static const rlt_param settings[] = {
     {"tp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_TP), .min = 1, .max = 1 << 16, .preset = "1",
-     .help = "tensor parallelism"},
+     .help = "ranks that share each layer (tensor parallelism)"},
     {"cp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_CP), .min = 1, .max = 1 << 16, .preset = "1",
-     .help = "context parallelism: ranks that share a sequence"},
+     .help = "ranks that share a sequence (context parallelism)"},
     {"dp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_DP), .min = 1, .max = 1 << 24,
-     .usual = "the ranks that are left", .help = "data parallelism"},
+     .usual = "the remaining ranks", .help = "copies of the model (data parallelism)"},
     {"ranks", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ranks), .min = 1, .max = RLT_MAX_RANKS,
-     .usual = "all ranks", .help = "ranks that take part"},
+     .usual = "all ranks", .help = "number of ranks that train"},
     {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES, .preset = "1",
-     .help = "pipeline stages"},
+     .help = "number of pipeline stages"},
     {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20, .preset = "1",
-     .help = "expert parallelism; ep divides cp x dp"},
+     .help = "ranks that share the experts (expert parallelism); divides cp x dp"},
     {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256, .preset = "1",
-     .help = "chunks per stage, with schedule=interleaved"},
+     .help = "chunks per stage; needs schedule=interleaved"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
      .preset = "off", .help = "sequence parallelism, in addition to tp"},
     {"schedule", .kind = RLT_PARAM_CHOICE, .words = "gpipe|1f1b|interleaved|zero-bubble|message",
@@ -36,9 +36,9 @@ static const rlt_param settings[] = {
      .help = "order of microbatches in a pipeline; message: in order of arrival (AxoNN)"},
     {"recompute", .kind = RLT_PARAM_CHOICE, .words = "none|selective|full",
      RLT_FIELD(rlt_training, recompute), .preset = "none",
-     .help = "activations computed again in the backward pass"},
+     .help = "activations recomputed in the backward pass"},
     {"checkpoint", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, checkpoint), .min = 1, .max = 4096,
-     .preset = "1", .help = "full recomputation: blocks per kept activation"},
+     .preset = "1", .help = "recompute=full: blocks per kept activation"},
     {"zero", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, zero), .max = 3, .preset = "0",
      .help = "ZeRO stage: 1 divides optimizer state, 2 also gradients, 3 also weights (FSDP)"},
     {"batch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, batch), .min = 1, .max = 1e9,
@@ -52,19 +52,19 @@ static const rlt_param settings[] = {
     {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "any",
      .help = "software stack whose measured efficiency applies"},
     {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,
-     .preset = "2", .help = "bytes of an activation or weight"},
+     .preset = "2", .help = "bytes per activation or weight"},
     {"gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, gradient_bytes), .min = 1, .max = 8,
-     .preset = "2", .help = "bytes of a gradient on the network"},
+     .preset = "2", .help = "bytes per gradient on the network"},
     {"main_gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, main_gradient_bytes), .max = 8,
-     .preset = "0", .help = "bytes of a further gradient in full precision; 0: none"},
+     .preset = "0", .help = "bytes per additional gradient in full precision; 0: none"},
     {"state", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, state_bytes), .max = 64, .preset = "12",
      .help = "bytes of optimizer state per parameter"},
     {"bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, bucket_bytes), .min = 1, .max = 1e15,
-     .preset = "25MiB", .help = "gradients per all-reduce"},
+     .preset = "25MiB", .help = "bytes of gradients per all-reduce"},
     {"first_bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, first_bucket_bytes), .min = 1,
-     .max = 1e15, .preset = "1MiB", .help = "gradients of the first all-reduce"},
+     .max = 1e15, .preset = "1MiB", .help = "bytes of gradients in the first all-reduce"},
     {"prefetch", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, prefetch),
-     .preset = "on", .help = "zero=3: gathers weights while the block before is computed"},
+     .preset = "on", .help = "zero=3: gathers weights while the previous block computes"},
     {"overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, overlap), .preset = "on",
      .help = "communicates gradients during the backward pass"},
     {"tie", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, tie), .preset = "on",
@@ -74,23 +74,23 @@ static const rlt_param settings[] = {
     {"pass", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, pass_ps), .max = 1e15, .preset = "0",
      .help = "time per pass of a microbatch through a chunk, in addition to its layers"},
     {"host", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_training, host_ps), .max = 1e16, .preset = "0",
-     .help = "further fixed time per iteration"},
+     .help = "additional fixed time per iteration"},
     {"sparsity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, sparsity), .max = 0.999999, .preset = "0",
      .help = "pruned fraction of the weights (SAMO)"},
     {"compress", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, compress_rate), .min = 1, .max = 1e15,
-     .preset = "16e9", .help = "parameters per second whose gradients are compressed (SAMO)"},
+     .preset = "16e9", .help = "rate of gradient compression, parameters per second (SAMO)"},
     {"offload", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, offload),
      .preset = "off", .help = "keeps optimizer state in the host's memory (AxoNN)"},
     {"offload_bucket", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_bucket), .min = 1, .max = 1e9,
-     .preset = "4000000", .help = "elements per optimizer step with offload=on"},
+     .preset = "4000000", .help = "offload=on: elements per optimizer step"},
     {"offload_chunk", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, offload_chunk), .min = 1,
      .max = 1 << 20, .preset = "4", .help = "offload=on: buckets per all-reduce of gradients"},
     {"offload_bandwidth", .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_training, offload_Bps), .min = 1, .max = 1e15,
-     .preset = "50GB/s", .help = "bandwidth between host and accelerator, both ways together"},
+     .preset = "50GB/s", .help = "bandwidth between host and accelerator, sum of both directions"},
     {"slowdown", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, slowdown), .min = 0.01, .max = 1000,
      .preset = "1", .help = "factor on the time of matrix kernels (Sputnik)"},
     {"order", .kind = RLT_PARAM_OTHER, .read = read_order, .preset = "tp-cp-dp-pp",
-     .help = "order of the axes in rank numbers, innermost first; auto: the fastest one"},
+     .help = "order of the axes in rank numbers, innermost first; auto: the fastest order"},
     {0}};
 
 const rlt_param *rlt_training_parameters(void)
@@ -149,10 +149,10 @@ int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_e
 }
 
 static const rlt_training_strategy strategies[] = {
-    {"ddp", "gradients all-reduced in buckets beside the backward pass (PyTorch DDP)", "zero=0"},
-    {"zero1", "PyTorch DDP with divided optimizer state", "zero=1"},
-    {"zero2", "zero1 with divided gradients", "zero=2"},
-    {"fsdp", "zero2 with divided weights, gathered for each block", "zero=3"},
+    {"ddp", "PyTorch DDP: all-reduces gradients in buckets during the backward pass", "zero=0"},
+    {"zero1", "ddp with sharded optimizer state (ZeRO 1)", "zero=1"},
+    {"zero2", "zero1 with sharded gradients (ZeRO 2)", "zero=2"},
+    {"fsdp", "zero2 with sharded weights, gathered for each block (ZeRO 3)", "zero=3"},
     {"megatron", "Megatron-LM with a distributed optimizer", "zero=1,main_gradient=4,schedule=1f1b"},
     {"axonn", "message-driven pipelines (Singh & Bhatele, IPDPS 2022)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
@@ -337,7 +337,7 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
     uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
     uint32_t *dp = &t->size[RLT_AXIS_DP];
     if (t->ranks && ranks && t->ranks > ranks)
-        return rlt_fail(err, RLT_ERANGE, "ranks", "%u, of %u", t->ranks, ranks);
+        return rlt_fail(err, RLT_ERANGE, "ranks", "%u exceeds the %u ranks of the run", t->ranks, ranks);
     ranks = t->ranks ? t->ranks : ranks;
     if (*dp == 0) {
         if (ranks == 0 || inner > ranks || ranks % inner)
@@ -347,7 +347,8 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
         *dp = (uint32_t)(ranks / inner);
     }
     if (inner * *dp > RLT_MAX_RANKS || (ranks && inner * *dp > ranks))
-        return rlt_fail(err, RLT_ERANGE, "layout", "tp %u x cp %u x dp %u x pp %u = %llu ranks, of %u",
+        return rlt_fail(err, RLT_ERANGE, "layout",
+                        "tp %u x cp %u x dp %u x pp %u = %llu ranks exceed the %u ranks available",
                         t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], *dp, t->size[RLT_AXIS_PP],
                         (unsigned long long)(inner * *dp), ranks ? ranks : (uint32_t)RLT_MAX_RANKS);
     if ((uint64_t)t->size[RLT_AXIS_CP] * *dp % t->ep)
@@ -369,7 +370,7 @@ static int check_schedule(rlt_training *t, rlt_error *err)
                         "interleaved needs a number of microbatches divisible by %u, got %u", pp,
                         rlt_training_microbatches(t));
     if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
-        return rlt_fail(err, RLT_ESCHEMA, "offload", "goes with zero=0, overlap=off, ep=1 and dense weights");
+        return rlt_fail(err, RLT_ESCHEMA, "offload", "needs zero=0, overlap=off, ep=1 and dense weights");
     if (t->schedule == RLT_SCHEDULE_MESSAGE &&
         (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
         return rlt_fail(err, RLT_ESCHEMA, "schedule", "message supports dp and pp only");
@@ -388,7 +389,7 @@ static int check_model(const rlt_training *t, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts: expected ep=1", t->model->name);
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
-            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are not a multiple of %u",
+            return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are not a multiple of ep %u",
                             t->model->layers[i].experts,
                             t->model->layers[i].work == RLT_WORK_LOOKUP ? "tables" : "experts", t->ep);
     return 0;
@@ -411,8 +412,8 @@ static int check_stack(const rlt_training *t, rlt_error *err)
         if (first == i && strcmp(stack, "any") != 0)
             rlt_list_name(known, sizeof known, stack);
     }
-    return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no efficiency of '%s' on %s; there are: %s", t->stack,
-                    a->name, known);
+    return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no efficiency of stack '%s' on %s; known are: %s",
+                    t->stack, a->name, known);
 }
 
 int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)

@@ -116,7 +116,7 @@ refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a 
 refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
 refused "a collective it does not do" 3 "switchml: does not support all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
 refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
-refused "a setting of a protocol not asked for" 2 "not among the algorithms" -t "$star" -a ring --set switchml.window=3
+refused "a setting of a protocol not asked for" 2 "belongs to switchml" -t "$star" -a ring --set switchml.window=3
 refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
 refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set window=0
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
@@ -126,8 +126,8 @@ refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
 refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
 refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
-refused "more workers than ranks" 2 "1 tenant of 16 workers are more than 8 ranks" -t "$star" --workers 16
-refused "no rank is left for the server" 3 "8 workers and 1 server apart are more than 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
+refused "more workers than ranks" 2 "1 tenant with 16 workers each exceed the 8 ranks" -t "$star" --workers 16
+refused "no rank is left for the server" 3 "8 workers and 1 separate server exceed the 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
 refused "a straggler without a unit" 2 "the unit is missing" -t "$star" --straggler 5
 refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" -t "$star" --study ina
 

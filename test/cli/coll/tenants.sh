@@ -234,7 +234,7 @@ study "$(plain 18)" -a ps-switch --tenants 2 --workers 8 --slots 512 -f csv >"$t
 expect "servers apart are ranks more of each" "$(field time_ps <"$tmp/study")" $all
 study "$(plain 16)" -a switchml,ring --tenants 1,4 --workers 4,8 --slots 32 -f csv >"$tmp/study"
 expect "combinations that need more ranks than there are fail with the reason" \
-    "$? $(grep -c '4 tenants of 8 workers are more than 16 ranks' "$tmp/study") $(field time_ps <"$tmp/study" | wc -w | tr -d ' ')" "1 2 6"
+    "$? $(grep -c '4 tenants with 8 workers each exceed the 16 ranks' "$tmp/study") $(field time_ps <"$tmp/study" | wc -w | tr -d ' ')" "1 2 6"
 study "$(plain 16)" -a switchml,ring,atp --tenants 1,2 --workers 4 --slots 32 --set loss=0.001 -f csv -j 1 >"$tmp/one"
 study "$(plain 16)" -a switchml,ring,atp --tenants 1,2 --workers 4 --slots 32 --set loss=0.001 -f csv -j 3 >"$tmp/three"
 expect "the same bytes for any number of threads in the study" "$(cksum <"$tmp/one")" "$(cksum <"$tmp/three")"

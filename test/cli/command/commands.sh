@@ -302,7 +302,7 @@ sed 's/\["ring"\]/["ring", "ring"]/; s/\["direct"\]/["direct", "direct"]/' "$tmp
 astra="run --trace traces/transformer-8 -t switch:8@50GB/s,500ns --astra-system $tmp/astra.json"
 t "run --timing astra" 0 'timing astra in closed form' '' $astra --timing astra
 t "run --timing astra-aware" 0 'timing astra-aware in closed form' '' $astra --timing astra-aware
-t "astra-aware has one dimension" 3 '' 'congestion-aware back-end has one dimension' run --trace traces/transformer-8 \
+t "astra-aware has one dimension" 3 '' 'congestion-aware back-end supports one dimension' run --trace traces/transformer-8 \
     -t 'switch:4@50GB/s,500ns*switch:2@50GB/s,500ns' --astra-system "$tmp/astra2.json" --timing astra-aware
 
 finish

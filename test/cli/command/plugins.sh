@@ -85,8 +85,8 @@ refused "a text" 3 './text.so: not a plug-in: not a shared object' --plugin ./te
 head -c 2000 chain.so >cut.so
 refused "half of one" 3 './cut.so: not a plug-in: the shared object is truncated' --plugin ./cut.so list algorithms
 echo 'int nothing = 1;' >empty.c && broken empty
-refused "another shared object" 3 "not a plug-in: it has no 'ringlet_plugin'" --plugin ./empty.so list algorithms
-refused "the same by check" 3 "not a plug-in: it has no 'ringlet_plugin'" check ./empty.so
+refused "another shared object" 3 "not a plug-in: it defines no 'ringlet_plugin'" --plugin ./empty.so list algorithms
+refused "the same by check" 3 "not a plug-in: it defines no 'ringlet_plugin'" check ./empty.so
 sed 's/\.abi = RLT_PLUGIN_ABI/.abi = 99/' chain.c >abi.c && broken abi
 refused "another ABI" 3 'built for plug-in ABI 99, but this ringlet has ABI 2' --plugin ./abi.so list algorithms
 sed 's/"chain"/"ring"/' chain.c >taken.c && broken taken
@@ -103,7 +103,7 @@ refused "an algorithm that crashes" 3 './crash.so: the plug-in crashes: ' check 
 sed 's/if (!rc \&\& !r.ended)/if (!rc \&\& r.line == 0)/; s/return bad(r, err, "compute .*/return 0;/' steps.c >lax.c && broken lax
 refused "a reader that takes half a file" 3 'reader steps: read: accepts its sample truncated to' check ./lax.so
 sed 's/l->output_elements = d.width;/l->parameters += 1; &/' dense.c >wrong.c && broken wrong
-refused "a model whose parameters differ" 3 'model dense: parameters: 4194304 in all, 4194308 in layers' check ./wrong.so
+refused "a model whose parameters differ" 3 'model dense: parameters: the model has 4194304, its layers have 4194308' check ./wrong.so
 sed 's/zero=3/zreo=3/' lean.c >typo.c && broken typo
 refused "a strategy with a wrong setting" 3 'strategy lean: .*zreo' check ./typo.so
 finish

@@ -33,7 +33,7 @@ given() {
     "$ringlet" "$@" "${option##* }" "$text" 2>&1 >"$tmp/out" </dev/null
 }
 
-unknown='unknown setting\|unknown option\|is not among'
+unknown='unknown setting\|unknown option\|belongs to'
 sed '1d' "$tmp/settings" | cut -d, -f1-3 >"$tmp/rows"
 last="" wrong="" n=0
 while IFS=, read -r one of how; do

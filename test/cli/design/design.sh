@@ -407,9 +407,9 @@ refused 2 "b2 has no upper bound" $two --constraint 'b1<=1GB/s'
 refused 2 "--total: expected RATE, got nothing" $two --total ''
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,
 refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,5
-refused 2 "--total: 10GB/s is below 20GB/s" $two --total 20GB/s:10GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:+0GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: the step does not grow" $two --total 10GB/s:20GB/s:x1
+refused 2 "--total: the end of the range, 10GB/s, is below its start, 20GB/s" $two --total 20GB/s:10GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:+0GB/s
+refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:x1
 refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
 refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
 refused 2 "--total: too many rates: 1001; the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
@@ -431,7 +431,7 @@ refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s
 refused 2 "expected libra, sc22, 2021, clos or a file" $two --total 1GB/s --cost nothing
 refused 3 "design does not support pipeline parallelism" $two,pp=2 --total 1GB/s
 refused 3 "cannot be divided into groups of 5" bandwidth -t ring:4@1GB/s,1ns -w gpt3-175b@tp=5 --total 1GB/s
-refused 3 "does not divide dimension 1, which has 4" bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
+refused 3 "does not divide dimension 1 of size 4" bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
 refused 3 "design supports products of ring" bandwidth -t fat-tree:16@1GB/s,1ns,levels=2,hosts_per_leaf=4 -w gpt3-175b --total 1GB/s
 head -3 "$tmp/17B" | sed '2s/NONE/SOME/' >"$tmp/broken"
 refused 3 "broken:2:" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken" --total 1GB/s

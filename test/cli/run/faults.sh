@@ -119,10 +119,10 @@ expect "Daly's total" "$(field expected_s)" "$(awk 'BEGIN { printf "%.6f", 36000
 awk -v m="$(field mean_s)" -v e="$(field expected_s)" -v s="$(field standard_error_s)" \
     'BEGIN { exit !(s > 0 && m - e < 3 * s && e - m < 3 * s) }' && verdict "timelines agree" "" || verdict "timelines agree" "$(cat "$tmp/json")"
 run 2 "needs --iterations" $g $four --failures mtbf=100h,checkpoint=10s
-run 2 "goes with --failures" $g $four --iterations 5
+run 2 "needs --failures" $g $four --iterations 5
 run 2 "--failures" $g $four $f mtbf=100h
 run 2 "--failures: mtbf" $g $four $f mtbf=100,checkpoint=10s
-run 0 "s, would practically never finish" $g $four $f mtbf=1s,checkpoint=10min,interval=30min
+run 0 "s, practically never completes" $g $four $f mtbf=1s,checkpoint=10min,interval=30min
 run 2 "does not go with --job" $g $four $f mtbf=100h,checkpoint=10s --job "$tmp/two.goal@2,3"
 run 2 "rate: expected more than 0" $g $four --background '2>3:0GB/s'
 run 2 "expected both on and off, or neither" $g $four --background '2>3:5GB/s,on=2ms'

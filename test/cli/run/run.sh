@@ -121,7 +121,7 @@ expect 0 "1 by switchml; 763080 packets from hosts, 0 sent again" run $star -a a
 expect 0 "2 by ps-switch" run $star -a ps-switch --set ps_switch.share=0.5
 expect 0 '"jobs": {"sharp": 2}' run $star -a sharp --format json
 expect 0 "2 by switchml" run $star -a switchml --set loss=0.0001 --set rto=100us
-expect 3 "of 9 placed ranks, 9 train" run $star -a atp --model transformer:layers=2,hidden=768
+expect 3 "9 ranks are placed, and 9 of them train" run $star -a atp --model transformer:layers=2,hidden=768
 expect 3 "no switch of" run $star -a all_reduce=switchml --topology "switch:9@100Gbps,1us"
 expect 0 "ring " run $star -a switchml --topology "switch:9@100Gbps,1us"
 expect 4 "without success" run $star -a switchml --set loss=1 --set tries=2

@@ -38,7 +38,7 @@ printf 'dp_size: 2\npp_size: 1\ntp_size: 4\nworld_size: 8\n' >"$tmp/job/meta-two
 
 run 0 "a folder with a timeline and results in JSON" run --trace "$tmp/job" -t $net
 has "its steps" "iteration 1   3.5 s"
-has "its unknown bytes are said" "communication of recorded time and unknown bytes"
+has "its unknown bytes are said" "communication with a recorded time and unknown bytes"
 has "ranks that were not recorded, too" "the job had 8 ranks"
 gzip -c "$tmp/job/trace-two.csv" >"$tmp/trace-zipped.csv.gz"
 run 0 "a compressed one" run --trace "$tmp/trace-zipped.csv.gz" -t $net -f json
@@ -82,7 +82,7 @@ has "and says what was assumed" "rescaling groups 'dp' from 2 to 8 members"
 run 0 "written rescaled" trace convert "$tmp/job" --rescale dp=3 -o "$tmp/three"
 expect "three files" "$(ls "$tmp/three" | wc -l | tr -d ' ')" 3
 run 2 "a group that is not there" run --trace "$tmp/job" --rescale pp=8 -t $net
-has "says which are" "there are: all (@2), dp stage 0 (@2)"
+has "says which are" "known are: all (@2), dp stage 0 (@2)"
 for wrong in dp dp= dp=1 dp=many =8 @2=8; do
     run 2 "--rescale $wrong" run --trace "$tmp/job" --rescale $wrong -t $net
 done

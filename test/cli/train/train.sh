@@ -27,10 +27,10 @@ says "experts" "expert dispatch" run --model mixtral-8x7b:layers=2 --accelerator
 says "fully sharded" "all_gather" run $job $net --strategy fsdp
 says "a strategy and more" "8 microbatches a pipeline" run $job $net --layout pp=2 --strategy axonn:batch=32,stack=any,precision=bf16
 says "JSON has the training" '"model_flops_utilization"' run $job $net --format json
-leaves_nothing 2 "recompute=full: a trace beside --model: give one of them (lists have commas and no blanks)" run $job $net --train batch=8 recompute=full
+leaves_nothing 2 "recompute=full: is a trace, which does not go with --model: give one of them (write lists with commas and no blanks)" run $job $net --train batch=8 recompute=full
 leaves_nothing 2 "--trace: does not go with --model" run $job $net --trace traces/transformer-8
-leaves_nothing 3 "ep: 26 tables are not a multiple of 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
-leaves_nothing 3 "of the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
+leaves_nothing 3 "ep: 26 tables are not a multiple of ep 8" run --model dlrm-mlperf --accelerator a100 $net --layout ep=8
+leaves_nothing 3 "more than the 85.2 GB of a100-80gb: zero=1 would fit" run --model dlrm-mlperf --accelerator a100 $net --layout ep=2
 leaves_nothing 3 "more expert parallelism (ep), pipeline stages or" run --model deepseek-v3 --accelerator a100 $net
 says "a microbatch of one" "in 4 microbatches a pipeline, each of 1 image" run --model resnet50 --accelerator a100 $net --train batch=32
 says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model resnet50 --accelerator a100 $net --train batch=256,microbatch=32
@@ -166,7 +166,7 @@ leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net 
 leaves_nothing 3 "not a multiple" run $job $net --layout tp=3
 leaves_nothing 3 "exceed the limit of 268435456 operations" run $job $net --train batch=800000000
 leaves_nothing 3 "12 heads are not a multiple of tp 8" run $job $net --layout tp=8
-leaves_nothing 3 "16 ranks, of 8" run $job $net --layout dp=16
+leaves_nothing 3 "16 ranks exceed the 8 ranks available" run $job $net --layout dp=16
 leaves_nothing 3 "several chunks per stage need schedule=interleaved" run $job $net --layout pp=2,vp=2
 leaves_nothing 2 "the unit is missing" run $job $net --train host=5
 leaves_nothing 3 "stage 0 needs" run --model llama3-70b --accelerator h100-sxm $net
@@ -199,8 +199,8 @@ expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us
 leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
 
 # An unknown efficiency is an error; it is replaced only if the strategy merely suggests it.
-leaves_nothing 3 "stack: no efficiency of 'foo' on a100-40gb; there are: any, llm-foundry" run $job $net --train stack=foo
-leaves_nothing 3 "there are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
+leaves_nothing 3 "stack: no efficiency of stack 'foo' on a100-40gb; known are: any, llm-foundry" run $job $net --train stack=foo
+leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
 says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
 says "any" "efficiency of stack any" run $job $net --train stack=any
 says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn

@@ -102,7 +102,7 @@ refused 3 "no option of a job; did you mean 'model'?" $net --job "$tmp/b.json@0-
 job '{"model": "gpt2-smal", "accelerator": "a100-40gb"}'
 refused 3 "b.json:1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "fold": true}'
-refused 3 "b.json:1:61: fold: a folded training is a run of its own" $net --job "$tmp/b.json@0-3"
+refused 3 "b.json:1:61: fold: a folded training cannot be a job" $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"pp": 3}}'
 refused 3 "b.json: layout: 4 ranks are not a multiple" $net --job "$tmp/b.json@0-3"
 job '{}'
@@ -114,7 +114,7 @@ refused 5 "nowhere" $net --job "$tmp/b.json@0-3"
 refused 5 "no such file" $net --job "$tmp/nowhere.json@0-3"
 refused 2 "accelerator 3 already has rank 3" $net --job "$tmp/gpt.json@0-3" --job "$tmp/gpt.json@3-6"
 refused 2 "expected an accelerator from 0 to 7" $net --job "$tmp/gpt.json@6-9"
-refused 2 "goes with --job" $net --model transformer --alone
+refused 2 "needs --job" $net --model transformer --alone
 refused 2 "--noise" $net --job "$tmp/gpt.json@0-3" --alone --noise lognormal:cv=0.1
 refused 2 "does not go with --job" $net --config "$tmp/gpt.json" --fold --job "$tmp/gpt.json@4-7"
 # The same error if a file of options belongs to the command itself.

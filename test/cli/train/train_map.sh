@@ -76,9 +76,9 @@ expect "tp in the node alone" "$(used --layout tp=2,dp=1 --map tp=0)" 0
 expect "tp across nodes alone" "$(used --layout tp=4,dp=1 --map tp=1)" 1
 expect "both" "$(used --layout tp=2,dp=2 --map tp=0,dp=1)" 01
 expect "dp takes what is left" "$("$ringlet" run -q $job -t "$net" --layout tp=2 --map tp=0,dp=1 2>&1 | grep -o 'dp [0-9]*')" "dp 4"
-refused 2 "--map: tp 8 does not fit dimension 0, which has 4" -t "$net" --layout tp=8 --map tp=0
+refused 2 "--map: tp 8 does not fit dimension 0 of size 4" -t "$net" --layout tp=8 --map tp=0
 refused 2 "--map: pp 2 does not fit the rest of dimension 0 (size 4): 1 are left" -t "$net" --layout tp=4,pp=2 --map tp=0,pp=0
-refused 2 "--map: pp: is in no dimension" -t "$net" --layout tp=4,pp=2 --map tp=0
+refused 2 "--map: pp: has no dimension" -t "$net" --layout tp=4,pp=2 --map tp=0
 refused 2 "has dimensions 0 to 1, not 2" -t "$net" --layout tp=4 --map tp=2
 refused 2 "--map: qp: unknown setting of a mapping; did you mean" -t "$net" --map qp=1
 refused 2 "--map: tp: is given twice" -t "$net" --map tp=0,tp=1

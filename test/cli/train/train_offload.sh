@@ -41,8 +41,8 @@ refused() { # status, text, settings
     "$ringlet" run $job --strategy "axonn-offload:stack=any,$3" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
     expect "refused: $3" "$?-$(grep -cF -- "$2" "$tmp/err")-$([ -e "$tmp/left" ] && echo left)" "$1-1-"
 }
-refused 3 "offload: goes with zero=0" zero=1
-refused 3 "offload: goes with" sparsity=0.9
+refused 3 "offload: needs zero=0" zero=1
+refused 3 "offload: needs" sparsity=0.9
 refused 2 "offload_bucket: expected 1 to" offload_bucket=0
 refused 2 "the unit is missing" offload_bandwidth=50
 refused 2 "offload: expected one of off, on" offload=yes

@@ -90,7 +90,7 @@ static void test_refusals(void **state)
         {{net, all_reduce, "algorithm=rng"}, "--algorithm", "did you mean 'ring'"},
         {{net, all_reduce, "algoritm=ring"}, "algoritm", "did you mean 'algorithm'"},
         {{net, all_reduce, "bytes"}, "bytes", "expected NAME=VALUE"},
-        {{net, "bytes=1MiB", "algorithm=ring"}, "bytes", "made with collective=NAME"},
+        {{net, "bytes=1MiB", "algorithm=ring"}, "bytes", "add collective=NAME"},
         {{net, all_reduce, "trace=/no/such"}, "trace", "is a setting of a run"},
         {{net, "collective=all_gather", "counts=/no/such"}, "/no/such", ""},
         {{"topology=no-such-place", all_reduce, "bytes=1MiB"}, "no-such-place", "no such file"},

@@ -180,10 +180,10 @@ static void surfaces(void **state)
     assert_int_equal(rlt_accelerator_peak(&a, "fp32", &peak, &err), 0);
     assert_int_equal(peak, 19500000000000);
     assert_int_equal(rlt_accelerator_peak(&a, "fp8", &peak, &err), RLT_EUNSUPPORTED);
-    assert_string_equal(err.what, "does not compute in fp8; there are: bf16, fp32");
+    assert_string_equal(err.what, "has no peak for precision fp8; known are: bf16, fp32");
     assert_int_equal(load_text(one, &a, &err), 0);
     assert_int_equal(rlt_accelerator_surface(&a, "t", "bf16", &s, &err), RLT_EUNSUPPORTED);
-    assert_non_null(strstr(err.what, "there are: s in bf16"));
+    assert_non_null(strstr(err.what, "known are: s in bf16"));
 }
 
 #define BEGIN "{\"name\": \"x\", \"source\": \"y\", \"memory\": \"1GB\", \"bandwidth\": \"1GB/s\""
@@ -223,7 +223,7 @@ static void refused(void **state)
         {HEAD "{\"tp_power\": 5, " EFFICIENT("1") "]}", RLT_ERANGE, ":2:14", "from 0 to 4"},
         {HEAD "{\"stck\": \"s\", " EFFICIENT("1") "]}", RLT_ESCHEMA, ":2:10", "did you mean 'stack'?"},
         {HEAD "{" EFFICIENT("1") ",\n{" EFFICIENT("1") "]}", RLT_ESCHEMA, ":3:1",
-         "a second surface of stack"},
+         "a second surface for stack"},
     };
     char where[100], many[8192] = HEAD;
     rlt_accelerator a;

@@ -181,8 +181,9 @@ static void refuses_members_that_disagree(void **state)
     collective(b, 0, "b", RLT_ALL_REDUCE, g, 8);
     collective(b, 1, "c", RLT_ALL_REDUCE, g, 8);
     collective(b, 1, "d", RLT_ALL_GATHER, g, 8);
-    refused(b, RLT_ESCHEMA, "rank 1: operation 'd'",
-            "rank 1 issues all_gather as its collective 1 of group \"0\", rank 0 all_reduce ('b')");
+    refused(
+        b, RLT_ESCHEMA, "rank 1: operation 'd'",
+        "rank 1 issues all_gather as its collective 1 of group \"0\", but rank 0 issues all_reduce there ('b')");
 
     b = builder(2);
     g = rlt_build_group(b, "", both, 2);
@@ -229,7 +230,7 @@ static void refuses_bad_groups(void **state)
     b = builder(2);
     uint32_t g = rlt_build_group(b, "solo", both + 1, 1);
     collective(b, 0, "stranger", RLT_BARRIER, g, 0);
-    refused(b, RLT_ESCHEMA, "stranger", "no member");
+    refused(b, RLT_ESCHEMA, "stranger", "not a member");
     rlt_error err = {0};
     assert_int_equal(rlt_builder_create(0, &b, &err), RLT_ERANGE);
 }

@@ -288,14 +288,14 @@ static void refusals(void **state)
             rlt_build_op(b, &d);
     }
     rlt_program *p = finish(b);
-    refuse(p, "pp", 4, RLT_EUSAGE, "no group 'pp'; there are: some (@3), tp 0 (@2), tp 1 (@2), dp 0 (@2)");
+    refuse(p, "pp", 4, RLT_EUSAGE, "no group 'pp'; known are: some (@3), tp 0 (@2), tp 1 (@2), dp 0 (@2)");
     refuse(p, "t", 4, RLT_EUSAGE, "no group 't'");
     refuse(p, "@7", 4, RLT_EUSAGE, "no group '@7'");
     refuse(p, "@2", 4, RLT_EUSAGE, "rank 0 is in several groups '@2'");
-    refuse(p, "some", 4, RLT_EUSAGE, "rank 3 is in no group 'some'");
+    refuse(p, "some", 4, RLT_EUSAGE, "rank 3 is in no group 'some': expected every rank in one of them");
     refuse(p, "dp", 1, RLT_EUSAGE, "two or more members");
     refuse(p, "dp", 1u << 24, RLT_ERANGE, "ranks");
-    refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' holds some members");
+    refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' has only some members");
     refuse(p, "tp", 4, RLT_EUNSUPPORTED, "a message between members of groups 'tp'");
     rlt_program_free(p);
     b = builder(3);

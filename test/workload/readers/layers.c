@@ -256,7 +256,7 @@ static void pipedream(void **state)
                   STAGE(0) NODE(4, "Add", 0.0, 0.0, "7.0", 0.0) STAGE(1)
                       NODE(2, "Conv", 0.004, 0.001, "[1000.0; 2000.0]", 2000.0) STAGE(0),
               "pipedream", 4000 + 4000 + 7000 + 4000 + 1000);
-    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n\tnode1 -- node2\n", RLT_ESCHEMA, ":2", "no line of its own");
+    refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n\tnode1 -- node2\n", RLT_ESCHEMA, ":2", "no line defines");
     refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n\tnode1 -- node1\n", RLT_ESCHEMA, ":1", "cycle");
     refuse(NODE(1, "A", 0.1, 0.1, "1", 1) "\n" NODE(1, "A", 0.1, 0.1, "1", 1), RLT_ESCHEMA, ":2", "second");
     refuse(NODE(1, "A", 0.1, x, "1", 1) "\n", RLT_EMALFORMED, ":1", "backward_compute_time");

@@ -206,17 +206,17 @@ static void refusals(void **state)
     refuse(HEAD "0,0,0,1,gc,0,-1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "duration: expected seconds");
     refuse(HEAD "0,0,0,1,gc,nan,1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "start_ts: expected seconds");
     refuse(HEAD "0,0,0,1,gc,0,1e300,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "duration: expected seconds");
-    refuse(HEAD "0,0,0,1,,0,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv:2", "optype: there is none");
+    refuse(HEAD "0,0,0,1,,0,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv:2", "optype: expected a name");
     refuse(HEAD "-1,0,0,1,gc,0,1,0,0,0,0\n", RLT_EMALFORMED, "x.csv:2", "dp_rank: expected a whole number");
     refuse(HEAD "9999999,0,0,1,gc,0,1,0,0,0,0\n", RLT_ERANGE, "x.csv:2", "dp_rank");
     refuse(HEAD "900000,900000,0,1,gc,0,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv", "some rank has none");
-    refuse(HEAD ROW "1,0,0,2,gc,0,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv", "no operations of some rank");
+    refuse(HEAD ROW "1,0,0,2,gc,0,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv", "a rank has no operations in a step");
     refuse(HEAD "0,0,0,1,forward-compute,0,1,0,1,0,0\n", RLT_EUNSUPPORTED, "x.csv:2", "interleaved");
     refuse(HEAD ROW "0,0,0,1,backward-compute,0.4,1,0,0,0,0\n", RLT_EUNSUPPORTED, "x.csv:3",
            "backward-compute overlaps forward-compute (line 2)");
     refuse(HEAD ROW "0,0,0,1,forward-send,1,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv:3", "stage 0 of 1");
     refuse(HEAD ROW "0,1,1,1,forward-recv,1,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv:3",
-           "forward-recv 0 of step 1 is recorded 1 times, but its members are 2");
+           "forward-recv 0 of step 1 is recorded 1 times, but the number of its members is 2");
     refuse(HEAD ROW "1,0,1,1,params-all-gather,1,1,0,0,0,0\n", RLT_ESCHEMA, "x.csv:3",
            "params-all-gather 0 of step 1 is recorded 1 times");
     refuse(HEAD ROW "0,2,2,1,gc,0,1,0,0,0,0\n0,1,1,1,embedding-grads-all-reduce,1,1,0,0,0,0\n", RLT_ESCHEMA,

@@ -234,7 +234,7 @@ static void servers_apart(void **state)
     open_fixture(&f, "switch:8@100Gbps,1us,in_network=reduce+multicast", "ps-switch");
     all_reduces(&f, 0, WORKERS, 1, CHUNKS);
     assert_int_equal(go(&f), RLT_ERANGE);
-    assert_non_null(strstr(f.err.what, "8 train"));
+    assert_non_null(strstr(f.err.what, "8 of them train"));
     close_fixture(&f);
 }
 

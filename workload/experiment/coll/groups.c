@@ -30,9 +30,9 @@ static int count_workers(const rlt_coll_ask *ask, uint32_t *n, rlt_error *err)
 {
     uint64_t tenants = ask->n_tenants ? ask->n_tenants : 1, workers = ask->settings->workers;
     if (workers && workers * tenants > *n)
-        return rlt_fail(err, RLT_EUSAGE, "--workers", "%llu tenant%s of %llu workers are more than %u ranks",
-                        (unsigned long long)tenants, tenants == 1 ? "" : "s", (unsigned long long)workers,
-                        *n);
+        return rlt_fail(
+            err, RLT_EUSAGE, "--workers", "%llu tenant%s with %llu workers each exceed the %u ranks",
+            (unsigned long long)tenants, tenants == 1 ? "" : "s", (unsigned long long)workers, *n);
     *n = workers ? (uint32_t)(workers * tenants) : *n;
     return 0;
 }

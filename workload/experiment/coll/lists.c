@@ -66,7 +66,8 @@ static int read_item(amounts *s, char *text, rlt_error *err)
     if ((rc = s->parse(second, &high, s->option, err)))
         return rc;
     if (high < low)
-        return rlt_fail(err, RLT_EUSAGE, s->option, "%s is below %s", second, text);
+        return rlt_fail(err, RLT_EUSAGE, s->option, "the end of the range, %s, is below its start, %s",
+                        second, text);
     if (third && *third == '+') {
         factor = 0;
         if ((rc = s->parse(third + 1, &step, s->option, err)))
@@ -78,8 +79,11 @@ static int read_item(amounts *s, char *text, rlt_error *err)
                             third);
     }
     if (factor ? factor < 2 || low == 0 : step == 0)
-        return rlt_fail(err, RLT_EUSAGE, s->option,
-                        "the range from %s to %s never ends: the step does not grow", text, second);
+        return rlt_fail(
+            err, RLT_EUSAGE, s->option,
+            "the range from %s to %s never ends: expected a step above 0, or a factor above 1 and "
+            "a start above 0",
+            text, second);
     return add_range(s, low, high, factor, step, err);
 }
 
@@ -91,7 +95,7 @@ static int read_list(amounts *s, const char *text, uint64_t **out, uint32_t *n, 
     while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
         char part[160];
         if (length >= sizeof part)
-            rc = rlt_fail(err, RLT_EUSAGE, s->option, "'%.40s...' is no %s", item, s->noun);
+            rc = rlt_fail(err, RLT_EUSAGE, s->option, "'%.40s...' is too long for a %s", item, s->noun);
         else {
             memcpy(part, item, length);
             part[length] = '\0';
@@ -142,7 +146,7 @@ int rlt_parse_shares(const char *text, const char *option, double limit, uint32_
         char word[48];
         double share = 0;
         if (length >= sizeof word)
-            rc = rlt_fail(err, RLT_EUSAGE, option, "'%.40s...' is no share", item);
+            rc = rlt_fail(err, RLT_EUSAGE, option, "'%.40s...' is too long for a share", item);
         snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
         if (rc || (rc = rlt_parse_share(word, limit, &share, option, err)))
             break;
@@ -175,9 +179,10 @@ static int read_rank(const char *item, size_t length, uint64_t *low, uint64_t *h
     if (!dash)
         *high = *low;
     if (*high < *low || *high >= RLT_MAX_MEMBERS)
-        return rlt_fail(err, RLT_EUSAGE, "--group",
-                        "'%.*s' is not a range: expected FIRST-LAST with FIRST at most LAST", (int)length,
-                        item);
+        return rlt_fail(
+            err, RLT_EUSAGE, "--group",
+            "'%.*s' is not a range: expected FIRST-LAST with FIRST at most LAST and LAST below %d",
+            (int)length, item, (int)RLT_MAX_MEMBERS);
     return 0;
 }
 
@@ -252,7 +257,7 @@ static int fill_counts(const char *path, const char *text, uint32_t rows, uint32
         }
         if (got == wanted) {
             place_of(path, text, p, where, sizeof where);
-            return rlt_fail(err, RLT_ESCHEMA, where, "more than %s",
+            return rlt_fail(err, RLT_ESCHEMA, where, "expected %s, got more",
                             wanted_text(rows, n, table, sizeof table));
         }
         counts[got++] = value;
@@ -273,7 +278,8 @@ int rlt_read_counts(const char *path, uint32_t rows, uint32_t n, uint64_t **coun
         return rc;
     /* A number and its blank take at least two characters: the file cannot hold larger groups. */
     if (rows > 1 && (uint64_t)rows * n > (length + 1) / 2)
-        rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %s", wanted_text(rows, n, table, sizeof table));
+        rc = rlt_fail(err, RLT_ESCHEMA, path, "expected %s, but the file is too short",
+                      wanted_text(rows, n, table, sizeof table));
     if (!rc && !(*counts = calloc((size_t)rows * n, sizeof **counts)))
         rc = rlt_nomem(err);
     if (!rc && (rc = fill_counts(path, text, rows, n, *counts, err))) {

@@ -52,9 +52,8 @@ static int read_counts(rlt_coll_load *l, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, "--bytes",
                         "does not go with --counts, which gives the bytes of each share");
     if (ask->n_kinds != 1 || !(taken & 1u << l->kinds[0]))
-        return rlt_fail(
-            err, RLT_EUSAGE, "--counts",
-            "is for --collective all_to_all, all_gather, reduce_scatter, gather or scatter alone");
+        return rlt_fail(err, RLT_EUSAGE, "--counts",
+                        "needs one --collective: all_to_all, all_gather, reduce_scatter, gather or scatter");
     uint32_t rows = l->kinds[0] == RLT_ALL_TO_ALL ? n : 1;
     if (s->files)
         ask->counts = s->files->counts;
@@ -147,8 +146,9 @@ int rlt_coll_open_one(rlt_coll_ask *ask, rlt_error *err)
     int rc = rlt_coll_open(ask, false, err);
     if (!rc && (ask->n_cases != 1 || ask->n_algorithms != 1 || ask->all_algorithms))
         rc = rlt_fail(err, RLT_EUSAGE, NULL,
-                      "expected one collective, one size and one algorithm; here are %u and %u", ask->n_cases,
-                      ask->n_algorithms);
+                      "expected one collective, one size and one algorithm, got %u collectives or sizes and "
+                      "%u algorithms",
+                      ask->n_cases, ask->n_algorithms);
     return rc;
 }
 

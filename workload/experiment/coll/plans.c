@@ -42,10 +42,11 @@ static void note_untracked(const rlt_coll_ask *ask, const char *spec)
     char text[4400];
     if (!ask->watch || !ask->watch->note)
         return;
-    snprintf(text, sizeof text,
-             "%s says which messages there are, not what is in them: it is checked that each is awaited "
-             "and that none waits in a circle, not what comes out",
-             spec);
+    snprintf(
+        text, sizeof text,
+        "%s lists messages, but not their contents: ringlet checks that every message is received and that "
+        "no operations wait in a cycle, but it cannot check the result",
+        spec);
     ask->watch->note(ask->watch->ctx, text);
 }
 
@@ -63,10 +64,11 @@ static int check_plan(const rlt_coll_ask *ask, const rlt_listed *l, const char *
         return rlt_fail(err, RLT_ETOPOLOGY, spec, "is a plan for %u ranks, but the group has %u", l->n, g->n);
     if (rlt_coll_rooted(l->kind) && l->root != ask->root)
         return rlt_fail(err, RLT_EUSAGE, spec,
-                        "has member %u of the group as its root, but --root is member %u", l->root,
+                        "the plan's root is member %u of the group, but --root is member %u", l->root,
                         ask->root);
     if (ask->counts)
-        return rlt_fail(err, RLT_EUSAGE, "--counts", "does not go with --plan: blocks of a plan are even");
+        return rlt_fail(err, RLT_EUSAGE, "--counts",
+                        "does not go with --plan: all blocks of a plan have the same size");
     if (l->untracked)
         note_untracked(ask, spec);
     return 0;
@@ -81,7 +83,7 @@ int rlt__coll_plans(rlt_coll_ask *ask, rlt_error *err)
     if (given->n == 0)
         return 0;
     if (given->n > MAX_PLANS || ask->n_algorithms + given->n > RLT_COLL_ALGORITHMS)
-        return rlt_fail(err, RLT_EUSAGE, "--plan", "more than %d plans", MAX_PLANS);
+        return rlt_fail(err, RLT_EUSAGE, "--plan", "expected at most %d plans", MAX_PLANS);
     bool lent = ask->plans != NULL;
     if (!lent && !(ask->plans = calloc(given->n, sizeof *ask->plans)))
         return rlt_nomem(err);

@@ -120,7 +120,7 @@ int rlt_react_open(rlt_react_run *run, const rlt_react_ask *ask, rlt_error *err)
     uint32_t apart = ask->exact_workers ? rlt_reacting_servers(ask->reacting) : 0;
     if (apart > most || n > most - apart)
         return rlt_fail(err, RLT_ERANGE, rlt_reactive_name(ask->reacting->protocol),
-                        "%u workers and %u server%s apart are more than %u ranks%s", n, apart,
+                        "%u workers and %u separate server%s exceed the %u ranks%s", n, apart,
                         apart == 1 ? "" : "s", most, ask->tenants > 1 ? " of a tenant" : "");
     return open_with(run, ask, n + apart, err);
 }

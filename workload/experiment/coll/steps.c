@@ -184,16 +184,17 @@ static int verify(const rlt_coll_run *run, const rlt_coll_how *how, rlt_error *e
     if (!rc)
         rc = rlt_coll_simulate(&other, &whole, err);
     if (!rc && other.time_ps != run->time_ps)
-        rc = rlt_fail(err, RLT_ECHECK, "fold", "%s took %lld ps folded, %lld ps whole", name,
-                      (long long)run->time_ps, (long long)other.time_ps);
+        rc =
+            rlt_fail(err, RLT_ECHECK, "fold", "%s took %lld ps folded, but %lld ps with every rank simulated",
+                     name, (long long)run->time_ps, (long long)other.time_ps);
     for (uint32_t i = 0; !rc && i < rlt_topology_links(t); i++) {
         rlt_link_usage a = rlt_usage_link(rlt_exec_net(run->exec)->usage, i);
         rlt_link_usage b = rlt_usage_link(rlt_exec_net(other.exec)->usage, i);
         if (a.bytes != b.bytes || a.messages != b.messages || a.active_ps != b.active_ps)
             rc = rlt_fail(
                 err, RLT_ECHECK, "fold",
-                "%s: link %u carried %llu bytes in %llu messages, active %lld ps, folded; %llu, %llu, "
-                "%lld whole",
+                "%s: folded, link %u carried %llu bytes in %llu messages and was active %lld ps; with "
+                "every rank simulated, %llu bytes, %llu messages, %lld ps",
                 name, i, (unsigned long long)a.bytes, (unsigned long long)a.messages, (long long)a.active_ps,
                 (unsigned long long)b.bytes, (unsigned long long)b.messages, (long long)b.active_ps);
     }

@@ -43,7 +43,7 @@ int rlt__coll_kinds(rlt_coll_load *l, rlt_error *err)
         if (rlt_coll_parse(word, &kind, &why))
             return unknown_kind(word, &why, err);
         if (ask->n_kinds == RLT_COLL_KINDS)
-            return rlt_fail(err, RLT_EUSAGE, "--collective", "more than there are");
+            return rlt_fail(err, RLT_EUSAGE, "--collective", "expected each collective once");
         l->kinds[ask->n_kinds++] = kind;
     }
     return 0;
@@ -61,7 +61,8 @@ static int take_all(rlt_coll_load *l, rlt_error *err)
     ask->n_algorithms = n;
     for (uint32_t i = 0; ask->settings->algorithm && (r = rlt_reactive_at(i)); i++) {
         if (n + i >= RLT_COLL_ALGORITHMS)
-            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected at most %d algorithms",
+                            RLT_COLL_ALGORITHMS);
         l->protocols[l->n_protocols++] = r;
     }
     return 0;
@@ -90,15 +91,16 @@ int rlt__coll_algorithms(rlt_coll_load *l, const char *text, rlt_error *err)
         const rlt_algorithm *table[RLT_COLL_KINDS], *found = NULL;
         snprintf(word, sizeof word, "%.*s", (int)(length < 47 ? length : 47), item);
         if (ask->n_algorithms == RLT_COLL_ALGORITHMS)
-            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "more than %d", RLT_COLL_ALGORITHMS);
+            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected at most %d algorithms",
+                            RLT_COLL_ALGORITHMS);
         const rlt_reactive *protocol = rlt_find_protocol(word, strlen(word));
         if (protocol)
             l->protocols[l->n_protocols++] = protocol;
         l->named[ask->n_algorithms] = protocol;
         if (strcmp(word, "auto") != 0 && !protocol) {
-            int rc = strchr(word, '=')
-                         ? rlt_fail(err, RLT_EUSAGE, "--algorithm", "expected a name, got '%s'", word)
-                         : rlt_parse_algorithms(word, table, err);
+            int rc = strchr(word, '=') ? rlt_fail(err, RLT_EUSAGE, "--algorithm",
+                                                  "expected the name of an algorithm, got '%s'", word)
+                                       : rlt_parse_algorithms(word, table, err);
             if (rc)
                 return rc;
             for (int k = 0; k < RLT_COLL_KINDS; k++)

@@ -33,8 +33,8 @@ bool rlt_run_is_daso(const rlt_run_settings *s)
 
 static const rlt_param parameters[] = {
     {"batch_time", .kind = RLT_PARAM_DURATION, RLT_FIELD(rlt_daso_case, batch_ps), .min = 1,
-     .usual = "by the accelerator",
-     .help = "measured compute time of a batch, forward and backward; it is spread over the layers"},
+     .usual = "computed for the accelerator",
+     .help = "measured compute time of a batch, forward and backward, divided among the layers"},
     {0}};
 
 const rlt_param *rlt_daso_case_parameters(void)

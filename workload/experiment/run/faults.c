@@ -16,27 +16,27 @@
 #define AT(field) .offset = offsetof(rlt_fault_settings, field)
 const rlt_option rlt_fault_options[] = {
     {"link-event", 0, RLT_PARAM_LIST, "TIME:LINK=X",
-     "At this time the bandwidth of the link becomes X times the one it was built with, such as "
-     "5ms:acc3=0.5. 0: the link fails, and its traffic takes another way or waits. 1: as built. LINK as in "
-     "--link-scale. Network flow: transfers under way are affected; alpha-beta: messages sent afterwards; "
-     "packet: packets sent afterwards, and packets on a link that fails are lost. May be repeated.",
+     "Set the bandwidth of LINK to X times its built value from TIME on, such as 5ms:acc3=0.5. 0: the "
+     "link fails; its traffic takes another route or waits. 1: the built value. LINK as in --link-scale. "
+     "Network flow: transfers under way change too; alpha-beta: messages sent afterwards change; packet: "
+     "packets sent afterwards change, and a link that fails loses its packets. May be repeated.",
      AT(link_event)},
     {"noise", 0, RLT_PARAM_LIST, "KIND:NAME=X,...",
-     "A random factor on the durations of each rank's work in each step. lognormal:cv=0.1 has mean 1. "
-     "markov:slow=2,enter=0.01,leave=0.2 is 2 while a rank is slow; from one step to the next a rank becomes "
-     "slow with probability enter and recovers with probability leave. on=host or on=both: host work varies "
-     "as well. May be repeated.",
+     "Multiply the durations of each rank's compute by a random factor per step. lognormal:cv=0.1: the "
+     "factor has mean 1. markov:slow=2,enter=0.01,leave=0.2: the factor is 2 while a rank is slow; from "
+     "one step to the next, a rank becomes slow with probability enter and recovers with probability "
+     "leave. on=host: host work varies instead of compute; on=both: both vary. May be repeated.",
      AT(noise)},
     {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
-     "Estimate the time of a training run of --iterations when accelerators fail. mtbf=1000h: each "
-     "accelerator fails once in this time on average. checkpoint=60s: time to write a checkpoint, after each "
-     "interval=1h of work (default: the best interval). restart=5min: time of a restart, which resumes from "
-     "the last checkpoint.",
+     "Estimate the time of a training run of --iterations with failures. mtbf=1000h: mean time between "
+     "failures of one accelerator. checkpoint=60s: time to write a checkpoint, after each interval=1h of "
+     "work (default: the best interval). restart=5min: time of a restart, which resumes from the last "
+     "checkpoint.",
      AT(failures)},
     {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole training run, for --failures.",
      AT(iterations), .min = 1},
     {"seed", 0, RLT_PARAM_COUNT, "N",
-     "Seed of all random choices here; packets have a seed of their own (--set seed=N).", AT(seed),
+     "Seed of noise and failures; the packet network has its own seed (--set seed=N).", AT(seed),
      .preset = "1"},
     {0}};
 #undef AT
@@ -102,7 +102,7 @@ static int read_noise(const rlt_fault_settings *s, rlt_faults *f, rlt_error *err
 static int read_failures(const rlt_fault_settings *s, rlt_faults *f, rlt_error *err)
 {
     if (!s->failures && s->iterations)
-        return rlt_fail(err, RLT_EUSAGE, "--iterations", "goes with --failures");
+        return rlt_fail(err, RLT_EUSAGE, "--iterations", "needs --failures");
     if (!s->failures)
         return 0;
     if (!s->iterations)

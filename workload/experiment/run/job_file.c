@@ -87,10 +87,11 @@ static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_plac
 {
     int rc = rlt_workload_check(s, NULL, err);
     if (!rc && (s->fold || s->fold_stages || rlt_run_is_daso(s)))
-        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s is a run of its own, no job",
+        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s cannot be a job: run it alone",
                       s->fold ? "a folded training" : "daso");
     if (!rc && s->map)
-        rc = rlt_fail(err, RLT_EUSAGE, "--map", "not for a job: its accelerators stand after the @");
+        rc = rlt_fail(err, RLT_EUSAGE, "--map",
+                      "does not go with a job: list the accelerators of the job after the @");
     if (rc)
         return rc;
     rc = s->model ? rlt_job_train(s, run, on, out, overlap_slowdown, err)

@@ -20,20 +20,20 @@
 #define AT(field) .offset = offsetof(rlt_job_settings, field)
 const rlt_option rlt_job_options[] = {
     {"job", 0, RLT_PARAM_LIST, "WORKLOAD@ACCELERATORS",
-     "Another workload at the same time on other accelerators: a trace, a model or a file of its options "
+     "Run another workload at the same time on other accelerators: a trace, a model or a file of options "
      "(JSON as for --config: model, accelerator, layout, train, strategy, or trace), such as "
-     "transformer:layers=4@4-7, traces/transformer-8@8-15 or resnet.json@8-15. Its ranks follow those of the "
-     "first workload. With neither --trace nor --model only these jobs run. The run ends with the last of "
-     "them. May be repeated.",
+     "transformer:layers=4@4-7, traces/transformer-8@8-15 or resnet.json@8-15. The job's ranks are "
+     "numbered after the ranks of the first workload. Without --trace and --model, only the jobs run. The "
+     "run ends with the last job. May be repeated.",
      AT(job)},
     {"alone", 0, RLT_PARAM_FLAG, NULL,
-     "With --job: also simulate each job alone on its accelerators, and report its slowdown by the others "
-     "and by background traffic.",
+     "With --job: also simulate each job alone on its accelerators. Report the slowdown that other jobs "
+     "and background traffic cause.",
      AT(alone)},
     {"background", 0, RLT_PARAM_LIST, "FROM>TO:RATE,...",
-     "Traffic between accelerators that uses links but no rank's time: 0-3>4-7:10GB/s is four flows, each of "
-     "10 GB/s in messages of size=64KiB (default: 10 us of the rate). on=1ms,off=3ms: in turns. A flow gets "
-     "less than its rate if the links give less. May be repeated.",
+     "Add background traffic between accelerators, which uses links, but no rank's time. 0-3>4-7:10GB/s: "
+     "four flows of 10 GB/s each, in messages of size=64KiB (default: 10 us of the rate). on=1ms,off=3ms: "
+     "each flow sends 1 ms, then pauses 3 ms. Congested links slow a flow below its rate. May be repeated.",
      AT(background)},
     {0}};
 #undef AT
@@ -109,8 +109,8 @@ static int place(opening *x, uint32_t accelerator, rlt_error *err)
     if (x->rank_of[accelerator] != RLT_NONE)
         return rlt_fail(
             err, RLT_EUSAGE, NULL,
-            "accelerator %u already has rank %u. A model takes all accelerators unless ranks=N, or dp=N in "
-            "a layout, is given",
+            "accelerator %u already has rank %u: expected a free accelerator (a model takes all of "
+            "them unless ranks=N, or dp=N in its layout, limits it)",
             accelerator, x->rank_of[accelerator]);
     x->rank_of[accelerator] = x->placed.n;
     return add(&x->placed, accelerator, err);
@@ -272,13 +272,14 @@ static int join(opening *x, rlt_error *err)
 #define AT(field) RLT_FIELD(rlt_background, field)
 /* The rate comes first: it may be given without its name. */
 static const rlt_param parameters[] = {
-    {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true, .help = "rate of each flow"},
+    {"rate", .kind = RLT_PARAM_RATE, AT(rate_Bps), .min = 1, .required = true,
+     .help = "sending rate of each flow"},
     {"size", .kind = RLT_PARAM_SIZE, AT(bytes), .min = 1, .usual = "10 us of the rate, 4 KiB to 1 MiB",
      .help = "bytes per message"},
     {"on", .kind = RLT_PARAM_DURATION, AT(on_ps), .min = 1, .usual = "always",
-     .help = "time of sending, in turns with off"},
+     .help = "time that a flow sends before each pause; needs off"},
     {"off", .kind = RLT_PARAM_DURATION, AT(off_ps), .min = 1, .usual = "never",
-     .help = "time of silence, in turns with on"},
+     .help = "length of each pause; needs on"},
     {0}};
 #undef AT
 
@@ -309,7 +310,7 @@ static int read_rate(const char *text, rlt_background *b, rlt_error *err)
         b->bytes = bytes < 4096 ? 4096 : bytes > 1 << 20 ? 1 << 20 : bytes;
     }
     if (!rc && !b->rate_Bps)
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate");
+        rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected a rate, such as 10GB/s");
     if (!rc && (b->on_ps > 0) != (b->off_ps > 0))
         rc = rlt_fail(err, RLT_EUSAGE, NULL, "expected both on and off, or neither");
     return rc;
@@ -352,8 +353,10 @@ static int read_background(opening *x, const char *text, uint32_t *room, rlt_err
     if (!rc)
         rc = read_list(arrow + 1, (size_t)(colon - arrow - 1), x->accelerators, &to, err);
     if (!rc && from.n != to.n && from.n != 1 && to.n != 1)
-        rc = rlt_fail(err, RLT_EUSAGE, NULL, "%u sources for %u destinations: expected equal numbers, or one",
-                      from.n, to.n);
+        rc = rlt_fail(
+            err, RLT_EUSAGE, NULL,
+            "%u sources for %u destinations: expected equal numbers, or one source or one destination",
+            from.n, to.n);
     for (uint32_t i = 0; (i < from.n || i < to.n) && !rc; i++)
         rc = add_flow(x, from.items[from.n == 1 ? 0 : i], to.items[to.n == 1 ? 0 : i], b, room, err);
     free(from.items);
@@ -416,11 +419,11 @@ static int check(const rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
     if (s->jobs.alone && !s->jobs.job.n)
-        return rlt_fail(err, RLT_EUSAGE, "--alone", "goes with --job");
+        return rlt_fail(err, RLT_EUSAGE, "--alone", "needs --job");
     if (s->jobs.alone && s->faults.noise.n)
-        return rlt_fail(
-            err, RLT_EUSAGE, "--alone",
-            "does not go with --noise: noise is drawn by rank, and a job alone has other rank numbers");
+        return rlt_fail(err, RLT_EUSAGE, "--alone",
+                        "does not go with --noise: noise is drawn by rank number, and a job alone has other "
+                        "rank numbers");
     if (!s->jobs.job.n && !s->jobs.background.n)
         return 0;
     if (strcmp(s->timing, "network") != 0)

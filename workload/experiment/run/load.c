@@ -35,38 +35,40 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {
     {"algorithm", 'a', RLT_PARAM_TEXT, "LIST",
-     "Algorithms of collectives: a name, for every collective it can do, or "
-     "all_reduce=ring,all_to_all=direct. By size: all_reduce=ring:1MiB:nvls is nvls from 1 MiB on, if it "
-     "can. By group: all_reduce@8=direct is for groups of 8. The last rule that applies and can do the "
-     "collective wins. Reactive protocols, as in all_reduce=ring:1MiB:switchml, need the packet network. "
-     "Default: hierarchical for groups over several dimensions, direct for all-to-all, else ring.",
+     "Algorithms of collectives: a name, for every collective that it supports, or rules such as "
+     "all_reduce=ring,all_to_all=direct. By size: all_reduce=ring:1MiB:nvls takes nvls from 1 MiB on, "
+     "where nvls is possible. By group: all_reduce@8=direct is for groups of 8 ranks. The last rule that "
+     "applies and supports the collective wins. Reactive protocols, as in all_reduce=ring:1MiB:switchml, "
+     "need the packet network. Default: hierarchical for groups over several dimensions, direct for "
+     "all-to-all, else ring.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
-    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Accelerators X times as fast as recorded.",
+    {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Make accelerators X times as fast as recorded.",
      AT(compute_scale), .preset = "1"},
-    {"host-scale", 0, RLT_PARAM_NUMBER, "X", "Hosts X times as fast as recorded.", AT(host_scale),
+    {"host-scale", 0, RLT_PARAM_NUMBER, "X", "Make hosts X times as fast as recorded.", AT(host_scale),
      .preset = "1"},
     {"network-scale", 0, RLT_PARAM_NUMBER, "X",
-     "A network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
+     "Make the network X times as fast as the topology says: bandwidths times X, latencies divided by X.",
      AT(network_scale), .preset = "1"},
     {"overlap-slowdown", 0, RLT_PARAM_NUMBER, "X",
-     "Device work takes X times as long while its rank has a communication under way, because both share "
+     "Make device work take X times as long while its rank communicates, because both share "
      "multiprocessors and memory (default: 1, or the accelerator's value).",
      AT(overlap_slowdown)},
     {"rank-scale", 0, RLT_PARAM_LIST, "RANK:host|compute=X",
-     "Host or compute of one rank X times as fast, such as a straggler: 3:compute=0.5. May be repeated.",
+     "Make the host or the compute of one rank X times as fast; 3:compute=0.5 makes rank 3 a straggler. "
+     "May be repeated.",
      AT(rank_scale), .named = true},
-    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME", "Delay of a rank's start, such as 3=5ms. May be repeated.",
-     AT(rank_delay), .named = true},
-    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "Start all ranks at the same instant, whatever was recorded.",
+    {"rank-delay", 0, RLT_PARAM_LIST, "RANK=TIME",
+     "Delay the start of a rank, such as 3=5ms. May be repeated.", AT(rank_delay), .named = true},
+    {"no-skew", 0, RLT_PARAM_FLAG, NULL, "Start all ranks at the same instant; ignore the recorded starts.",
      AT(no_skew)},
     {"until", 0, RLT_PARAM_DURATION, "TIME", "Stop at this simulated time and report the results up to then.",
      AT(until_ps)},
     {"timing", 0, RLT_PARAM_WORD, "MODE",
-     "Replace the network by times in closed form. astra: as ASTRA-sim's congestion-unaware back-end; "
-     "astra-aware: as its congestion-aware one, where messages do not meet; both with --astra-system, and "
-     "links carry nothing. loggops: a GOAL file by LogGOPSim's costs, without a topology; --set L=2500 "
-     "(latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, and S (bytes that are "
-     "sent without waiting).",
+     "Replace the network by closed forms. astra: times of ASTRA-sim's congestion-unaware back-end; "
+     "astra-aware: times of its congestion-aware back-end, where messages share no link. Both need "
+     "--astra-system, and links carry nothing. loggops: LogGOPSim's costs for a GOAL file, without a "
+     "topology; --set L=2500 (latency), o, g (CPU, NIC per message), G, O (NIC, CPU per byte), all in ns, "
+     "and S (largest message in bytes that does not wait for its receive).",
      AT(timing), .words = "network|astra|astra-aware|loggops", .preset = "network"},
     {"astra-system", 0, RLT_PARAM_TEXT, "FILE", "ASTRA-sim's system JSON, for --timing astra.",
      AT(astra_system)},
@@ -169,7 +171,7 @@ static int check_forms(const rlt_run *r, rlt_error *err)
         return rc;
     if (astra != (s->astra_system != NULL))
         return rlt_fail(err, RLT_EUSAGE, astra ? "--timing astra" : "--astra-system",
-                        astra ? "needs --astra-system" : "goes with --timing astra");
+                        astra ? "needs --astra-system" : "needs --timing astra");
     if (s->until_ps == 0 && rlt_given(r->args, "until"))
         return rlt_fail(err, RLT_EUSAGE, "--until", "expected a time above 0");
     if (s->host_scale <= 0 || s->compute_scale <= 0 || s->network_scale <= 0)

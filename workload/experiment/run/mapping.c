@@ -55,7 +55,7 @@ static int read_pin(const rlt_param *row, void *into, const char *value, const c
 }
 
 #define PIN(axis)                                                                                            \
-    .kind = RLT_PARAM_OTHER, .read = read_pin, .arg = "number of a dimension, innermost 0",                  \
+    .kind = RLT_PARAM_OTHER, .read = read_pin, .arg = "number of a dimension, from 0 (innermost)",           \
     RLT_FIELD(pins, dim[axis])
 static const rlt_param parameters[] = {{"tp", PIN(RLT_AXIS_TP), .help = "dimension of tensor parallelism"},
                                        {"cp", PIN(RLT_AXIS_CP), .help = "dimension of context parallelism"},
@@ -86,7 +86,8 @@ static int read_pins(const char *map, const rlt_topology *t, rlt_training *tr, p
         if (p->dim[a] != RLT_NONE)
             continue;
         if (tr->size[a] > 1)
-            return rlt_fail(err, RLT_EUSAGE, rlt_axis_name((rlt_axis)a), "is in no dimension");
+            return rlt_fail(err, RLT_EUSAGE, rlt_axis_name((rlt_axis)a),
+                            "has no dimension: expected one for each axis above 1");
         given[n++] = a;
     }
     uint32_t k = 0;
@@ -109,7 +110,7 @@ static int check_pins(const rlt_topology *t, rlt_training *tr, const pins *p, rl
                 continue;
             if (used * tr->size[a] > size)
                 return used == 1
-                           ? rlt_fail(err, RLT_EUSAGE, NULL, "%s %u does not fit dimension %u, which has %u",
+                           ? rlt_fail(err, RLT_EUSAGE, NULL, "%s %u does not fit dimension %u of size %u",
                                       rlt_axis_name(a), tr->size[a], d, size)
                            : rlt_fail(err, RLT_EUSAGE, NULL,
                                       "%s %u does not fit the rest of dimension %u (size %u): %llu are left",

@@ -23,35 +23,35 @@
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_training_options[] = {
     {"accelerator", 0, RLT_PARAM_TEXT, "NAME",
-     "What the model runs on, one rank each: a file, or a name that 'ringlet list accelerators' shows. "
+     "Accelerator of each rank: a name that 'ringlet list accelerators' shows, or a file. "
      "Default: " RLT_DEFAULT_ACCELERATOR ".",
      AT(accelerator)},
     {"layout", 'l', RLT_PARAM_TEXT, "LIST",
-     "How the model is spread: dp=64,tp=8,pp=4, with cp, ep, vp, sp=on, order=tp-cp-dp-pp. Default: dp over "
-     "all accelerators. order=auto simulates every order and takes the fastest.",
+     "Parallelism of the training: dp=64,tp=8,pp=4, and also cp, ep, vp, sp=on, order=tp-cp-dp-pp. "
+     "order=auto simulates every order and takes the fastest. Default: dp over all accelerators.",
      AT(layout)},
     {"map", 0, RLT_PARAM_TEXT, "LIST",
-     "Pin axes of the layout to dimensions of the topology, the innermost being 0: tp=0,pp=1,dp=2. Among "
-     "axes of one dimension the first is the innermost. Accelerators that are left in a dimension stay free. "
-     "Replaces order and --placement.",
+     "Pin axes of the layout to dimensions of the topology, 0 is the innermost: tp=0,pp=1,dp=2. If axes "
+     "share a dimension, the first axis is the innermost. Unused accelerators of a dimension stay free. "
+     "Replaces order= and --placement.",
      AT(map)},
     {"train", 0, RLT_PARAM_TEXT, "LIST",
-     "How the model trains: batch=512, microbatch=1, schedule=1f1b, recompute=full, zero=1, precision=bf16, "
-     "..., with commas and no blanks ('ringlet list training' shows all).",
+     "Settings of the training, such as batch=512,schedule=1f1b,recompute=full,zero=1, with "
+     "commas and no blanks ('ringlet list training' shows all).",
      AT(train)},
     {"strategy", 0, RLT_PARAM_TEXT, "NAME",
-     "A named way of training; settings behind it override its own: samo:sparsity=0.8 ('ringlet list "
-     "strategies' shows the names).",
+     "Named set of training settings ('ringlet list strategies' shows the names). Settings after the name "
+     "override it: samo:sparsity=0.8.",
      AT(strategy)},
     {"fold", 0, RLT_PARAM_FLAG, NULL,
-     "Simulate identical ranks once. If tensor-parallel groups have dimensions of the topology to "
-     "themselves, one rank of each group is simulated; the time is that of all ranks, to the picosecond. "
-     "Otherwise as --fold-stages.",
+     "Simulate identical ranks once. If no other axis shares the dimensions of the tensor-parallel "
+     "groups, simulate one rank of each group; the time equals that of a full simulation to the "
+     "picosecond. Otherwise works as --fold-stages.",
      AT(fold)},
     {"fold-stages", 0, RLT_PARAM_FLAG, NULL,
-     "Simulate one rank per pipeline stage. A collective takes as long as it takes alone, and links carry "
-     "only the messages of the pipeline. The time is that of all ranks if the ranks of a stage are identical "
-     "and no two simultaneous communications share a link.",
+     "Simulate one rank per pipeline stage. A collective takes its time on an idle network, and links "
+     "carry only the messages of the pipeline. The time equals that of a full simulation if the ranks of "
+     "a stage are identical and no two simultaneous communications share a link.",
      AT(fold_stages)},
     {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Continue if the training does not fit into the memory.",
      AT(any_memory)},

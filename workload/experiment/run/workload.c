@@ -25,8 +25,8 @@ const rlt_option rlt_workload_options[] = {
      "follow as well: ranks=4,microbatch=8. One rank per accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
-     "Replay communication with its recorded durations, waiting included, instead of simulating it. It then "
-     "counts as compute.",
+     "Replay communication with its recorded durations, waiting included, instead of simulating it. "
+     "Communication then counts as compute.",
      AT(keep_waits)},
     {0}};
 #undef AT
@@ -59,14 +59,14 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
         return s->trace.n
                    ? rlt_fail(err, RLT_EUSAGE, "--trace", "does not go with --model: give one of them")
                    : rlt_fail(err, RLT_EUSAGE, operand,
-                              "a trace beside --model: give one of them (lists have commas and no blanks)");
+                              "is a trace, which does not go with --model: give one of them (write lists "
+                              "with commas and no blanks)");
     if (!traced && !s->model && !jobs)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
     if ((s->fold || s->fold_stages) && jobs)
         return rlt_fail(err, RLT_EUSAGE, "--fold", "is for a single workload: it does not go with --job");
     if (s->model && s->recording.ideal)
-        return rlt_fail(err, RLT_EUSAGE, "--ideal",
-                        "goes with --trace: a generated workload has no stragglers");
+        return rlt_fail(err, RLT_EUSAGE, "--ideal", "needs --trace: a generated workload has no stragglers");
     return 0;
 }
 

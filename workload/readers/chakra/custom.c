@@ -108,7 +108,7 @@ static int read_message(custom *c, const rlt_chakra_file *f, const rlt_chakra_no
     op->type = send ? RLT_GOAL_SEND : RLT_GOAL_RECV;
     op->peer = (uint32_t)peer;
     op->tag = (uint32_t)tag;
-    return op->peer == op->rank ? fail_node(c, f, n, RLT_ESCHEMA, "a rank that talks to itself") : 0;
+    return op->peer == op->rank ? fail_node(c, f, n, RLT_ESCHEMA, "a message from a rank to itself") : 0;
 }
 
 /* Reads a node. Its dependencies still are node ids. */
@@ -126,7 +126,7 @@ static int read_node(custom *c, const rlt_chakra_file *f, const rlt_chakra_node 
     if (!rc && n->id >= UINT32_MAX)
         rc = fail_node(c, f, n, RLT_ERANGE, "the node's number is above 2^32");
     if (!rc && rlt_map_get(ids, n->id) != RLT_NONE)
-        rc = fail_node(c, f, n, RLT_ESCHEMA, "a second node of this number");
+        rc = fail_node(c, f, n, RLT_ESCHEMA, "another node has the same number");
     if (!rc && rlt_map_put(ids, n->id, g->n_ops) < 0)
         rc = rlt_nomem(c->err);
     if (!rc)
@@ -139,7 +139,7 @@ static int read_node(custom *c, const rlt_chakra_file *f, const rlt_chakra_node 
         return rc;
     for (uint32_t i = 0; i < n->n_deps; i++) {
         if (n->deps[i] >= UINT32_MAX)
-            return fail_node(c, f, n, RLT_ESCHEMA, "depends on a node that is not there");
+            return fail_node(c, f, n, RLT_ESCHEMA, "depends on a node that is not in the file");
         g->edges[g->n_edges++] = (rlt_goal_edge){.op = g->n_ops, .needs = (uint32_t)n->deps[i]};
     }
     g->ops[g->n_ops++] = op;
@@ -159,7 +159,7 @@ static int read_nodes(custom *c, rlt_chakra_file *f, rlt_chakra_node *n, uint32_
         uint32_t needs = rlt_map_get(&ids, e->needs);
         n->id = c->g.ops[e->op].line;
         if (needs == RLT_NONE)
-            rc = fail_node(c, f, n, RLT_ESCHEMA, "depends on a node that is not there");
+            rc = fail_node(c, f, n, RLT_ESCHEMA, "depends on a node that is not in the file");
         e->needs = needs;
     }
     rlt_map_free(&ids);
@@ -204,7 +204,7 @@ static int expect(custom *c, const rlt_listed *l, uint32_t rank, uint32_t *at, u
         *block_bytes = o->bytes / blocks;
     if (blocks && o->bytes != *block_bytes * blocks)
         return rlt_goal_fail(g, o->line, RLT_ESCHEMA, c->err,
-                             "%llu bytes for %llu chunks, where the first message has %llu for one",
+                             "%llu bytes for %llu chunks, but the first message has %llu bytes per chunk",
                              (unsigned long long)o->bytes, (unsigned long long)blocks,
                              (unsigned long long)*block_bytes);
     return 0;
@@ -249,7 +249,7 @@ static int make(custom *c, const rlt_goal_hint *hint, rlt_listed *out)
         return rc ? rc : compare(c, out);
     }
     if (!c->has_kind && !hint)
-        return rlt_fail(c->err, RLT_EUNSUPPORTED, c->g.file, "the trace does not say which collective it is");
+        return rlt_fail(c->err, RLT_EUNSUPPORTED, c->g.file, "the trace does not name its collective");
     if (!c->has_kind)
         c->g.kind = hint->kind;
     c->g.bytes = hint ? hint->bytes : 0;
@@ -273,7 +273,7 @@ int rlt_chakra_custom_load(const char *const *specs, uint32_t n_specs, const rlt
     snprintf(c.g.name, sizeof c.g.name, "chakra");
     c.first = calloc((size_t)n + 1, sizeof *c.first);
     if (n > RLT_GOAL_MAX_RANKS)
-        rc = rlt_fail(err, RLT_ERANGE, specs[0], "%u ranks are more than %d", n, RLT_GOAL_MAX_RANKS);
+        rc = rlt_fail(err, RLT_ERANGE, specs[0], "%u ranks exceed the limit of %d", n, RLT_GOAL_MAX_RANKS);
     else if (!c.first)
         rc = rlt_nomem(err);
     for (uint32_t r = 0; r < n && !rc; r++)

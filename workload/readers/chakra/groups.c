@@ -122,8 +122,8 @@ static int list_group(rlt_chakra_trace *t, rlt_json entry, rlt_error *err)
     bool same = group->listed && group->world == fresh.world && group->n == fresh.n &&
                 (fresh.n == 0 || memcmp(group->ranks, fresh.ranks, fresh.n * sizeof *fresh.ranks) == 0);
     if (rc == 0 && group->listed && !same)
-        rc = rlt_fail(err, RLT_ESCHEMA, NULL, "process group \"%.80s\" has other ranks than in another file",
-                      name);
+        rc = rlt_fail(err, RLT_ESCHEMA, NULL,
+                      "process group \"%.80s\" has different ranks in different files", name);
     if (rc < 0 || same) {
         free(fresh.ranks);
         return rc;
@@ -155,7 +155,7 @@ static int list_groups(rlt_chakra_trace *t, const char *path, rlt_pb values, rlt
     rlt_json_doc *doc = NULL;
     int rc = 0;
     if (n == 0 || rlt_json_parse(path, copy, n, &doc, NULL) < 0 || !rlt_json_is_array(rlt_json_root(doc)))
-        rlt_build_note(t->builder, 1, "list of process groups that cannot be parsed: ignored");
+        rlt_build_note(t->builder, 1, "unreadable list of process groups: ignored");
     else
         for (rlt_json e = rlt_json_first(rlt_json_root(doc)); rlt_json_is(e) && rc == 0; e = rlt_json_next(e))
             rc = list_group(t, e, err);
@@ -316,10 +316,9 @@ static int involved_dims(rlt_chakra_trace *t, const rlt_chakra_node *node, bool 
     }
     if (t->opts->n_dims == 0) {
         if (some)
-            rlt_build_note(
-                t->builder, 1,
-                "collective along some dimensions (involved_dim), taken as one over all ranks, because no "
-                "topology was given");
+            rlt_build_note(t->builder, 1,
+                           "collective along some dimensions (involved_dim): runs over all ranks, because no "
+                           "topology was given");
         return 0;
     }
     for (uint32_t d = 0; d < t->opts->n_dims; d++)

@@ -222,7 +222,8 @@ int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node
     rlt_pb_field field;
     rc = next_message(f, &message, err);
     if (rc == 0)
-        rc = malformed(f, f->rest.at, "an empty file, where a Chakra trace begins with its metadata", err);
+        rc = malformed(f, f->rest.at,
+                       "the file is empty: expected a Chakra trace, which begins with its metadata", err);
     while (rc > 0 && (rc = rlt__pb_next(&message, &field)) > 0) {
         if (field.number == 2 && field.wire == RLT_PB_BYTES && take_attr(f, field.bytes, node, err) < 0)
             rc = RLT_EMALFORMED;
@@ -308,16 +309,14 @@ int rlt__chakra_u64(const rlt_chakra_node *n, rlt_chakra_attr a, uint64_t max, u
     if (v->field == 0)
         return 0;
     if ((v->field - FIRST_VALUE_FIELD) % 2 == 1 || kind_of(v->field)->number == NOT_INTEGER)
-        return wrong_attr(n, a, "is no integer", err);
+        return wrong_attr(n, a, "is not an integer", err);
     if (v->integer > max) {
         char what[96];
         bool is_signed = v->field != RLT_CHAKRA_UINT64 && (v->integer >> 63);
         if (is_signed)
-            snprintf(what, sizeof what, "is %" PRId64 ", where 0 to %" PRIu64 " is possible",
-                     (int64_t)v->integer, max);
+            snprintf(what, sizeof what, "is %" PRId64 ", expected 0 to %" PRIu64, (int64_t)v->integer, max);
         else
-            snprintf(what, sizeof what, "is %" PRIu64 ", where 0 to %" PRIu64 " is possible", v->integer,
-                     max);
+            snprintf(what, sizeof what, "is %" PRIu64 ", expected 0 to %" PRIu64, v->integer, max);
         return wrong_attr(n, a, what, err);
     }
     *out = v->integer;
@@ -333,7 +332,7 @@ int rlt__chakra_integers(const rlt_chakra_node *n, rlt_chakra_attr a, uint64_t *
         return 0;
     const struct value_kind *kind = kind_of(v->field);
     if ((v->field - FIRST_VALUE_FIELD) % 2 == 0 || kind->number == NOT_INTEGER)
-        return wrong_attr(n, a, "is no list of integers or bools", err);
+        return wrong_attr(n, a, "is not a list of integers or bools", err);
     rlt_pb message = v->bytes;
     rlt_pb_field field;
     int rc;

@@ -98,8 +98,9 @@ static int estimate(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rl
     if (rc < 0 || (d->duration_ps > 0 && (memory || !can || !o->roofline_replaces)))
         return rc;
     if (memory && o->serial_communication) /* ASTRA-sim's name of the resource */
-        return node_error(n, RLT_EUNSUPPORTED, err,
-                          "a memory node without a duration, and no remote memory is described");
+        return node_error(
+            n, RLT_EUNSUPPORTED, err,
+            "a memory node has no duration: expected one, because no remote memory is described");
     if (!can) {
         if (!n->has_duration && !rlt__chakra_has(n, RLT_CHAKRA_ATTR_DURATION))
             rlt_build_note(r->t->builder, 1, "%s without a duration takes no time",
@@ -227,12 +228,12 @@ static int fill_counts(rank_reader *r, const rlt_chakra_node *n, bool uneven, ui
     if (listed) {
         rc = rlt__chakra_integers(n, RLT_CHAKRA_ATTR_COUNTS, r->counts, members, &found, err);
         if (rc == 0 && found != members)
-            rc = node_error(n, RLT_ESCHEMA, err, "not as many ringlet_counts as members of the group");
+            rc = node_error(n, RLT_ESCHEMA, err, "expected one ringlet_counts entry per member of the group");
     } else {
         for (uint32_t m = 0; m < members; m++)
             r->counts[m] = d->bytes / members + (m < d->bytes % members);
         rlt_build_note(r->t->builder, 1,
-                       "all-to-all with different sizes on its ranks: each rank splits its own evenly");
+                       "all-to-all with a different size on each rank: each rank splits its buffer evenly");
     }
     d->send_counts = r->counts;
     return rc;
@@ -245,7 +246,9 @@ static int root_of(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt
     if (rc < 0 || root == UINT64_MAX)
         return rc;
     d->root = rlt__group_member(r->t->builder, d->group, (uint32_t)root);
-    return d->root == RLT_NONE ? node_error(n, RLT_ESCHEMA, err, "its root_rank is not in its group") : 0;
+    return d->root == RLT_NONE
+               ? node_error(n, RLT_ESCHEMA, err, "root_rank is not in the group of the collective")
+               : 0;
 }
 
 static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt_error *err)
@@ -258,7 +261,7 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     if (rc < 0)
         return rc;
     if (type >= sizeof collective_kinds / sizeof *collective_kinds || !collective_kinds[type].known)
-        return node_error(n, RLT_EUNSUPPORTED, err, "a comm_type that the schema does not have");
+        return node_error(n, RLT_EUNSUPPORTED, err, "a comm_type that is not in the schema");
     d->coll = collective_kinds[type].kind;
     if (!rlt__chakra_has(n, RLT_CHAKRA_ATTR_COMM_SIZE) && d->coll != RLT_BARRIER)
         rlt_build_note(t->builder, 1, "collective without comm_size moves 0 bytes");
@@ -301,7 +304,7 @@ static int fill_message(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d
         rc = integer(n, RLT_CHAKRA_ATTR_COMM_SIZE, INT64_MAX, &d->bytes, err);
     if (rc == 0 && peer >= r->t->n_ranks)
         rc = node_error(n, RLT_ESCHEMA, err,
-                        peer != UINT64_MAX ? "its other side is a rank that the trace does not have"
+                        peer != UINT64_MAX ? "the other rank of the message is not in the trace"
                         : sends            ? "a send without comm_dst"
                                            : "a receive without comm_src");
     d->peer = (uint32_t)peer;
@@ -407,8 +410,7 @@ static int add_deps(rank_reader *r, const rlt_chakra_node *n, uint32_t op, rlt_e
 {
     uint32_t first = r->from_pytorch ? n->n_ctrl : 0;
     if (first > 0)
-        rlt_build_note(r->t->builder, first,
-                       "control dependency of a PyTorch trace (its call tree), not used");
+        rlt_build_note(r->t->builder, first, "control dependency of a PyTorch trace (call tree): not used");
     for (uint32_t i = first; i < n->n_deps; i++) {
         int rc = rlt_grow(&r->deps, &r->deps_capacity, sizeof *r->deps, (uint64_t)r->n_deps + 1, RLT_NONE - 1,
                           "dependencies", err);
@@ -535,8 +537,8 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
         last = rank_of(paths[i], i, n) > last ? rank_of(paths[i], i, n) : last;
     t->n_ranks = t->opts->n_ranks ? t->opts->n_ranks : last + 1;
     if (last >= t->n_ranks || t->n_ranks > RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_ERANGE, paths[n - 1], "is rank %" PRIu32 " of %" PRIu32 " ranks", last,
-                        t->n_ranks);
+        return rlt_fail(err, RLT_ERANGE, paths[n - 1],
+                        "is rank %" PRIu32 ", but the trace has only %" PRIu32 " ranks", last, t->n_ranks);
     if (t->n_ranks > n && t->opts->n_replicate == 0)
         return rlt_fail(err, RLT_ESCHEMA, paths[0],
                         "the trace has %" PRIu32 " file%s for %" PRIu32
@@ -548,7 +550,8 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t rank = rank_of(paths[i], i, n);
         if (t->rank_path[rank])
-            return rlt_fail(err, RLT_ESCHEMA, paths[i], "is rank %" PRIu32 ", and so is %.200s", rank,
+            return rlt_fail(err, RLT_ESCHEMA, paths[i],
+                            "is rank %" PRIu32 ", the same as %.200s: expected one file per rank", rank,
                             t->rank_path[rank]);
         t->rank_path[rank] = paths[i];
     }
@@ -582,7 +585,7 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
     }
     if (rc == 0 && opts->last_step >= 0 && (uint32_t)opts->last_step >= t.n_steps)
         rc = rlt_fail(
-            &own, RLT_ERANGE, paths[0], "expected steps of those recorded, 0:%" PRIu32 ", got %d:%d",
+            &own, RLT_ERANGE, paths[0], "expected steps within the recorded 0:%" PRIu32 ", got %d:%d",
             t.n_steps ? t.n_steps - 1 : 0, opts->first_step < 0 ? 0 : opts->first_step, opts->last_step);
     if (t.builder) {
         if (rc < 0 && own.code == 0)

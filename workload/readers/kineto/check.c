@@ -83,8 +83,8 @@ static void check_ranks(const rlt_kin_run *run, text *out)
     else
         line(out,
              "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no recording (first: rank %" PRIu32
-             "); profile every rank over the same steps, or let one play them: --replicate %" PRIu32
-             "=%" PRIu32,
+             "); profile every "
+             "rank over the same steps, or use another rank's recording: --replicate %" PRIu32 "=%" PRIu32,
              missing, run->n_ranks, first, first, run->recordings[0].rank);
 }
 
@@ -97,7 +97,8 @@ static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
              run->n_files - t->marked, run->n_files);
     else if (t->least_steps != t->most_steps)
         line(out,
-             "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32 " of them; profile the same",
+             "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32
+             " steps; profile the same steps on every rank",
              t->least_steps, t->most_steps);
     else
         line(out, "ok: steps: %" PRIu32 " marked", t->most_steps);
@@ -139,8 +140,8 @@ static void check_events(const tally *t, text *out)
         line(out, "ok: synchronisation: %" PRIu64 " cuda_sync events", t->sync_records);
     else if (t->waits + t->syncs)
         line(out,
-             "lacks: cuda_sync events: what %" PRIu64 " stream waits and %" PRIu64
-             " synchronising calls waited for is inferred from times; record with "
+             "lacks: cuda_sync events: the targets of %" PRIu64 " stream waits and %" PRIu64 " synchronising "
+             "calls are inferred from times; record with "
              "experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
              t->waits, t->syncs);
     if (t->unknown)

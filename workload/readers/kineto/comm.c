@@ -175,12 +175,11 @@ static int ask_host(rlt_kin_comms *c, rlt_error *err)
 {
     const rlt_host_trace *h = c->host;
     if (!h || h->n_comms == 0)
-        return rlt_fail(
-            err, RLT_ESCHEMA, c->k->path,
-            "the recording does not say how large its %" PRIu32
-            " NCCL operations are%s. Sizes come from PyTorch host execution traces of the same run "
-            "(--host-trace DIR), or from recording with PyTorch 2.4 or later and record_shapes=True",
-            c->n, h ? ", nor does its host trace" : "");
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "the recording lacks the sizes of its %" PRIu32 " NCCL operations%s. Sizes come from "
+                        "PyTorch host execution traces of the same run (--host-trace DIR), or from recording "
+                        "with PyTorch 2.4 or later and record_shapes=True",
+                        c->n, h ? ", and so does its host trace" : "");
     uint32_t last = c->n <= h->n_comms ? h->n_comms - c->n : 0;
     if (c->n <= h->n_comms || c->n % h->n_comms == 0)
         for (uint32_t shift = 0; shift <= last && shift < 4096; shift++)
@@ -341,8 +340,8 @@ static int members(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err
         return fill_ranks(c, f->rank_start, f->rank_stride, *n, err);
     if (*n != c->run->n_ranks)
         return rlt_fail(err, RLT_ESCHEMA, c->k->path,
-                        "which ranks are in process group '%.60s' of %" PRIu32 " is not recorded", f->group,
-                        *n);
+                        "the recording does not list the ranks of process group '%.60s' (%" PRIu32 " ranks)",
+                        f->group, *n);
     c->assumed_groups++;
     return fill_ranks(c, 0, 1, *n, err);
 }
@@ -468,10 +467,11 @@ static int message(rlt_kin_comms *c, const facts *f, uint64_t bytes, rlt_op_desc
     bool sends = strstr(plain, "send") != NULL;
     int64_t peer = sends ? f->destination : f->source;
     if (peer < 0 || peer >= c->run->n_ranks)
-        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
-                        "the recording does not say %s rank %" PRIu32 " %s: point-to-point messages need "
-                        "\"Src Rank\" and \"Dst Rank\"; --keep-waits replays their recorded time instead",
-                        sends ? "whom" : "from whom", d->rank, sends ? "sends to" : "receives");
+        return rlt_fail(
+            err, RLT_ESCHEMA, c->k->path,
+            "the recording does not name the %s of rank %" PRIu32 "'s message: point-to-point messages "
+            "need \"Src Rank\" and \"Dst Rank\"; --keep-waits replays their recorded time instead",
+            sends ? "destination" : "source", d->rank);
     d->kind = sends ? RLT_OP_SEND : RLT_OP_RECV;
     d->peer = (uint32_t)(((uint64_t)peer + c->run->n_ranks + d->rank - c->k->rank) % c->run->n_ranks);
     d->bytes = bytes;
@@ -484,10 +484,10 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
     group g;
     int kind = coll_kind(f.name);
     if (kind < 0)
-        return rlt_fail(err, RLT_EUNSUPPORTED, c->k->path, "NCCL operation '%.60s' is not known", f.name);
+        return rlt_fail(err, RLT_EUNSUPPORTED, c->k->path, "unknown NCCL operation '%.60s'", f.name);
     if (f.elem_bytes == 0 && f.in_elems + f.out_elems > 0)
         return rlt_fail(err, RLT_ESCHEMA, c->k->path,
-                        "the element type of '%.60s' is not known: its size in bytes is unknown", f.name);
+                        "unknown element type in '%.60s': its size in bytes is needed", f.name);
     uint64_t most = f.in_elems > f.out_elems ? f.in_elems : f.out_elems;
     if (kind == RLT_SEND_RECV)
         return message(c, &f, most * f.elem_bytes, d, err);

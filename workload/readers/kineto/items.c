@@ -370,14 +370,14 @@ static void note(const rlt_kin_graph *g)
         {g->dropped, "inferred dependencies dropped: the recording contradicts them"},
         {g->outside, "device operations left out: launched outside the steps"},
         {g->carried, "device operations without a launch in the steps: placed by their recorded time"},
-        {g->overlapping, "device operations that overlap their stream's previous one: run beside it"},
-        {g->long_gaps, "device operations that started over 50 us after all they are known to wait for: "
-                       "the gap is replayed as it is"},
+        {g->overlapping,
+         "device operations that overlap the previous operation of their stream: both run at the same time"},
+        {g->long_gaps, "device operations that started over 50 us after their last known dependency: the gap "
+                       "is replayed as recorded"},
         {g->unexplained, "synchronising calls over 100 us with no device work to wait for: replayed as host "
                          "time"},
-        {g->concurrent, "stretches of backward beside which the main thread went on"},
-        {g->tail,
-         "device operations that end after the last step: the rank's span goes on to the last of them"},
+        {g->concurrent, "parts of the backward pass during which the main thread continued"},
+        {g->tail, "device operations that end after the last step: the rank's span includes them"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].count > 0)

@@ -72,11 +72,13 @@ static int assign_ranks(rlt_kin_run *run, rlt_error *err)
     for (uint32_t i = 0; i < run->n_files; i++) {
         const rlt_kin_recording *k = &run->recordings[i];
         if (k->rank >= run->n_ranks)
-            return rlt_fail(err, RLT_ESCHEMA, k->path, "is of rank %" PRIu32 ", but there are only %" PRIu32,
-                            k->rank, run->n_ranks);
+            return rlt_fail(err, RLT_ESCHEMA, k->path,
+                            "is of rank %" PRIu32 ", but the number of ranks is %" PRIu32, k->rank,
+                            run->n_ranks);
         if (run->by_rank[k->rank] != RLT_NONE)
-            return rlt_fail(err, RLT_ESCHEMA, k->path, "is of rank %" PRIu32 ", and so is %.300s", k->rank,
-                            run->recordings[run->by_rank[k->rank]].path);
+            return rlt_fail(err, RLT_ESCHEMA, k->path,
+                            "is of rank %" PRIu32 ", the same as %.300s: expected one recording per rank",
+                            k->rank, run->recordings[run->by_rank[k->rank]].path);
         run->by_rank[k->rank] = i;
     }
     return 0;
@@ -98,7 +100,8 @@ static int replicate_ranks(rlt_kin_run *run, rlt_error *err)
                 run->by_rank[r] = i;
         if (chosen && run->by_rank[r] == RLT_NONE)
             return rlt_fail(err, RLT_ESCHEMA, run->recordings[0].path,
-                            "rank %" PRIu32 " is to be replaced by rank %" PRIu32 ", which has no recording",
+                            "--replicate: rank %" PRIu32 " cannot be replaced by rank %" PRIu32
+                            ", which has no recording",
                             r, chosen->from);
         if (!chosen)
             missing = r;
@@ -132,7 +135,7 @@ int rlt__kin_window(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_
     uint32_t last = o->last_step < 0 ? found - 1 : (uint32_t)o->last_step;
     if (first > last || last >= found)
         return rlt_fail(err, RLT_ERANGE, k->path,
-                        "expected steps of those recorded, 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
+                        "expected steps within the recorded 0:%" PRIu32 ", got %" PRIu32 ":%" PRIu32,
                         found - 1, first, last);
     if (k->n_steps > 0)
         *w = (rlt_kin_window){.begin = k->steps[first].begin,
@@ -159,8 +162,8 @@ static int find_epoch(rlt_kin_run *run, rlt_error *err)
             first = w;
         if (w.n_steps != first.n_steps)
             return rlt_fail(err, RLT_ESCHEMA, k->path,
-                            "has %" PRIu32 " steps, where %.300s has %" PRIu32
-                            "; choose steps that all recordings have",
+                            "has %" PRIu32 " steps, but %.300s has %" PRIu32
+                            ": choose steps that all recordings have (--steps)",
                             w.n_steps, run->recordings[0].path, first.n_steps);
         int64_t begin = k->base + w.begin;
         run->epoch = begin < run->epoch ? begin : run->epoch;
@@ -201,7 +204,8 @@ int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_optio
 {
     *run = (rlt_kin_run){.opts = opts};
     if (n == 0 || n > MAX_FILES)
-        return rlt_fail(err, RLT_EUSAGE, NULL, "%" PRIu32 " recordings", n);
+        return rlt_fail(err, RLT_EUSAGE, NULL, "got %" PRIu32 " recordings: expected 1 to %d", n,
+                        (int)MAX_FILES);
     run->recordings = calloc(n, sizeof *run->recordings);
     if (!run->recordings)
         return rlt_nomem(err);
@@ -246,8 +250,7 @@ static void note_files(const rlt_kin_run *run, rlt_builder *b)
     }
     if (run->n_aligned)
         rlt_build_note(b, run->n_aligned,
-                       "recordings whose clock was aligned by the ends of collectives (by up to %" PRId64
-                       " us)",
+                       "recordings with clocks aligned by the ends of collectives (by up to %" PRId64 " us)",
                        run->largest_offset / 1000);
     for (uint32_t i = 0; i < run->n_host_traces; i++)
         hash = rlt_mix64(hash ^ run->host_traces[i].hash) + i;

@@ -58,7 +58,7 @@ static int arg_elements(const parse *p, const char *key, uint64_t *out)
         return 0;
     if (!rlt_decimal_i64(text, 0, &v) || v < 0 || v >= (int64_t)1 << 50)
         return rlt_jstream_fail(p->stream, p->piece, RLT_ESCHEMA, p->err,
-                                "\"%s\" is no number of elements: '%.40s'", key, text);
+                                "\"%s\" is not a number of elements: '%.40s'", key, text);
     *out = (uint64_t)v;
     return 0;
 }
@@ -272,10 +272,10 @@ static int read_times(parse *p, rlt_kin_event *e)
     }
     if (!rlt_decimal_i64(ts, 3, &e->ts) || e->ts < EARLIEST_NS || e->ts > LATEST_NS)
         return rlt_jstream_fail(p->stream, p->piece, RLT_EMALFORMED, p->err,
-                                "\"ts\" is no time in microseconds: '%.40s'", ts);
+                                "\"ts\" is not a time in microseconds: '%.40s'", ts);
     if (dur && !rlt_decimal_i64(dur, 3, &e->dur))
         return rlt_jstream_fail(p->stream, p->piece, RLT_EMALFORMED, p->err,
-                                "\"dur\" is no time in microseconds: '%.40s'", dur);
+                                "\"dur\" is not a time in microseconds: '%.40s'", dur);
     if (e->dur < 0) {
         p->k->negative++;
         e->dur = 0;
@@ -428,7 +428,7 @@ static int read_base(parse *p)
     const char *text = rlt_jpiece_text(p->piece, 0);
     if (!text || !rlt_decimal_i64(text, 0, &p->k->base) || p->k->base < 0 || p->k->base > LATEST_NS)
         return rlt_jstream_fail(p->stream, p->piece, RLT_EMALFORMED, p->err,
-                                "\"baseTimeNanoseconds\" is no number of nanoseconds");
+                                "\"baseTimeNanoseconds\" is not a number of nanoseconds");
     return 0;
 }
 

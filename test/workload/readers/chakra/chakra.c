@@ -50,7 +50,7 @@ static void every_integer_member(void **state)
     raw_attr(&f, "comm_size", "\x2d\x00\x00\x96\x43", 5); /* float = 5: 300.0 */
     message(&f);
     end(&f, "one.0.et");
-    refused("one.0.et", RLT_ESCHEMA, "node 1 'ar'", "comm_size is no integer");
+    refused("one.0.et", RLT_ESCHEMA, "node 1 'ar'", "comm_size is not an integer");
     begin(&f);
     head(&f, 1, "ar", RLT_CHAKRA_COLL);
     raw_attr(&f, "comm_size", "\x88\x01\x01", 3); /* sint64: zigzag 1 is -1 */
@@ -244,7 +244,7 @@ static void collectives_and_their_bytes(void **state)
     assert_int_equal(host->kind, RLT_OP_HOST);
     assert_int_equal(host->duration_ps, 12 * RLT_US);
     assert_string_equal(resource_name(p, host), "thread 2");
-    assert_int_equal(noted(p, "with different sizes on its ranks"), 2);
+    assert_int_equal(noted(p, "with a different size on each rank"), 2);
     rlt_program_free(p);
     rlt_read_options opts = plain_options();
     opts.serial_communication = true;

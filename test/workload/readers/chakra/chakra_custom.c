@@ -106,7 +106,7 @@ static void damage_is_named(void **state)
         {.recv_bytes = 3999, .where = "c: node 0", .what = "receives 3999 bytes, but rank 0 sends 4000"},
         {.recv_bytes = 4000, .no_recv = true, .where = "c: node 2", .what = "no operation receives"},
         {.recv_bytes = 4000, .collective = true, .where = "c.1.et: node 2", .what = "consists of COMM_SEND"},
-        {.recv_bytes = 4000, .bad_dep = true, .where = "c.1.et: node 1", .what = "not there"},
+        {.recv_bytes = 4000, .bad_dep = true, .where = "c.1.et: node 1", .what = "not in the file"},
         {.recv_bytes = 4000,
          .circle = true,
          .where = "c: node ",

@@ -312,7 +312,7 @@ static void clocks(void **state)
         if (read_files(2, names, &o, &p) < 0)
             fail_msg("%s: %s", err.where, err.what);
         assert_int_equal(p->rank_start_ps[1], cases[i].start);
-        assert_int_equal(noted(p, "recordings whose clock was aligned by the ends of collectives"), i == 0);
+        assert_int_equal(noted(p, "recordings with clocks aligned by the ends of collectives"), i == 0);
         rlt_program_free(p);
     }
 }
@@ -510,14 +510,14 @@ static void refused(void **state)
         {"{\"traceEvents\":[]}", "traceEvents", RLT_ESCHEMA},
         {"{\"traceEvents\":[{\"ph\":\"M\"}]}", "no operations", RLT_ESCHEMA},
         {"{\"traceEvents\":[{\"ph\":\"X\"", "ends here", RLT_EMALFORMED},
-        {TRACE(EVENT("kernel", "k", 0, 7, "soon", 5, "")), "no time in microseconds", RLT_EMALFORMED},
+        {TRACE(EVENT("kernel", "k", 0, 7, "soon", 5, "")), "not a time in microseconds", RLT_EMALFORMED},
         {TRACE(EVENT("kernel", "k", 0, 7, 5, 1e15, "")), "26 days", RLT_ERANGE},
         {TRACE(EVENT("kernel", "k", 0, 7, 0, 5, "") EVENT("kernel", "k", 0, 7, 3e12, 5, "")), "26 days",
          RLT_ERANGE},
         {"{\"baseTimeNanoseconds\":\"x\",\"traceEvents\":[{}]}", "baseTimeNanoseconds", RLT_EMALFORMED},
         {TRACE(STEP(0, 0, 100) LAUNCH(1, 10, 5, 8) EVENT("kernel", "ncclKernel_X", 0, 20, 17, 9,
                                                          ON(20, 8) ",\"Collective name\":\"teleport\"")),
-         "'teleport' is not known", RLT_EUNSUPPORTED},
+         "unknown NCCL operation 'teleport'", RLT_EUNSUPPORTED},
     };
     const char *name = "one.json";
     rlt_read_options o = options();
