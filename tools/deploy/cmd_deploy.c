@@ -20,7 +20,8 @@ static const char *method_word(uint32_t i)
 
 #define AT(field) RLT_FIELD(rlt_deploy_settings, field)
 static const rlt_option one_options[] = {
-    {"graph", 'g', RLT_PARAM_TEXT, "FILE", "Operator graph: PipeDream's graph.txt.", AT(graph),
+    {"graph", 'g', RLT_PARAM_TEXT, "FILE",
+     "Operator graph: PipeDream's graph.txt, ONNX, or JSON of dnn-partitioning.", AT(graph),
      .required = true},
     {"topology", 't', RLT_PARAM_TEXT, "T",
      "Network, as everywhere. A topology file may say which devices it has; those named testbed-* do.",
@@ -30,6 +31,15 @@ static const rlt_option many_options[] = {
     {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]", "Operator graphs.", AT(graph), .required = true},
     {"topologies", 't', RLT_PARAM_TEXT, "T[;...]", "Networks, separated by semicolons.", AT(topology),
      .required = true},
+    {0}};
+static const rlt_option graph_options[] = {
+    {"batch", 0, RLT_PARAM_COUNT, "N", "Samples of a batch, for graphs that leave it open (default: 32).",
+     AT(batch), .min = 1, .max = 1 << 20},
+    {"accelerator", 'a', RLT_PARAM_TEXT, "NAME|FILE",
+     "Reference device of a graph without times: they follow from FLOPs and bytes on it (default: v100).",
+     AT(accelerator)},
+    {"precision", 0, RLT_PARAM_TEXT, "NAME", "Precision of that device's rates (default: fp32).",
+     AT(precision)},
     {0}};
 static const rlt_option cluster_options[] = {
     {"devices", 0, RLT_PARAM_TEXT, "TYPE:N[,...]",
@@ -89,6 +99,7 @@ static const rlt_option judges_options[] = {
         "Output", rlt_format_options, offsetof(rlt_deploy_settings, report)                                  \
     }
 static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
+                                                 {"Graph", graph_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {"Search", search_options, 0},
@@ -96,12 +107,14 @@ static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
                                                  OUTPUT,
                                                  {0}};
 static const rlt_option_group evaluate_groups[] = {{"Input", many_options, 0},
+                                                   {"Graph", graph_options, 0},
                                                    {"Cluster", cluster_options, 0},
                                                    {"Groups", grouping_options, 0},
                                                    {"Search", methods_options, 0},
                                                    OUTPUT,
                                                    {0}};
 static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
+                                                 {"Graph", graph_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {"Strategies", judges_options, 0},

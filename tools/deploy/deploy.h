@@ -23,9 +23,10 @@
 typedef struct rlt_deploy_settings {
     const char *graph, *topology, *devices; /* evaluate: lists of graphs and topologies */
     const char *method;                     /* evaluate: a list */
+    const char *accelerator, *precision;    /* for graphs without times */
     const char *resume;                     /* a strategy file to begin with, or NULL */
     uint64_t budget, seed;
-    uint32_t jobs, groups, seeds;
+    uint32_t jobs, groups, seeds, batch;
     double polish, balance;
     bool duplicate, no_factors;
     rlt_report_settings report;

@@ -6,8 +6,11 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/base/words.h"
+#include "tools/base/message.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
@@ -32,14 +35,31 @@ const char *rlt_deploy_version(void)
     return "METIS";
 }
 
+/* Prints the assumptions of a reader, one a line. */
+static void tell(const char *notes)
+{
+    const char *cursor = notes, *line;
+    size_t length;
+    while (notes && (line = rlt_next_item(&cursor, '\n', &length)))
+        if (length)
+            rlt_note("%.*s", (int)length, line);
+}
+
 int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
                     rlt_deploy_case *out, rlt_error *err)
 {
     rlt_dirs accelerators = rlt_accelerator_dirs();
     rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
-    options.accelerator_dirs = accelerators.list; /* for graphs without times */
+    rlt_growing notes = {0};
+    options.batch = s->batch;
+    options.accelerator = s->accelerator;
+    options.accelerator_dirs = accelerators.list;
+    options.precision = s->precision;
+    options.notes = &notes;
     *out = (rlt_deploy_case){0};
     int rc = rlt_opgraph_read(graph, &options, &out->graph, err);
+    tell(notes.text);
+    free(notes.text);
     if (!rc)
         rc = rlt_cluster_load(topology, rlt_topology_dirs().list, s->devices, &out->cluster, err);
     if (!rc)
