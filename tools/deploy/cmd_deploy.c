@@ -64,6 +64,9 @@ static const rlt_option search_options[] = {
     {"polish", 0, RLT_PARAM_SHARE, "X",
      "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
      .preset = "0.75"},
+    {"refine", 0, RLT_PARAM_COUNT, "N",
+     "Strategies to judge over the network afterwards, from the best so far; 0: none.", AT(refine),
+     .preset = "500", .max = 1u << 30},
     {"no-factors", 0, RLT_PARAM_FLAG, NULL,
      "Do not look for operators that are better duplicated, with their inputs gathered, than all-reduced "
      "(sufficient factors).",
@@ -181,10 +184,11 @@ const rlt_command rlt_cmd_deploy = {
         "they share it: replicas with all-reduce, replicas with a parameter server, or model parallel. "
         "Strategies are "
         "timed as TAG does (arXiv 2302.06126): quickly, with a link for each pair of devices. The best one "
-        "is then timed "
-        "over the network, where links are shared; if data parallelism or the best uniform strategy is "
-        "faster there, it is "
-        "returned instead, and this is said.\n\nThe JSON output is a strategy file: --resume begins another "
+        "is then refined over the network, where links are shared, and operators are duplicated where "
+        "gathering "
+        "their inputs is cheaper than reducing their gradients. Of all these and data parallelism, the "
+        "strategy that is fastest over the network is returned.\n\nThe JSON output is a strategy file: "
+        "--resume begins another "
         "search with it. Ctrl-C ends the "
         "search with the best strategy so far.",
     .example = "ringlet deploy --graph traces/small-cnn.graph.txt --topology testbed-4xv100-8x1080ti-4xp100",

@@ -25,7 +25,7 @@ typedef struct rlt_deploy_settings {
     const char *method;                     /* evaluate: a list */
     const char *accelerator, *precision;    /* for graphs without times */
     const char *resume;                     /* a strategy file to begin with, or NULL */
-    uint64_t budget, seed;
+    uint64_t budget, refine, seed;
     uint32_t jobs, groups, seeds, batch;
     double polish, balance;
     bool duplicate, no_factors;
@@ -58,19 +58,21 @@ typedef struct rlt_deployment {
     const rlt_cluster *cluster;
     rlt_action *actions;
     uint32_t n_actions;
-    uint32_t *options;        /* n_actions for each group */
-    uint16_t *baseline;       /* data parallelism; model parallelism if that does not fit */
-    rlt_judge **judges;       /* by trial */
-    rlt_strategy *strategies; /* by trial */
-    rlt_verdict *verdicts;
+    uint32_t *options;             /* n_actions for each group */
+    uint16_t *baseline;            /* data parallelism; model parallelism if that does not fit */
+    rlt_judge **judges;            /* by trial */
+    rlt_strategy *strategies;      /* by trial */
+    rlt_verdict *verdicts;         /* by trial: of the point judged last */
+    struct rlt_progress *progress; /* bar of a search, or NULL */
+    uint64_t judged, to_judge;
     uint32_t trials;
 } rlt_deployment;
 
 int rlt_deployment_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_cluster *c, bool duplicate,
                         uint32_t trials, rlt_deployment *out, rlt_error *err) RLT_MUST_USE;
 void rlt_deployment_free(rlt_deployment *d);
-/* Fills the search problem of a deployment. */
-rlt_search_problem rlt_deployment_problem(rlt_deployment *d);
+/* Fills the search problem of a deployment: with the reference's timing, or over the network. */
+rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network);
 /* Turns a point into a strategy, which belongs to the deployment's trial. */
 const rlt_strategy *rlt_deployment_strategy(rlt_deployment *d, uint32_t trial, const uint16_t *point);
 

@@ -114,7 +114,7 @@ static int search_seeds(pairs *p, rlt_deployment *d, const char *method, double 
                         rlt_error *err)
 {
     const rlt_deploy_settings *s = p->settings;
-    rlt_search_problem problem = rlt_deployment_problem(d);
+    rlt_search_problem problem = rlt_deployment_problem(d, false);
     rlt_search_settings how = {.budget = s->budget, .trials = 1, .threads = 1, .polish = s->polish};
     int rc = (how.method = rlt_search_method_find(method, err)) ? 0 : RLT_EUSAGE;
     *judged = 0;
@@ -144,7 +144,7 @@ static int evaluate_case(pairs *p, const rlt_deploy_case *c, rlt_deployment *d, 
 {
     uint32_t n = p->settings->seeds;
     double *times = malloc(n * sizeof *times), uniform = 0;
-    rlt_search_problem problem = rlt_deployment_problem(d);
+    rlt_search_problem problem = rlt_deployment_problem(d, false);
     rlt_judged base;
     uint64_t judged;
     int rc = times ? problem.judge(d, 0, d->baseline, &base, err) : rlt_nomem(err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/base/error.h"
+#include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -96,6 +97,12 @@ const rlt_strategy *rlt_deployment_strategy(rlt_deployment *d, uint32_t trial, c
     return &d->strategies[trial];
 }
 
+static void tell(rlt_deployment *d)
+{
+    if (d->progress)
+        rlt_progress_update(d->progress, ++d->judged, d->to_judge);
+}
+
 static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
 {
     rlt_deployment *d = ctx;
@@ -103,11 +110,26 @@ static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *o
     rlt_verdict *v = &d->verdicts[trial];
     int rc = rlt_judge_tag(d->judges[trial], s, v, NULL, err);
     *out = (rlt_judged){v->time_ps, v->over};
+    tell(d);
     return rc;
 }
 
-rlt_search_problem rlt_deployment_problem(rlt_deployment *d)
+static int judge_network(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
 {
-    return (rlt_search_problem){
-        .n = d->grouping->n, .options = d->options, .baseline = d->baseline, .ctx = d, .judge = judge};
+    rlt_deployment *d = ctx;
+    const rlt_strategy *s = rlt_deployment_strategy(d, trial, point);
+    rlt_verdict *v = &d->verdicts[trial];
+    int rc = rlt_judge_network(d->judges[trial], s, v, err);
+    *out = (rlt_judged){v->time_ps, v->over};
+    tell(d);
+    return rc;
+}
+
+rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network)
+{
+    return (rlt_search_problem){.n = d->grouping->n,
+                                .options = d->options,
+                                .baseline = d->baseline,
+                                .ctx = d,
+                                .judge = network ? judge_network : judge};
 }

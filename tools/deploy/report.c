@@ -20,6 +20,13 @@
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 
+static const char *plan_name(int plan)
+{
+    static const char *const names[RLT_PLANS] = {"data parallel", "best uniform", "found", "refined",
+                                                 "with factors"};
+    return names[plan];
+}
+
 /* "4 v100, 8 1080ti": the device groups of a placement. */
 static void devices_text(const rlt_cluster *c, uint32_t placement, char *text, size_t size)
 {
@@ -35,7 +42,7 @@ static void devices_text(const rlt_cluster *c, uint32_t placement, char *text, s
 static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t group)
 {
     const rlt_deployment *d = f->deployment;
-    const rlt_action *a = &d->actions[f->point[group]];
+    const rlt_action *a = &d->actions[f->plans[f->best].point[group]];
     uint32_t n = 0, first = RLT_NONE;
     uint64_t bytes = 0;
     char devices[512];
@@ -56,22 +63,23 @@ static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t grou
         rlt_count(bytes),
         rlt_text(devices),
         rlt_text(rlt_use_name(a->use)),
-        rlt_real((double)f->alone_ps[group] / (double)f->plain_ps - 1),
+        rlt_real((double)f->alone_ps[group] / (double)f->alone_ps[d->grouping->n] - 1),
     };
     rlt_sheet_row(sheet, v);
 }
 
-static void plan_line(FILE *out, const rlt_deploy_plan *p, const rlt_deploy_plan *than)
+static void plan_line(FILE *out, const rlt_deploy_found *f, int plan)
 {
+    const rlt_deploy_plan *p = &f->plans[plan], *than = &f->plans[RLT_PLAN_DATA_PARALLEL];
     char tag[32], network[32] = "-";
     rlt_format_duration(tag, sizeof tag, p->tag.time_ps);
     if (p->judged_network)
         rlt_format_duration(network, sizeof network, p->network.time_ps);
-    fprintf(out, "# %-14s %10s  %5.2fx  over the network %10s", p->name, tag,
+    fprintf(out, "# %-14s %10s  %5.2fx  over the network %10s", plan_name(plan), tag,
             (double)than->tag.time_ps / (double)p->tag.time_ps, network);
     if (p->judged_network)
         fprintf(out, "  %5.2fx", (double)than->network.time_ps / (double)p->network.time_ps);
-    fprintf(out, "%s\n", p->tag.over ? "  does not fit into memory" : "");
+    fprintf(out, "%s%s\n", p->tag.over ? "  does not fit into memory" : "", plan == f->best ? "  *" : "");
 }
 
 static void heading(FILE *out, const rlt_deploy_found *f, const rlt_deploy_settings *s)
@@ -84,11 +92,11 @@ static void heading(FILE *out, const rlt_deploy_found *f, const rlt_deploy_setti
             "# %s judged %" PRIu64 " strategies, seed %" PRIu64 "; the first better than data parallelism: ",
             s->method, f->search->judged, s->seed);
     fprintf(out, f->search->first_better ? "number %" PRIu64 "\n" : "none\n", f->search->first_better);
-    plan_line(out, &f->data_parallel, &f->data_parallel);
-    plan_line(out, &f->uniform, &f->data_parallel);
-    plan_line(out, &f->found, &f->data_parallel);
-    if (f->broadcast)
-        fprintf(out, "# sufficient factors: %u operators of it are duplicated, and their inputs gathered\n",
+    for (int i = 0; i < RLT_PLANS; i++)
+        if (f->plans[i].there)
+            plan_line(out, f, i);
+    if (f->best == RLT_PLAN_FACTORS)
+        fprintf(out, "# sufficient factors: %u operators are duplicated, and their inputs gathered\n",
                 f->duplicated);
 }
 
@@ -118,18 +126,21 @@ static void write_curve(rlt_jw *w, const rlt_search_result *r)
 
 static void write_members(rlt_jw *w, const rlt_deploy_found *f)
 {
+    static const char *const keys[RLT_PLANS] = {"data_parallel", "best_uniform", "found", "refined",
+                                                "with_factors"};
     rlt_deployment *d = f->deployment;
     rlt_jw_object(w, "strategy");
-    rlt_strategy s = *rlt_deployment_strategy(d, 0, f->point);
-    s.broadcast = f->returned == &f->found ? f->broadcast : NULL;
+    rlt_strategy s = *rlt_deployment_strategy(d, 0, f->plans[f->best].point);
+    s.broadcast = f->best == RLT_PLAN_FACTORS ? f->broadcast : NULL;
     rlt_strategy_members(w, d->graph, d->cluster, d->grouping, &s);
     rlt_jw_end_object(w);
-    write_plan(w, "data_parallel", &f->data_parallel);
-    write_plan(w, "best_uniform", &f->uniform);
-    write_plan(w, "found", &f->found);
-    rlt_jw_string(w, "returned", f->returned->name);
-    rlt_jw_u64(w, "duplicated", f->duplicated);
+    for (int i = 0; i < RLT_PLANS; i++)
+        if (f->plans[i].there)
+            write_plan(w, keys[i], &f->plans[i]);
+    rlt_jw_string(w, "returned", plan_name(f->best));
+    rlt_jw_u64(w, "duplicated", f->best == RLT_PLAN_FACTORS ? f->duplicated : 0);
     rlt_jw_u64(w, "judged", f->search->judged);
+    rlt_jw_u64(w, "judged_network", f->refined ? f->refined->judged : 0);
     rlt_jw_u64(w, "first_better", f->search->first_better);
     write_curve(w, f->search);
 }
@@ -148,8 +159,9 @@ int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const r
     rlt_sheet_heading(&sheet, rlt_deploy_groups.list, rlt_deploy_groups.n);
     for (uint32_t i = 0; i < f->deployment->grouping->n; i++)
         put_group(&sheet, f, i);
-    if (f->returned != &f->found)
-        rlt_warn("over the network, %s is faster than the strategy found: it is returned", f->returned->name);
+    if (f->best <= RLT_PLAN_UNIFORM)
+        rlt_warn("over the network, no strategy found is faster than the %s one: it is returned",
+                 plan_name(f->best));
     return rlt_sheet_close(
         &sheet, rc,
         "# compute: on the reference device; slower: the iteration if only this group is spread as "

@@ -19,24 +19,31 @@
 
 enum { RLT_GROUP_COLUMNS = 8, RLT_EVALUATION_COLUMNS = 11, RLT_CORRELATION_COLUMNS = 5 };
 
-/* Times of one strategy. */
+/* Strategies that are compared, in the order in which they are made. */
+enum {
+    RLT_PLAN_DATA_PARALLEL,
+    RLT_PLAN_UNIFORM, /* the best that treats all groups alike */
+    RLT_PLAN_FOUND,   /* by the search, with the reference's timing */
+    RLT_PLAN_REFINED, /* by a search over the network, from the best of those above */
+    RLT_PLAN_FACTORS, /* the best of those above, with sufficient factors */
+    RLT_PLANS
+};
 typedef struct rlt_deploy_plan {
-    const char *name; /* "data parallel", ... */
+    bool there;
     rlt_verdict tag, network;
-    bool judged_network; /* false: without a topology */
+    bool judged_network;   /* false: without a topology */
+    const uint16_t *point; /* its decisions; borrowed */
 } rlt_deploy_plan;
 
 /* All that the report of a search shows. */
 typedef struct rlt_deploy_found {
     rlt_deployment *deployment;
-    const rlt_search_result *search;
-    rlt_deploy_plan data_parallel, uniform, found;
-    const rlt_deploy_plan *returned; /* the fastest of these over the network */
-    const uint16_t *point;           /* its decisions */
+    const rlt_search_result *search, *refined; /* refined NULL: there was no second search */
+    rlt_deploy_plan plans[RLT_PLANS];
+    int best; /* the plan that is returned: the fastest over the network */
     double cut;
-    uint8_t *broadcast;  /* by operator: duplicated, with its inputs gathered; NULL: none */
+    uint8_t *broadcast;  /* RLT_PLAN_FACTORS: by operator, 1 = duplicated, with its inputs gathered */
     uint32_t duplicated; /* number of those */
-    rlt_time plain_ps;   /* time of the point that is returned, without them */
     rlt_time *alone_ps;  /* by group: the iteration if only this group is as under data parallelism */
 } rlt_deploy_found;
 

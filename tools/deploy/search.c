@@ -11,6 +11,7 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "tools/base/message.h"
+#include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
@@ -78,14 +79,37 @@ void rlt_deploy_unload(rlt_deploy_case *c)
 }
 
 /* Times a strategy by both judges. */
-static int judge_both(rlt_deployment *d, const rlt_strategy *s, const char *name, rlt_deploy_plan *out,
+static int judge_both(rlt_deployment *d, const rlt_strategy *s, const uint16_t *point, rlt_deploy_plan *out,
                       rlt_error *err)
 {
-    *out = (rlt_deploy_plan){.name = name, .judged_network = d->cluster->topology != NULL};
+    *out = (rlt_deploy_plan){.there = true, .judged_network = d->cluster->topology != NULL, .point = point};
     int rc = rlt_judge_tag(d->judges[0], s, &out->tag, NULL, err);
     if (!rc && out->judged_network)
         rc = rlt_judge_network(d->judges[0], s, &out->network, err);
     return rc;
+}
+
+/* Time by which plans are compared: over the network, if they were judged there. */
+static rlt_time time_of(const rlt_deploy_plan *p)
+{
+    return p->judged_network ? p->network.time_ps : p->tag.time_ps;
+}
+
+/* Times a plan. The best so far stays the best unless this one is faster, or the only one that fits. */
+static int enter(rlt_deploy_found *f, int plan, const rlt_strategy *s, const uint16_t *point, rlt_error *err)
+{
+    rlt_deploy_plan *p = &f->plans[plan];
+    const rlt_deploy_plan *best = &f->plans[f->best];
+    int rc = judge_both(f->deployment, s, point, p, err);
+    bool fits = p->tag.over <= best->tag.over;
+    if (!rc && (p->tag.over < best->tag.over || (fits && time_of(p) <= time_of(best))))
+        f->best = plan;
+    return rc;
+}
+
+static int enter_point(rlt_deploy_found *f, int plan, const uint16_t *point, rlt_error *err)
+{
+    return enter(f, plan, rlt_deployment_strategy(f->deployment, 0, point), point, err);
 }
 
 /* Finds the best strategy that treats all groups alike. */
@@ -93,7 +117,7 @@ static int best_uniform(rlt_deployment *d, uint16_t *point, rlt_error *err)
 {
     uint16_t best = d->baseline[0];
     rlt_judged least = {0}, j;
-    rlt_search_problem p = rlt_deployment_problem(d);
+    rlt_search_problem p = rlt_deployment_problem(d, false);
     int rc = p.judge(d, 0, d->baseline, &least, err);
     for (uint32_t a = 0; a < d->n_actions && !rc; a++) {
         for (uint32_t i = 0; i < d->grouping->n; i++)
@@ -109,114 +133,107 @@ static int best_uniform(rlt_deployment *d, uint16_t *point, rlt_error *err)
     return rc;
 }
 
-/* What each group contributes: the iteration if only this group is spread as under data parallelism. */
-static int find_alone(rlt_deploy_found *f, uint16_t *point, rlt_error *err)
+/* A search with a progress bar. */
+static int run_search(rlt_deployment *d, const char *what, const rlt_search_problem *p,
+                      const rlt_search_settings *how, rlt_search_result *r, rlt_error *err)
 {
-    rlt_deployment *d = f->deployment;
-    rlt_search_problem p = rlt_deployment_problem(d);
-    rlt_judged j;
-    int rc = 0;
-    memcpy(point, f->point, d->grouping->n * sizeof *point);
-    for (uint32_t i = 0; i < d->grouping->n && !rc; i++) {
-        point[i] = d->baseline[i];
-        rc = p.judge(d, 0, point, &j, err);
-        f->alone_ps[i] = j.cost;
-        point[i] = f->point[i];
-    }
+    rlt_progress bar;
+    rlt_progress_start(&bar, what);
+    d->progress = &bar;
+    d->judged = 0;
+    d->to_judge = how->budget;
+    int rc = rlt_search_run(p, how, r, err);
+    d->progress = NULL;
+    rlt_progress_end(&bar);
     return rc;
 }
 
-/* True if the network is faster with `a`, or if only `a` fits. */
-static bool beats(const rlt_deploy_plan *a, const rlt_deploy_plan *b)
+/* Searches on over the network, from the best so far. */
+static int refine(rlt_deploy_found *f, const rlt_deploy_settings *s, rlt_search_result *r, rlt_error *err)
 {
-    if (a->tag.over || b->tag.over)
-        return !a->tag.over;
-    return a->judged_network && a->network.time_ps < b->network.time_ps;
-}
-
-/* Time by which a plan is chosen: over the network, if it was judged there. */
-static rlt_time time_of(const rlt_deploy_plan *p)
-{
-    return p->judged_network ? p->network.time_ps : p->tag.time_ps;
+    rlt_search_problem p = rlt_deployment_problem(f->deployment, true);
+    rlt_search_settings how = {.budget = s->refine, .seed = s->seed, .trials = 1, .threads = 1};
+    how.method = rlt_search_method_find("portfolio", err);
+    p.baseline = f->plans[f->best].point;
+    int rc = run_search(f->deployment, "refining", &p, &how, r, err);
+    f->refined = rc ? NULL : r;
+    return rc ? rc : enter_point(f, RLT_PLAN_REFINED, r->point, err);
 }
 
 /* Duplicates operators whose inputs are cheaper to gather than their gradients are to reduce, if that makes
- * the strategy found faster. */
-static int add_factors(rlt_deploy_found *f, const rlt_search_result *r, rlt_error *err)
+ * the best strategy faster. */
+static int add_factors(rlt_deploy_found *f, rlt_error *err)
 {
     const double alpha_us = 1; /* as in the reference */
     rlt_deployment *d = f->deployment;
-    rlt_strategy s = *rlt_deployment_strategy(d, 0, r->point);
+    const uint16_t *point = f->plans[f->best].point;
+    rlt_strategy s = *rlt_deployment_strategy(d, 0, point);
     rlt_sfb_problem p;
-    rlt_deploy_plan with;
     double value;
-    uint32_t n = 0;
     int rc = rlt_sfb_problem_make(d->graph, d->grouping, d->cluster, &s, alpha_us, &p, err);
     if (rc)
         return rc;
-    s.broadcast = malloc(d->graph->n_ops);
+    s.broadcast = f->broadcast = malloc(d->graph->n_ops);
     rc = s.broadcast ? rlt_sfb_solve(&p, s.broadcast, &value, err) : rlt_nomem(err);
     for (uint32_t i = 0; i < d->graph->n_ops && !rc; i++)
-        n += s.broadcast[i];
-    if (!rc && n)
-        rc = judge_both(d, &s, "found", &with, err);
-    if (!rc && n && with.tag.over <= f->found.tag.over && time_of(&with) < time_of(&f->found)) {
-        f->found = with;
-        f->duplicated = n;
-        f->broadcast = s.broadcast;
-        s.broadcast = NULL;
-    }
-    free(s.broadcast);
+        f->duplicated += s.broadcast[i];
+    if (!rc && f->duplicated)
+        rc = enter(f, RLT_PLAN_FACTORS, &s, point, err);
     rlt_sfb_problem_free(&p);
     return rc;
 }
 
-/* Judges what the report shows, and decides what is returned. `factors`: with sufficient factors. `uniform`
- * is filled with the best uniform point. */
-static int conclude(rlt_deploy_found *f, const rlt_search_result *r, bool factors, uint16_t *uniform,
-                    uint16_t *point, rlt_error *err)
+/* What each group contributes: the iteration if only this group is spread as under data parallelism. Last:
+ * the iteration without such a change. Both by the reference's timing, without sufficient factors. */
+static int find_alone(rlt_deploy_found *f, uint16_t *point, rlt_error *err)
 {
     rlt_deployment *d = f->deployment;
-    int rc =
-        judge_both(d, rlt_deployment_strategy(d, 0, d->baseline), "data parallel", &f->data_parallel, err);
-    if (!rc && !(rc = best_uniform(d, uniform, err)))
-        rc = judge_both(d, rlt_deployment_strategy(d, 0, uniform), "best uniform", &f->uniform, err);
+    const uint16_t *best = f->plans[f->best].point;
+    rlt_search_problem p = rlt_deployment_problem(d, false);
+    rlt_judged j;
+    int rc = 0;
+    memcpy(point, best, d->grouping->n * sizeof *point);
+    for (uint32_t i = 0; i < d->grouping->n && !rc; i++) {
+        point[i] = d->baseline[i];
+        rc = p.judge(d, 0, point, &j, err);
+        f->alone_ps[i] = j.cost;
+        point[i] = best[i];
+    }
     if (!rc)
-        rc = judge_both(d, rlt_deployment_strategy(d, 0, r->point), "found", &f->found, err);
-    f->plain_ps = f->found.tag.time_ps;
-    if (!rc && factors)
-        rc = add_factors(f, r, err);
-    if (rc)
-        return rc;
-    f->search = r;
-    f->returned = &f->found;
-    f->point = r->point;
-    if (beats(&f->uniform, f->returned)) {
-        f->returned = &f->uniform;
-        f->point = uniform;
-    }
-    if (beats(&f->data_parallel, f->returned)) {
-        f->returned = &f->data_parallel;
-        f->point = d->baseline;
-    }
-    if (f->returned != &f->found)
-        f->plain_ps = f->returned->tag.time_ps;
-    return find_alone(f, point, err);
+        rc = p.judge(d, 0, point, &j, err);
+    f->alone_ps[d->grouping->n] = j.cost;
+    return rc;
+}
+
+/* Judges the plans. `uniform` and `point` are room for points. */
+static int conclude(rlt_deploy_found *f, const rlt_deploy_settings *s, rlt_search_result *refined,
+                    uint16_t *uniform, uint16_t *point, rlt_error *err)
+{
+    rlt_deployment *d = f->deployment;
+    int rc = enter_point(f, RLT_PLAN_DATA_PARALLEL, d->baseline, err);
+    if (!rc && !(rc = best_uniform(d, uniform, err)))
+        rc = enter_point(f, RLT_PLAN_UNIFORM, uniform, err);
+    if (!rc)
+        rc = enter_point(f, RLT_PLAN_FOUND, f->search->point, err);
+    if (!rc && s->refine && d->cluster->topology && !f->search->stopped)
+        rc = refine(f, s, refined, err);
+    if (!rc && !s->no_factors)
+        rc = add_factors(f, err);
+    return rc ? rc : find_alone(f, point, err);
 }
 
 /* Says what is missing if nothing fits. */
 static int nothing_fits(const rlt_deploy_found *f, rlt_error *err)
 {
-    const rlt_verdict *v = &f->returned->tag;
+    const rlt_verdict *v = &f->plans[f->best].tag;
     const rlt_cluster *c = f->deployment->cluster;
     const rlt_device_group *g = &c->groups[c->group_of[v->worst_device]];
     char needs[32], has[32];
-    return rlt_fail(
-        err, RLT_ECHECK, f->deployment->graph->name,
-        "no strategy found fits into memory: the best one needs %s on a %s, which has %s (device %u; %u "
-        "devices lack memory)",
-        rlt_format_size(needs, sizeof needs, v->worst_bytes), g->name,
-        rlt_format_size(has, sizeof has, g->memory_bytes), v->worst_device, v->over);
+    return rlt_fail(err, RLT_ECHECK, f->deployment->graph->name,
+                    "no strategy found fits into memory: the best one needs %s on a %s, which has %s (device "
+                    "%u; %u devices lack memory)",
+                    rlt_format_size(needs, sizeof needs, v->worst_bytes), g->name,
+                    rlt_format_size(has, sizeof has, g->memory_bytes), v->worst_device, v->over);
 }
 
 /* Reads the strategy to begin with as a point of this deployment. */
@@ -231,7 +248,8 @@ static int read_start(const rlt_deploy_settings *s, const rlt_deployment *d, uin
     /* The group's action is that of its first operator in the file. */
     for (uint32_t i = d->graph->n_ops; i-- > 0;)
         for (uint32_t a = 0; a < d->n_actions; a++)
-            if (memcmp(&d->actions[a], &given.actions[p.of_op[i]], sizeof d->actions[a]) == 0)
+            if (d->actions[a].placement == given.actions[p.of_op[i]].placement &&
+                d->actions[a].use == given.actions[p.of_op[i]].use)
                 start[d->grouping->of_op[i]] = (uint16_t)a;
     rlt_grouping_free(&p);
     rlt_strategy_free(&given);
@@ -241,33 +259,33 @@ static int read_start(const rlt_deploy_settings *s, const rlt_deployment *d, uin
 static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rlt_deploy_case *c,
                   rlt_deployment *d, rlt_error *err)
 {
-    rlt_search_problem p = rlt_deployment_problem(d);
-    rlt_search_result r = {0};
-    rlt_deploy_found f = {.deployment = d, .cut = c->cut};
+    rlt_search_problem p = rlt_deployment_problem(d, false);
+    rlt_search_result r = {0}, refined = {0};
+    rlt_deploy_found f = {.deployment = d, .cut = c->cut, .search = &r};
     rlt_inputs in = {0};
-    size_t bytes = d->grouping->n * sizeof(uint16_t);
-    uint16_t *point = malloc(bytes), *start = malloc(bytes), *uniform = malloc(bytes);
+    uint32_t n = d->grouping->n;
+    uint16_t *points = malloc(3 * (size_t)n * sizeof *points);
     rlt_search_settings how = {
         .budget = s->budget, .seed = s->seed, .trials = 1, .threads = 1, .polish = s->polish};
-    f.alone_ps = malloc(d->grouping->n * sizeof *f.alone_ps);
-    int rc = point && start && uniform && f.alone_ps ? 0 : rlt_nomem(err);
+    f.alone_ps = malloc(((size_t)n + 1) * sizeof *f.alone_ps);
+    int rc = points && f.alone_ps ? 0 : rlt_nomem(err);
     if (!rc && !(how.method = rlt_search_method_find(s->method, err)))
         rc = RLT_EUSAGE;
-    if (!rc && s->resume && !(rc = read_start(s, d, start, err)))
-        p.start = start;
-    if (!rc && !(rc = rlt_search_run(&p, &how, &r, err)))
-        rc = conclude(&f, &r, !s->no_factors, uniform, point, err);
-    if (!rc && f.returned->tag.over)
+    if (!rc && s->resume && !(rc = read_start(s, d, points, err)))
+        p.start = points;
+    if (!rc && !(rc = run_search(d, "searching", &p, &how, &r, err)))
+        rc = conclude(&f, s, &refined, points + n, points + 2 * (size_t)n, err);
+    if (!rc && f.plans[f.best].tag.over)
         rc = nothing_fits(&f, err);
     if (!rc) {
+        bool stopped = r.stopped || refined.stopped;
         rlt_inputs_add(&in, "graph", s->graph, c->graph->hash);
         rlt_inputs_add(&in, "topology", s->topology, c->cluster.hash);
-        rc = rlt_deploy_report(&f, args, s, &in, r.stopped ? RLT_ECANCELLED : 0, err);
+        rc = rlt_deploy_report(&f, args, s, &in, stopped ? RLT_ECANCELLED : 0, err);
     }
     rlt_search_free(&r);
-    free(point);
-    free(start);
-    free(uniform);
+    rlt_search_free(&refined);
+    free(points);
     free(f.alone_ps);
     free(f.broadcast);
     return rc;

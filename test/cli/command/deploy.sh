@@ -15,7 +15,7 @@ field() { # name: its number in the JSON
 }
 
 deploy -g $graph -t $cluster -b 400 -f json -o "$tmp/json" 2>"$tmp/err" || echo "exit status $?" >>"$tmp/err"
-expect "a search" "$(grep -v "is returned" "$tmp/err")" ""
+expect "a search" "$(cat "$tmp/err")" ""
 expect "400 strategies are judged" "$(field judged)" 400
 deploy -g $graph -t $cluster -b 400 -f json -o "$tmp/again" 2>/dev/null && cmp -s "$tmp/json" "$tmp/again"
 expect "the same again" $? 0
@@ -27,13 +27,13 @@ expect "no group is empty" "$(grep '"name":.*"group":' "$tmp/objects" | sed 's/.
 expect "the curve falls" "$(sed -n 's/^"judged": *[0-9]*, *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/objects" | awk 'NR > 1 && $1 >= last { print NR } { last = $1; n++ } END { if (n < 2) print n + 0 " steps" }')" ""
 # The plans, in the order data parallel, best uniform, found.
 sed -n 's/^"time_ps": *\([0-9]*\), *"fits": true, *"network_time_ps": *\([0-9]*\).*/\1 \2/p' "$tmp/objects" >"$tmp/plans"
-expect "found is at least as fast as uniform, and that as data parallel" "$(awk '{ print $1 }' "$tmp/plans" | sort -rnc 2>&1)" ""
+expect "found is at least as fast as uniform, and that as data parallel" "$(awk 'NR <= 3 { print $1 }' "$tmp/plans" | sort -rnc 2>&1)" ""
 expect "the fastest over the network is returned" \
-    "$(awk 'BEGIN { split("data parallel,best uniform,found", name, ",") } NR == 1 || $2 < least { least = $2; best = NR } END { print name[best] }' "$tmp/plans")" \
+    "$(awk 'BEGIN { split("data parallel,best uniform,found,refined,with factors", name, ",") } NR == 1 || $2 <= least { least = $2; best = NR } END { print name[best] }' "$tmp/plans")" \
     "$(sed -n 's/.*"returned": *"\([^"]*\)".*/\1/p' "$tmp/objects")"
 deploy -g $graph -t $cluster -b 2 -m random --resume "$tmp/json" -f json -o "$tmp/resumed" 2>/dev/null
-found() { objects "$1" | sed -n 's/^"time_ps": *\([0-9]*\), *"fits".*/\1/p' | tail -1; }
-expect "a search begins with an earlier result" "$(awk -v a="$(found "$tmp/resumed")" -v b="$(awk 'NR == 2 { print $1 }' "$tmp/plans")" 'BEGIN { print (a > 0 && a <= b) }')" 1
+expect "a search begins with an earlier result" \
+    "$(objects "$tmp/resumed" | sed -n 's/^"time_ps".*"network_time_ps": *\([0-9]*\).*/\1/p' | sed -n 3p)" "$(awk 'NR == 4 { print $2 }' "$tmp/plans")"
 deploy -g $graph -t 'switch:8@10GB/s,2us' --devices v100:4,mine=1.3@24GiB:4 -b 50 >"$tmp/out" 2>"$tmp/err"
 expect "devices of one's own" "$(grep -c 'mine' "$tmp/out" | sed 's/[1-9][0-9]*/some/')" some
 deploy evaluate -g $graph -t "$cluster;testbed-2xv100-4xp100-2x1080ti" -b 60 --seeds 2 -f csv >"$tmp/out" 2>"$tmp/err"
@@ -42,7 +42,7 @@ deploy judges -g $graph -t $cluster -b 60 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "two timings" "$(awk -F, 'NR > 1 { print ($4 > 0.5 && $4 <= 1) }' "$tmp/out")" 1
 
 # Ctrl-C gives the best so far.
-"$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random --refine 100 >"$tmp/out" 2>"$tmp/err" </dev/null &
 pid=$!
 spent $pid 30
 kill -INT $pid
