@@ -19,10 +19,10 @@ for header in tools/serve/options.h tools/output/manifest.h workload/program/joi
     expect "$header: its users are compiled, and nothing else" "$(compiled)" "$users"
 done
 would -W tools/topo/cmd_topo.c all
-expect "a source of the command is in all of its executables" "$(linked)" "$(cd "$build" && ls -d ringlet ringlet-mpi ringlet-serve 2>/dev/null | tr '\n' ' ')"
+expect "a source of the command is in all of its executables" "$(linked)" "$(cd "$build" && ls -d ringlet ringlet-deploy ringlet-mpi ringlet-serve 2>/dev/null | tr '\n' ' ')"
 would -W tools/serve/http.c all
 expect "that of the server is in its own" "$(linked)" "$([ -x "$build/ringlet-serve" ] && echo 'ringlet-serve ')"
-would WITHOUT="libmicrohttpd mpi" -B all
+would WITHOUT="libmicrohttpd mpi metis" -B all
 expect "without libraries there is no executable of theirs" "$(linked)" "ringlet "
 
 # A new folder on a floor needs no line in the Makefile; a deleted source leaves the library.
@@ -56,7 +56,7 @@ rm -r net/added
 make -s BUILD="$build" DEPS=no CFLAGS=-O0 "$build/libringlet.a" >"$tmp/out" 2>"$tmp/err"
 expect "a folder that is gone: built" "$?" 0
 expect "a folder that is gone: not in the library" "$(parts)" 3
-touch "$build/ringlet-mpi" "$build/ringlet-serve"
-make -s BUILD="$build" DEPS=no CFLAGS=-O0 WITHOUT="libmicrohttpd mpi" "$build/libringlet.a" >"$tmp/out" 2>"$tmp/err"
+touch "$build/ringlet-mpi" "$build/ringlet-serve" "$build/ringlet-deploy"
+make -s BUILD="$build" DEPS=no CFLAGS=-O0 WITHOUT="libmicrohttpd mpi metis" "$build/libringlet.a" >"$tmp/out" 2>"$tmp/err"
 expect "executables that are no longer built are gone" "$(cd "$build" && ls -d ringlet-* 2>/dev/null)" ""
 finish
