@@ -10,6 +10,7 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
 #include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
@@ -241,7 +242,11 @@ static int read_start(const rlt_deploy_settings *s, const rlt_deployment *d, uin
 {
     rlt_grouping p;
     rlt_strategy given;
-    int rc = rlt_strategy_read(s->resume, d->graph, d->cluster, &p, &given, err);
+    rlt_json_doc *doc = NULL;
+    int rc = rlt_json_load(s->resume, &doc, err);
+    if (!rc)
+        rc = rlt_strategy_read(doc, d->graph, d->cluster, &p, &given, err);
+    rlt_json_free(doc);
     if (rc)
         return rc;
     memcpy(start, d->baseline, d->grouping->n * sizeof *start);

@@ -14,6 +14,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/opgraph.h"
 
@@ -59,17 +60,25 @@ int rlt_strategy_uniform(uint32_t n_groups, rlt_action a, rlt_strategy *out, rlt
 void rlt_strategy_free(rlt_strategy *s);
 
 /*
- * A strategy as JSON: {"graph", "graph_hash", "cluster", "cluster_hash", "device_groups": ["4 v100", ...],
- * "groups": [{"devices": [0, 2], "use": "all_reduce"}, ...], "operators": [{"name", "group", ["broadcast"]},
- * ...]}. `devices` are indices of device groups. Members writes them into an open object.
+ * A deployment as JSON, which stands alone in a file or under "strategy":
+ *
+ *     {"graph", "graph_hash", "cluster", "cluster_hash",
+ *      "device_groups": [{"type", "count", "factor", "memory_bytes"}, ...],
+ *      "groups": [{"devices": [0, 2], "use": "all_reduce"}, ...],
+ *      "operators": [{"name", "group", "broadcast", "time_ps", ...}, ...],
+ *      "tensors": [[src, dst, bytes, kind], ...]}
+ *
+ * `devices` are indices of device groups; src and dst are indices of operators. The operators and tensors are
+ * the whole graph, so that a file needs no other. Members writes all that into an open object.
  */
-struct rlt_jw;
-void rlt_strategy_members(struct rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
+void rlt_strategy_members(rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
                           const rlt_strategy *s);
-/* Reads such an object, which stands alone in a file or under "strategy". RLT_ESCHEMA with line and column
- * for an operator that the graph has not, or that the file lacks, and for device groups that the cluster has
+/* The object of a document that is read. */
+rlt_json rlt_strategy_object(const rlt_json_doc *doc);
+/* Reads the decisions for a graph and a cluster that are there already. RLT_ESCHEMA with line and column for
+ * an operator that the graph has not, or that the file lacks, and for device groups that the cluster has
  * not. */
-int rlt_strategy_read(const char *path, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
+int rlt_strategy_read(rlt_json_doc *doc, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
                       rlt_strategy *s, rlt_error *err) RLT_MUST_USE;
 /* "ps", "all_reduce", "model", "duplicate". */
 const char *rlt_use_name(uint8_t use);

@@ -27,6 +27,24 @@ static void write_hash(rlt_jw *w, const char *key, uint64_t hash)
     rlt_jw_string(w, key, text);
 }
 
+static void write_operator(rlt_jw *w, const rlt_operator *o, uint32_t group, bool broadcast)
+{
+    rlt_jw_object(w, NULL);
+    rlt_jw_string(w, "name", o->name);
+    rlt_jw_u64(w, "group", group);
+    rlt_jw_bool(w, "broadcast", broadcast);
+    rlt_jw_i64(w, "time_ps", o->time_ps);
+    rlt_jw_i64(w, "launch_ps", o->launch_ps);
+    rlt_jw_u64(w, "parameter_bytes", o->parameter_bytes);
+    rlt_jw_u64(w, "kept_bytes", o->kept_bytes);
+    rlt_jw_u64(w, "forward", o->forward);
+    if (o->together != RLT_NONE)
+        rlt_jw_u64(w, "together", o->together);
+    rlt_jw_u64(w, "pass", o->pass);
+    rlt_jw_bool(w, "splittable", o->splittable);
+    rlt_jw_end_object(w);
+}
+
 void rlt_strategy_members(rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c, const rlt_grouping *p,
                           const rlt_strategy *s)
 {
@@ -36,9 +54,12 @@ void rlt_strategy_members(rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c,
     write_hash(w, "cluster_hash", c->hash);
     rlt_jw_array(w, "device_groups");
     for (uint32_t i = 0; i < c->n_groups; i++) {
-        char text[96];
-        snprintf(text, sizeof text, "%u %s", c->groups[i].n, c->groups[i].name);
-        rlt_jw_string(w, NULL, text);
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "type", c->groups[i].name);
+        rlt_jw_u64(w, "count", c->groups[i].n);
+        rlt_jw_digits(w, "factor", c->groups[i].factor, 9);
+        rlt_jw_u64(w, "memory_bytes", c->groups[i].memory_bytes);
+        rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
     rlt_jw_array(w, "groups");
@@ -54,18 +75,29 @@ void rlt_strategy_members(rlt_jw *w, const rlt_opgraph *g, const rlt_cluster *c,
     }
     rlt_jw_end_array(w);
     rlt_jw_array(w, "operators");
-    for (uint32_t i = 0; i < g->n_ops; i++) {
-        rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "name", g->ops[i].name);
-        rlt_jw_u64(w, "group", p->of_op[i]);
-        if (s->broadcast && s->broadcast[i])
-            rlt_jw_bool(w, "broadcast", true);
-        rlt_jw_end_object(w);
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        write_operator(w, &g->ops[i], p->of_op[i], s->broadcast && s->broadcast[i]);
+    rlt_jw_end_array(w);
+    rlt_jw_array(w, "tensors");
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const rlt_tensor *t = &g->tensors[i];
+        rlt_jw_array(w, NULL);
+        rlt_jw_u64(w, NULL, t->src);
+        rlt_jw_u64(w, NULL, t->dst);
+        rlt_jw_u64(w, NULL, t->bytes);
+        rlt_jw_u64(w, NULL, t->kind);
+        rlt_jw_end_array(w);
     }
     rlt_jw_end_array(w);
 }
 
 /* ---- reading ---- */
+
+rlt_json rlt_strategy_object(const rlt_json_doc *doc)
+{
+    rlt_json root = rlt_json_root(doc), inner = rlt_json_get(root, "strategy");
+    return rlt_json_is(inner) ? inner : root;
+}
 
 static int read_action(rlt_json v, const rlt_cluster *c, rlt_action *a, rlt_error *err)
 {
@@ -110,12 +142,11 @@ static int read_actions(rlt_json root, const rlt_cluster *c, rlt_strategy *s, rl
 static int read_operator(rlt_json v, const rlt_strings *names, uint32_t n_groups, uint32_t *of_op,
                          uint8_t *broadcast, rlt_error *err)
 {
-    static const char *const keys[] = {"name", "group", "broadcast", NULL};
     const char *name = NULL;
     uint64_t group = 0;
     bool both = false;
     int rc;
-    if ((rc = rlt_json_only(v, keys, err)) || (rc = rlt_json_get_string(v, "name", true, &name, err)) ||
+    if ((rc = rlt_json_get_string(v, "name", true, &name, err)) ||
         (rc = rlt_json_get_u64(v, "group", true, n_groups - 1, &group, err)) ||
         (rc = rlt_json_get_bool(v, "broadcast", false, &both, err)))
         return rc;
@@ -173,23 +204,20 @@ static int put_in_order(const rlt_opgraph *g, const uint32_t *of_op, rlt_groupin
     return 0;
 }
 
-int rlt_strategy_read(const char *path, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
+int rlt_strategy_read(rlt_json_doc *doc, const rlt_opgraph *g, const rlt_cluster *c, rlt_grouping *p,
                       rlt_strategy *s, rlt_error *err)
 {
-    rlt_json_doc *doc = NULL;
     uint32_t *of_op = malloc((size_t)g->n_ops * sizeof *of_op);
     *p = (rlt_grouping){0};
     *s = (rlt_strategy){.broadcast = calloc(g->n_ops, 1)};
-    int rc = of_op && s->broadcast ? rlt_json_load(path, &doc, err) : rlt_nomem(err);
+    int rc = of_op && s->broadcast ? 0 : rlt_nomem(err);
     if (!rc) {
-        rlt_json root = rlt_json_root(doc), inner = rlt_json_get(root, "strategy");
-        root = rlt_json_is(inner) ? inner : root;
+        rlt_json root = rlt_strategy_object(doc);
         if (!(rc = read_actions(root, c, s, err)) && !(rc = read_operators(root, g, s, of_op, err)))
             rc = put_in_order(g, of_op, p, s, err);
     }
     if (rc)
         rlt_strategy_free(s);
-    rlt_json_free(doc);
     free(of_op);
     return rc;
 }

@@ -66,7 +66,8 @@ typedef struct rlt_reader {
     X(simai)                                                                                                 \
     X(aicb)                                                                                                  \
     X(pipedream)                                                                                             \
-    X(timeline)
+    X(timeline)                                                                                              \
+    X(deployment)
 #define RLT_X(name) RLT_API extern const rlt_reader rlt_reader_##name;
 RLT_READERS(RLT_X)
 #undef RLT_X

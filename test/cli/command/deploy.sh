@@ -31,6 +31,12 @@ expect "found is at least as fast as uniform, and that as data parallel" "$(awk 
 expect "the fastest over the network is returned" \
     "$(awk 'BEGIN { split("data parallel,best uniform,found,refined,with factors", name, ",") } NR == 1 || $2 <= least { least = $2; best = NR } END { print name[best] }' "$tmp/plans")" \
     "$(sed -n 's/.*"returned": *"\([^"]*\)".*/\1/p' "$tmp/objects")"
+"$ringlet" run --trace "$tmp/json" -t $cluster -f json >"$tmp/run" 2>"$tmp/err"
+expect "run takes as long as deploy says" "$(sed -n 's/.*"time_ps": *\([0-9]*\).*/\1/p' "$tmp/run" | head -1)" \
+    "$(awk 'NR == 1 || $2 < least { least = $2 } END { print least }' "$tmp/plans")"
+sed 's/"pass": 1/"pass": 7/' "$tmp/json" >"$tmp/pass.json"
+leaves_nothing 3 "pass.json:" run --trace "$tmp/pass.json" -t $cluster
+leaves_nothing 3 "has 8 ranks" run --trace "$tmp/json" -t $cluster --trace-ranks 4
 deploy -g $graph -t $cluster -b 2 -m random --resume "$tmp/json" -f json -o "$tmp/resumed" 2>/dev/null
 expect "a search begins with an earlier result" \
     "$(objects "$tmp/resumed" | sed -n 's/^"time_ps".*"network_time_ps": *\([0-9]*\).*/\1/p' | sed -n 3p)" "$(awk 'NR == 4 { print $2 }' "$tmp/plans")"
@@ -40,6 +46,13 @@ deploy evaluate -g $graph -t "$cluster;testbed-2xv100-4xp100-2x1080ti" -b 60 --s
 expect "seven methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $8 || $9 < $7 || $8 <= 0 } END { print n, wrong + 0 }' "$tmp/out")" "14 0"
 deploy judges -g $graph -t $cluster -b 60 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "two timings" "$(awk -F, 'NR > 1 { print ($4 > 0.5 && $4 <= 1) }' "$tmp/out")" 1
+
+# On four groups every strategy can be judged: the default finds the best one.
+least() { deploy -g $graph -t $cluster --groups 4 --refine 0 --no-factors -f json "$@" 2>/dev/null | tr '\n' ' ' | tr -s ' ' | sed 's/.*"found": *{ *"time_ps": *\([0-9]*\).*/\1/'; }
+best=$(least -m exhaustive -b 7000)
+for seed in 1 2 3; do
+    expect "as good as exhaustive search, seed $seed" "$(least -b 2000 --seed $seed)" "$best"
+done
 
 # Ctrl-C gives the best so far.
 "$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random --refine 100 >"$tmp/out" 2>"$tmp/err" </dev/null &
