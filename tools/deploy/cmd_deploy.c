@@ -20,15 +20,17 @@ static const char *method_word(uint32_t i)
 
 #define AT(field) RLT_FIELD(rlt_deploy_settings, field)
 static const rlt_option one_options[] = {
-    {"graph", 'g', RLT_PARAM_TEXT, "FILE",
-     "Operator graph: PipeDream's graph.txt, ONNX, or JSON of dnn-partitioning.", AT(graph),
-     .required = true},
+    {"graph", 'g', RLT_PARAM_TEXT, "FILE|MODEL",
+     "Operator graph: PipeDream's graph.txt, ONNX, or JSON of dnn-partitioning. Or a model, as for run "
+     "--model: its layers one after the other.",
+     AT(graph), .required = true},
     {"topology", 't', RLT_PARAM_TEXT, "T",
      "Network, as everywhere. A topology file may say which devices it has; those named testbed-* do.",
      AT(topology), .required = true},
     {0}};
 static const rlt_option many_options[] = {
-    {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]", "Operator graphs.", AT(graph), .required = true},
+    {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]", "Operator graphs, or names of models.", AT(graph),
+     .required = true},
     {"topologies", 't', RLT_PARAM_TEXT, "T[;...]", "Networks, separated by semicolons.", AT(topology),
      .required = true},
     {0}};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
@@ -59,7 +60,9 @@ int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_se
     options.precision = s->precision;
     options.notes = &notes;
     *out = (rlt_deploy_case){0};
-    int rc = rlt_opgraph_read(graph, &options, &out->graph, err);
+    int rc = access(graph, F_OK) == 0 || strchr(graph, '/') || strcmp(graph, "-") == 0
+                 ? rlt_opgraph_read(graph, &options, &out->graph, err)
+                 : rlt_opgraph_of_model(graph, &options, &out->graph, err);
     tell(notes.text);
     free(notes.text);
     if (!rc)

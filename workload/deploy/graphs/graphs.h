@@ -43,6 +43,11 @@ typedef struct rlt_graph_reader {
 int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph **out,
                      rlt_error *err) RLT_MUST_USE;
 
+/* Makes the graph of a model, named as in rlt_model_open: its layers one after the other. The batch is 32
+ * unless the options say another. */
+int rlt_opgraph_of_model(const char *spec, const rlt_graph_options *o, rlt_opgraph **out,
+                         rlt_error *err) RLT_MUST_USE;
+
 /* Names a graph after its file: the base name up to the first dot. */
 void rlt__graph_name(const char *path, char *name, size_t size);
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A model of workload/models as an operator graph: its layers one after the other, each with a forward and a
+ * backward operator. Times follow from FLOPs and bytes on an accelerator, as in a training on one device.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/base/time.h"
+#include "workload/deploy/graphs/graphs.h"
+#include "workload/deploy/opgraph.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+
+enum { DEFAULT_BATCH = 32 };
+
+/* The accelerator that times follow from. */
+typedef struct device {
+    rlt_accelerator a;
+    const rlt_surface *surface;
+    uint64_t peak_Flops;
+    uint32_t element_bytes;
+} device;
+
+static int open_device(const rlt_graph_options *o, device *d, rlt_error *err)
+{
+    const char *precision = o->precision ? o->precision : "fp32";
+    int rc = rlt_accelerator_load(o->accelerator ? o->accelerator : "v100", o->accelerator_dirs, &d->a, err);
+    if (!rc)
+        rc = rlt_accelerator_surface(&d->a, "any", precision, &d->surface, err);
+    if (!rc)
+        rc = rlt_accelerator_peak(&d->a, precision, &d->peak_Flops, err);
+    d->element_bytes = precision[0] == 'f' && precision[1] == 'p' && precision[2] == '3' ? 4 : 2;
+    if (!rc && o->notes)
+        rlt_growing_add(o->notes, "times are estimated: roofline of %s in %s\n", d->a.name, precision);
+    return rc;
+}
+
+static rlt_time time_of(const device *d, const rlt_model *m, const rlt_model_layer *l, double flop,
+                        uint32_t batch, double passes)
+{
+    double weights = l->work == RLT_WORK_LOOKUP ? 0 : (double)l->parameters * d->element_bytes;
+    rlt_work w = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * batch,
+                  .bytes = passes * (l->moved_elements * batch * d->element_bytes + weights),
+                  .width = m->hidden,
+                  .tokens = (double)m->tokens * batch,
+                  .tp = 1};
+    return rlt_accelerator_time(&d->a, d->surface, d->peak_Flops, &w);
+}
+
+static rlt_layer_node node_of(const device *d, const rlt_model *m, const rlt_model_layer *l, uint32_t batch)
+{
+    double output = (double)l->output_elements * batch * d->element_bytes;
+    double parameters = (double)(l->parameters + l->expert_parameters) * d->element_bytes;
+    return (rlt_layer_node){.name = l->name,
+                            .kind = "layer",
+                            .forward_ps = time_of(d, m, l, l->forward_flop, batch, 1),
+                            .backward_ps = time_of(d, m, l, l->backward_flop, batch, 2),
+                            .output_bytes = (uint64_t)output,
+                            .parameter_bytes = (uint64_t)parameters};
+}
+
+int rlt_opgraph_of_model(const char *spec, const rlt_graph_options *o, rlt_opgraph **out, rlt_error *err)
+{
+    rlt_model m = {0};
+    device d = {0};
+    uint32_t batch = o->batch ? o->batch : DEFAULT_BATCH;
+    rlt_layer_node *nodes = NULL;
+    uint32_t *edges = NULL;
+    *out = NULL;
+    int rc = rlt_model_open(spec, &m, err);
+    if (rc)
+        return rc;
+    if (!(rc = open_device(o, &d, err))) {
+        nodes = malloc((size_t)m.n_layers * sizeof *nodes);
+        edges = malloc(2 * (size_t)m.n_layers * sizeof *edges);
+        rc = nodes && edges ? 0 : rlt_nomem(err);
+    }
+    for (uint32_t i = 0; i < m.n_layers && !rc; i++) {
+        nodes[i] = node_of(&d, &m, &m.layers[i], batch);
+        edges[2 * i] = i;
+        edges[2 * i + 1] = i + 1;
+    }
+    if (!rc) {
+        rlt_layer_graph g = {m.name, batch, nodes, m.n_layers, edges, m.n_layers - 1};
+        rc = rlt_opgraph_of_layers(&g, &o->costs, out, err);
+    }
+    free(nodes);
+    free(edges);
+    rlt_model_free(&m);
+    return rc;
+}
