@@ -90,6 +90,10 @@ row "16384, every rank" "" "$(train 2048 128 '')"
 row "16384, folded" "<= 10 s, 2 GB" "$(train 2048 128 --fold)"
 row "16384, a rank a stage" "" "$(train 2048 128 --fold-stages)"
 echo
+echo "deployment search: 10 000 strategies of 47 operators on 16 devices (goal: 1 000 a second)"
+[ ! -x "$build/ringlet-deploy" ] || row "10 000 strategies" "<= 10 s" "$build/ringlet-deploy deploy -g traces/small-cnn.graph.txt \
+    -t testbed-4xv100-8x1080ti-4xp100 -m random -b 10000 --refine 0 --no-factors"
+echo
 echo "design: 4 dimensions x 100 budgets x 3 workloads, each split found and simulated, a command a workload: CPU s of all 300 (goal: < 30)"
 spent() { awk '{ print ($16 + $17) / hz }' hz=$(getconf CLK_TCK) /proc/$$/stat; }
 before=$(spent)
