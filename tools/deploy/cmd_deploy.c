@@ -68,17 +68,19 @@ static const rlt_option search_options[] = {
      .preset = "0.75"},
     {"refine", 0, RLT_PARAM_COUNT, "N",
      "Strategies to judge over the network afterwards, from the best so far; 0: none.", AT(refine),
-     .preset = "500", .max = 1u << 30},
+     .preset = "300", .max = 1u << 30},
     {"no-factors", 0, RLT_PARAM_FLAG, NULL,
      "Do not look for operators that are better duplicated, with their inputs gathered, than all-reduced "
      "(sufficient factors).",
      AT(no_factors)},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the search.", AT(seed), .preset = "1"},
     {0}};
-static const rlt_option resume_options[] = {{"resume", 0, RLT_PARAM_TEXT, "FILE",
-                                             "Strategy to begin with: the JSON output of an earlier search.",
-                                             AT(resume)},
-                                            {0}};
+static const rlt_option resume_options[] = {
+    {"resume", 0, RLT_PARAM_TEXT, "FILE", "Strategy to begin with: the JSON output of an earlier search.",
+     AT(resume)},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the best time over the strategies judged, as SVG.", AT(plot),
+     .unrecorded = true},
+    {0}};
 static const rlt_option methods_options[] = {
     {"methods", 'm', RLT_PARAM_TEXT, "NAME[,...]", "Search methods.", AT(method),
      .preset = "portfolio,mcts,anneal,descent,genetic,uniform,random"},
@@ -108,7 +110,7 @@ static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {"Search", search_options, 0},
-                                                 {"Begin", resume_options, 0},
+                                                 {"Files", resume_options, 0},
                                                  OUTPUT,
                                                  {0}};
 static const rlt_option_group evaluate_groups[] = {{"Input", many_options, 0},

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/column.h"
@@ -14,6 +15,7 @@
 #include "tools/base/message.h"
 #include "tools/deploy/deploy.h"
 #include "tools/output/output.h"
+#include "tools/output/plot.h"
 #include "tools/output/sheet.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -145,11 +147,78 @@ static void write_members(rlt_jw *w, const rlt_deploy_found *f)
     write_curve(w, f->search);
 }
 
+/* Appends the steps of a search as a staircase. Returns the number of points. */
+static uint32_t add_steps(const rlt_search_result *r, double *x, double *y)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_curve; i++) {
+        if (i) {
+            x[n] = (double)r->curve[i].judged;
+            y[n] = y[n - 1];
+            n++;
+        }
+        x[n] = (double)r->curve[i].judged;
+        y[n++] = (double)r->curve[i].cost / (double)RLT_S;
+    }
+    x[n] = (double)r->judged;
+    y[n] = y[n - 1];
+    return n + 1;
+}
+
+/* A panel of the plot, with its lines and their points. */
+typedef struct picture {
+    rlt_plot_line lines[2];
+    double *points, ends[2], base[2];
+} picture;
+
+static int make_panel(picture *p, const rlt_search_result *r, rlt_time base_ps, const char *title,
+                      rlt_plot_panel *panel, rlt_error *err)
+{
+    uint32_t room = 2 * r->n_curve + 2;
+    p->points = malloc(2 * (size_t)room * sizeof *p->points);
+    if (!p->points)
+        return rlt_nomem(err);
+    uint32_t n = add_steps(r, p->points, p->points + room);
+    p->ends[0] = 1;
+    p->ends[1] = (double)r->judged;
+    p->base[0] = p->base[1] = (double)base_ps / (double)RLT_S;
+    p->lines[0] = (rlt_plot_line){.name = "best so far", .x = p->points, .y = p->points + room, .n = n};
+    p->lines[1] =
+        (rlt_plot_line){.name = "data parallel", .x = p->ends, .y = p->base, .n = 2, .reference = true};
+    *panel = (rlt_plot_panel){.title = title,
+                              .x_label = "strategies judged",
+                              .y_label = "iteration",
+                              .y_unit = RLT_PLOT_SECONDS,
+                              .lines = p->lines,
+                              .n_lines = 2};
+    return 0;
+}
+
+/* Draws the searches, each beside data parallelism in its own timing. */
+static int draw(const rlt_deploy_found *f, const char *path, rlt_error *err)
+{
+    const rlt_deploy_plan *dp = &f->plans[RLT_PLAN_DATA_PARALLEL];
+    picture pictures[2] = {0};
+    rlt_plot_panel panels[2];
+    int rc =
+        make_panel(&pictures[0], f->search, dp->tag.time_ps, "by the reference's timing", &panels[0], err);
+    if (!rc && f->refined)
+        rc = make_panel(&pictures[1], f->refined, dp->network.time_ps, "over the network", &panels[1], err);
+    uint32_t n = f->refined ? 2 : 1;
+    if (!rc)
+        rc = rlt_plot_write(path, f->deployment->graph->name, panels, n, n, err);
+    free(pictures[0].points);
+    free(pictures[1].points);
+    return rc;
+}
+
 int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
                       const rlt_inputs *in, int rc, rlt_error *err)
 {
     rlt_sheet sheet;
-    int opened = rlt_sheet_open(&sheet, &s->report, "deploy", args, in, err);
+    int opened = s->plot ? draw(f, s->plot, err) : 0;
+    if (!opened)
+        opened = rlt_sheet_open(&sheet, &s->report, "deploy", args, in, err);
     if (opened)
         return opened;
     if (sheet.format == RLT_FORMAT_TABLE)

@@ -44,6 +44,8 @@ deploy -g $graph -t 'switch:8@10GB/s,2us' --devices v100:4,mine=1.3@24GiB:4 -b 5
 expect "devices of one's own" "$(grep -c 'mine' "$tmp/out" | sed 's/[1-9][0-9]*/some/')" some
 deploy -g gpt2-small -t $cluster --batch 8 -b 30 --refine 20 >"$tmp/out" 2>"$tmp/err"
 expect "a model" "$? $(grep -c '^# gpt2-small on' "$tmp/out") $(grep -c 'times are estimated' "$tmp/err")" "0 1 1"
+deploy -g $graph -t $cluster -b 60 --refine 30 --plot "$tmp/curve.svg" >"$tmp/out" 2>"$tmp/err"
+expect "a plot of both searches" "$? $(grep -o 'over the network' "$tmp/curve.svg" | wc -l) $(head -c 4 "$tmp/curve.svg")" "0 1 <svg"
 leaves_nothing 2 "unknown model" deploy -g gpt2-smal -t $cluster
 deploy evaluate -g $graph -t "$cluster;testbed-2xv100-4xp100-2x1080ti" -b 60 --seeds 2 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "seven methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $8 || $9 < $7 || $8 <= 0 } END { print n, wrong + 0 }' "$tmp/out")" "14 0"
