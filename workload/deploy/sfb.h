@@ -33,12 +33,14 @@ typedef struct rlt_sfb_problem {
     uint32_t *src, *dst; /* b_src >= x_dst - x_src for each */
 } rlt_sfb_problem;
 
-/* Builds the program of a strategy. alpha: 1 us in the reference. */
+/* Builds the program of a strategy, whatever it broadcasts already. alpha: 1 us in the reference. */
 int rlt_sfb_problem_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_cluster *c,
                          const rlt_strategy *s, double alpha_us, rlt_sfb_problem *out,
                          rlt_error *err) RLT_MUST_USE;
 void rlt_sfb_problem_free(rlt_sfb_problem *p);
-/* Solves it: x[i] = 1 if operator i is duplicated. *value: the optimum, microseconds (0 or less). */
+/* Solves it: x[i] = 1 if operator i is duplicated. Of several optima it takes the one that duplicates
+ * least: all others contain it. *value: the optimum, microseconds (0 or less); exact to 1 ps if all figures
+ * sum to less than 37 minutes. */
 int rlt_sfb_solve(const rlt_sfb_problem *p, uint8_t *x, double *value, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -12,8 +12,9 @@
 #include "workload/program/program.h"
 #include "workload/readers/layers.h"
 #include "workload/readers/pipedream.h"
+#include "workload/readers/pipedream_stages.h"
 
-enum { PS_PER_NS = 1000, MAX_OPS = 1 << 26 };
+enum { MAX_OPS = 1 << 26 };
 
 /* Output of a node for another stage. It is sent once and awaited by the first node there that needs it. Its
  * gradient returns when that node, the last one in the backward pass, is done. */
@@ -24,6 +25,8 @@ typedef struct crossing {
 
 typedef struct maker {
     const rlt_pipedream *d;
+    const rlt_layer_table *t;
+    const uint32_t *order;
     rlt_builder *b;
     uint32_t copies;
     crossing *crossings;
@@ -41,14 +44,14 @@ static int find_crossings(maker *m)
     const rlt_pipedream *d = m->d;
     rlt_map at = {0};
     int rc = 0;
-    for (uint32_t i = 0; i < d->t.n; i++) {
-        m->place[d->order[i]] = i;
+    for (uint32_t i = 0; i < d->n; i++) {
+        m->place[m->order[i]] = i;
         m->by_from[i] = m->by_first[i] = RLT_NONE;
     }
     for (uint32_t i = 0; i < d->n_edges && !rc; i++) {
         uint32_t from = d->edges[i].from, to = d->edges[i].to, stage = d->nodes[to].stage;
         uint64_t key = (uint64_t)from << 32 | stage;
-        if (stage == d->nodes[from].stage || d->nodes[from].activation == 0)
+        if (stage == d->nodes[from].stage || d->nodes[from].output_bytes == 0)
             continue;
         uint32_t k = rlt_map_get(&at, key);
         if (k == RLT_NONE) {
@@ -77,7 +80,7 @@ static int find_crossings(maker *m)
 static uint32_t name_of(maker *m, const char *what, uint32_t node)
 {
     char name[256];
-    int n = snprintf(name, sizeof name, "%s %.200s", what, rlt_interned(&m->d->ids, node));
+    int n = snprintf(name, sizeof name, "%s %.200s", what, m->d->nodes[node].name);
     return rlt_build_string(m->b, name, (size_t)n);
 }
 
@@ -86,17 +89,17 @@ static uint32_t message(maker *m, rlt_op_kind kind, const crossing *c, uint32_t 
     rlt_op_desc d = rlt_op_desc_init(kind, m->rank);
     d.peer = stage * m->copies + m->rank % m->copies;
     d.tag = c->from * 2 + gradient;
-    d.bytes = m->d->nodes[c->from].activation;
+    d.bytes = m->d->nodes[c->from].output_bytes;
     d.name = name_of(m, gradient ? "gradient of" : "output of", c->from);
     return rlt_build_op(m->b, &d);
 }
 
 /* Adds the compute of a node, after that of the node before. */
-static uint32_t compute(maker *m, const char *what, uint32_t node, rlt_layer_phase phase)
+static uint32_t compute(maker *m, const char *what, uint32_t node, rlt_time time_ps)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, m->rank);
     d.resource = m->compute;
-    d.duration_ps = (rlt_time)m->d->t.layers[node].compute_ns[phase] * PS_PER_NS;
+    d.duration_ps = time_ps;
     d.name = name_of(m, what, node);
     uint32_t op = rlt_build_op(m->b, &d);
     if (m->last != RLT_NONE)
@@ -108,7 +111,7 @@ static uint32_t compute(maker *m, const char *what, uint32_t node, rlt_layer_pha
 static void forward(maker *m, uint32_t node)
 {
     const rlt_pipedream *d = m->d;
-    uint32_t op = compute(m, "forward", node, RLT_FORWARD);
+    uint32_t op = compute(m, "forward", node, d->nodes[node].forward_ps);
     for (uint32_t k = m->by_first[node]; k != RLT_NONE; k = m->crossings[k].next_first) {
         const crossing *c = &m->crossings[k];
         rlt_build_dep(m->b, op, message(m, RLT_OP_RECV, c, d->nodes[c->from].stage, false));
@@ -121,14 +124,14 @@ static void forward(maker *m, uint32_t node)
 
 static void reduce(maker *m, uint32_t node, uint32_t after)
 {
-    const rlt_layer_comm *c = &m->d->t.layers[node].comm[RLT_WEIGHT_GRADIENT];
-    if (!c->any || m->copies < 2)
+    uint64_t bytes = m->d->nodes[node].parameter_bytes;
+    if (bytes == 0 || m->copies < 2)
         return;
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, m->rank);
     d.resource = m->stream;
     d.coll = RLT_ALL_REDUCE;
     d.group = m->groups[m->stage];
-    d.bytes = c->bytes;
+    d.bytes = bytes;
     d.name = name_of(m, "parameters of", node);
     rlt_build_dep(m->b, rlt_build_op(m->b, &d), after);
 }
@@ -136,7 +139,7 @@ static void reduce(maker *m, uint32_t node, uint32_t after)
 static void backward(maker *m, uint32_t node)
 {
     const rlt_pipedream *d = m->d;
-    uint32_t op = compute(m, "backward", node, RLT_INPUT_GRADIENT);
+    uint32_t op = compute(m, "backward", node, d->nodes[node].backward_ps);
     for (uint32_t k = m->by_from[node]; k != RLT_NONE; k = m->crossings[k].next_from) {
         const crossing *c = &m->crossings[k];
         if (!d->nodes[node].input)
@@ -158,12 +161,12 @@ static void make_rank(maker *m, uint32_t rank)
     m->last = RLT_NONE;
     m->compute = rlt_build_resource(m->b, rank, RLT_RES_STREAM, "compute");
     m->stream = m->copies > 1 ? rlt_build_resource(m->b, rank, RLT_RES_STREAM, "communication") : RLT_NONE;
-    for (uint32_t i = 0; i < d->t.n; i++)
-        if (d->nodes[d->order[i]].stage == m->stage)
-            forward(m, d->order[i]);
-    for (uint32_t i = d->t.n; i-- > 0;)
-        if (d->nodes[d->order[i]].stage == m->stage)
-            backward(m, d->order[i]);
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->nodes[m->order[i]].stage == m->stage)
+            forward(m, m->order[i]);
+    for (uint32_t i = d->n; i-- > 0;)
+        if (d->nodes[m->order[i]].stage == m->stage)
+            backward(m, m->order[i]);
 }
 
 static int make_groups(maker *m)
@@ -187,14 +190,14 @@ static int make_groups(maker *m)
 
 static int make(maker *m)
 {
-    size_t n = (size_t)m->d->t.n + 1;
+    size_t n = (size_t)m->d->n + 1;
     m->place = malloc(n * sizeof *m->place);
     m->by_from = malloc(n * sizeof *m->by_from);
     m->by_first = malloc(n * sizeof *m->by_first);
     int rc = m->place && m->by_from && m->by_first ? find_crossings(m) : rlt_nomem(m->err);
     if (!rc)
         rc = make_groups(m);
-    for (uint32_t r = 0; r < m->d->t.ranks && !rc && !rlt_build_failed(m->b); r++)
+    for (uint32_t r = 0; r < m->t->ranks && !rc && !rlt_build_failed(m->b); r++)
         make_rank(m, r);
     free(m->crossings);
     free(m->place);
@@ -204,29 +207,30 @@ static int make(maker *m)
     return rc;
 }
 
-int rlt__pipedream_stages(const rlt_pipedream *d, uint64_t hash, rlt_program **out, rlt_error *err)
+int rlt__pipedream_stages(const rlt_pipedream *d, const uint32_t *order, const rlt_layer_table *t,
+                          uint64_t hash, rlt_program **out, rlt_error *err)
 {
-    maker m = {.d = d, .copies = d->t.ranks / d->stages, .err = err};
+    maker m = {.d = d, .t = t, .order = order, .copies = t->ranks / d->stages, .err = err};
     rlt_error own = {0};
-    if ((uint64_t)m.copies * (3 * (uint64_t)d->t.n + 4 * (uint64_t)d->n_edges) > MAX_OPS ||
-        (uint64_t)d->t.ranks * d->t.n > UINT64_C(1) << 28)
-        return rlt_fail(err, RLT_ERANGE, d->t.file,
-                        "%" PRIu32 " nodes on %" PRIu32 " ranks exceed %d operations", d->t.n, d->t.ranks,
+    if ((uint64_t)m.copies * (3 * (uint64_t)d->n + 4 * (uint64_t)d->n_edges) > MAX_OPS ||
+        (uint64_t)t->ranks * d->n > UINT64_C(1) << 28)
+        return rlt_fail(err, RLT_ERANGE, t->file,
+                        "%" PRIu32 " nodes on %" PRIu32 " ranks exceed %d operations", d->n, t->ranks,
                         MAX_OPS);
-    int rc = rlt_builder_create(d->t.ranks, &m.b, err);
+    int rc = rlt_builder_create(t->ranks, &m.b, err);
     if (rc)
         return rc;
     if ((rc = make(&m))) {
         rlt_builder_free(m.b);
         return rc;
     }
-    for (uint32_t i = 0; i < d->t.n_notes; i++)
-        rlt_build_note(m.b, d->t.notes[i].count, "%s", d->t.notes[i].text);
+    for (uint32_t i = 0; i < t->n_notes; i++)
+        rlt_build_note(m.b, t->notes[i].count, "%s", t->notes[i].text);
     rlt_build_hash(m.b, hash);
-    rlt_build_layers(m.b, d->t.n);
+    rlt_build_layers(m.b, d->n);
     rc = rlt_builder_finish(m.b, "pipedream", out, &own);
     if (rc && err && !err->code) {
-        rlt_error_prefix(&own, d->t.file);
+        rlt_error_prefix(&own, t->file);
         *err = own;
     }
     return rc;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PipeDream's layer graphs as operator graphs: totals of published files, which awk added up, and what is
+ * refused. */
+#include "workload/deploy/graphs/graphs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/deploy/opgraph.h"
+
+#define DATA "../shared/data/pipedream/"
+
+static rlt_error err;
+
+static int load(const char *path, uint32_t batch, rlt_opgraph **out)
+{
+    rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+    o.batch = batch;
+    err = (rlt_error){0};
+    return rlt_opgraph_read(path, &o, out, &err);
+}
+
+static int load_text(const char *text, size_t length, rlt_opgraph **out)
+{
+    char path[] = "/tmp/ringlet-graphs-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, length), length);
+    close(fd);
+    int rc = load(path, 16, out);
+    unlink(path);
+    return rc;
+}
+
+static rlt_opgraph *must(int rc, rlt_opgraph *g)
+{
+    if (rc)
+        fail_msg("%d: %s: %s", rc, err.where, err.what);
+    return g;
+}
+
+static uint32_t base_groups(const rlt_opgraph *g)
+{
+    uint32_t *group = malloc(g->n_ops * sizeof *group), n;
+    assert_int_equal(rlt_opgraph_base_groups(g, group, &n, &err), 0);
+    free(group);
+    return n;
+}
+
+/* ---- published files ---- */
+
+static void published(void **state)
+{
+    static const struct {
+        const char *file;
+        uint32_t nodes, edges, batch;
+        uint64_t forward_us, backward_us, parameter_bytes, kept_hkB; /* activations in 100 kB, rounded */
+    } rows[] = {
+        {"alexnet", 23, 23, 256, 44801, 40520, 244403360, 12787},
+        {"vgg16", 41, 41, 128, 233902, 438633, 553430176, 147592},
+        {"resnet18", 71, 79, 256, 107446, 152296, 46758048, 85826},
+        {"resnet50", 177, 193, 128, 182488, 260931, 102228128, 193087},
+        {"squeezenet1_0", 68, 76, 256, 113247, 172119, 4993696, 124763},
+        {"gnmt", 48, 58, 77, 33533, 55883, 775063808, 4092}, /* 77: not images; the options say it */
+    };
+    (void)state;
+    if (access(DATA "vgg16.graph.txt", R_OK) != 0) {
+        print_message("    # SKIP " DATA " is not here\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_opgraph *g = NULL;
+        uint32_t nodes = 0, edges = 0;
+        uint64_t kept = 0;
+        char path[256];
+        snprintf(path, sizeof path, DATA "%s.graph.txt", rows[i].file);
+        g = must(load(path, 77, &g), g);
+        for (uint32_t k = 0; k < g->n_ops; k++) {
+            nodes += g->ops[k].pass == RLT_OPERATOR_FORWARD;
+            kept += g->ops[k].kept_bytes;
+        }
+        for (uint32_t k = 0; k < g->n_tensors; k++)
+            edges += g->ops[g->tensors[k].src].pass == RLT_OPERATOR_FORWARD &&
+                     g->ops[g->tensors[k].dst].pass == RLT_OPERATOR_FORWARD;
+        assert_string_equal(g->name, rows[i].file);
+        assert_int_equal(nodes, rows[i].nodes);
+        assert_int_equal(edges, rows[i].edges);
+        assert_int_equal(g->batch, rows[i].batch);
+        assert_int_equal(g->forward_ps, (rlt_time)rows[i].forward_us * RLT_US);
+        assert_int_equal(g->backward_ps, (rlt_time)rows[i].backward_us * RLT_US);
+        assert_int_equal(g->parameter_bytes, rows[i].parameter_bytes);
+        assert_int_equal((kept + 50000) / 100000, rows[i].kept_hkB);
+        rlt_opgraph_free(g);
+    }
+}
+
+static void training_graph(void **state)
+{
+    rlt_opgraph *g = NULL;
+    (void)state;
+    if (access(DATA "vgg16.graph.txt", R_OK) != 0) {
+        print_message("    # SKIP " DATA " is not here\n");
+        skip();
+    }
+    g = must(load(DATA "vgg16.graph.txt", 0, &g), g);
+    assert_int_equal(g->n_ops, 97); /* 41 forward, 40 backward, 16 updates */
+    assert_int_equal(g->n_tensors, 137);
+    assert_int_equal(base_groups(g), 81);
+    rlt_time all = g->forward_ps + g->backward_ps + g->update_ps;
+    assert_int_equal((all + RLT_MS / 20) / (RLT_MS / 10), 6739); /* 673.9 ms */
+    rlt_opgraph_free(g);
+    /* Stages do not matter: the same model, divided into stages. */
+    g = must(load(DATA "test_graphs_vgg16_partitioned.txt", 0, &g), g);
+    assert_int_equal(g->n_ops, 97);
+    assert_int_equal(g->n_tensors, 137);
+    assert_int_equal(g->parameter_bytes, 553430176);
+    rlt_opgraph_free(g);
+}
+
+/* ---- by hand ---- */
+
+#define NODE(k, kind, f, b, a, p)                                                                            \
+    "node" #k " -- " kind " -- forward_compute_time=" f ", backward_compute_time=" b ", activation_size=" a  \
+    ", parameter_size=" p "\n"
+#define IN     NODE(1, "Input0", "9.5", "3", "8.0", "0.0")
+#define LINEAR NODE(2, "Linear(a -- b, c=(3, 3))", "0.003", "0.004", "[1.0; 2.0]", "4000.000")
+#define ADD    NODE(3, "Add", "0.001", "0.002", "5", "0")
+#define LINKS  "\tnode1 -- node2\n\tnode2 -- node3\n"
+
+static void by_hand(void **state)
+{
+    rlt_opgraph *g = NULL, *h = NULL;
+    static const char text[] = IN LINEAR ADD LINKS, blanks[] = "\n" IN "\r\n" LINEAR ADD "\n" LINKS "\n\n",
+                      late[] = LINKS ADD LINEAR IN;
+    (void)state;
+    g = must(load_text(text, strlen(text), &g), g);
+    assert_int_equal(g->n_ops, 3 + 2 + 1);
+    assert_int_equal(g->n_tensors, 2 + 1 + 2 + 1);
+    assert_int_equal(g->batch, 16);
+    assert_string_equal(g->ops[0].kind, "Input0");
+    assert_int_equal(g->ops[0].time_ps, 0);
+    assert_string_equal(g->ops[1].name, "node2");
+    assert_string_equal(g->ops[1].kind, "Linear");
+    assert_int_equal(g->ops[1].time_ps, 3 * RLT_US);
+    assert_int_equal(g->ops[1].kept_bytes, 3); /* the list is added up */
+    assert_int_equal(g->ops[1].parameter_bytes, 4000);
+    assert_int_equal(g->forward_ps, 4 * RLT_US);
+    assert_int_equal(g->backward_ps, 6 * RLT_US);
+    h = must(load_text(blanks, strlen(blanks), &h), h);
+    assert_int_equal(h->hash, g->hash);
+    rlt_opgraph_free(h);
+    /* Edges may come first. */
+    h = must(load_text(late, strlen(late), &h), h);
+    assert_int_equal(h->hash, g->hash);
+    rlt_opgraph_free(h);
+    rlt_opgraph_free(g);
+}
+
+static void refuse(const char *text, int code, const char *place, const char *what)
+{
+    rlt_opgraph *g = NULL;
+    int rc = load_text(text, strlen(text), &g);
+    if (rc != code || g || !strstr(err.where, place) || !strstr(err.what, what))
+        fail_msg("%d: %s: %s", rc, err.where, err.what);
+}
+
+static void refusals(void **state)
+{
+    char *longer = malloc(70000);
+    (void)state;
+    refuse(IN LINEAR ADD LINKS "\tnode3 -- node2\n", RLT_EMALFORMED, "ringlet-graphs-", "has a cycle");
+    refuse(IN LINEAR ADD LINKS "\tnode2 -- node2\n", RLT_EMALFORMED, "ringlet-graphs-", "feeds itself");
+    refuse(IN LINEAR ADD "\tnode1 -- node2\n", RLT_EMALFORMED, "ringlet-graphs-", "in one piece");
+    refuse(NODE(1, "Input", "5", "0", "1", "0") NODE(2, "Add", "0", "0.000", "1", "0") "\tnode1 -- node2\n",
+           RLT_EMALFORMED, "ringlet-graphs-", "no operator has a time");
+    refuse(IN LINEAR ADD LINKS LINEAR, RLT_ESCHEMA, ":6", "'node2' appears a second time: line 2");
+    refuse(IN LINEAR ADD LINKS "\tnode3 -- node4\n", RLT_ESCHEMA, ":6", "no line defines 'node4'");
+    refuse(IN LINEAR ADD LINKS "\tnode3 -- \n", RLT_EMALFORMED, ":6", "expected a node");
+    refuse(IN LINEAR ADD LINKS "\tnode3, node1\n", RLT_EMALFORMED, ":6", "nodeA -- nodeB");
+    refuse("", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
+    refuse("\n\n", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
+    refuse(IN NODE(2, "Add", "-0.001", "1", "1", "0"), RLT_EMALFORMED, ":2", "forward_compute_time=NUMBER");
+    refuse(IN NODE(2, "Add", "1", "1", "-1", "0"), RLT_EMALFORMED, ":2", "activation_size=NUMBER");
+    refuse(IN NODE(2, "Add", "1", "1", "1", "-4"), RLT_EMALFORMED, ":2", "parameter_size=NUMBER");
+    refuse(IN NODE(2, "Add", "1", "nan", "1", "4"), RLT_EMALFORMED, ":2", "backward_compute_time=NUMBER");
+    refuse(IN NODE(2, "Add", "1", "1.2.3", "1", "4"), RLT_EMALFORMED, ":2", "backward_compute_time=NUMBER");
+    refuse(IN NODE(2, "Add", "1", "1", "[1; 2", "4"), RLT_EMALFORMED, ":2", "']'");
+    refuse(IN NODE(2, "Add", "1", "1", "1", "4 and"), RLT_EMALFORMED, ":2", "end of the line");
+    refuse(IN NODE(2, "Add", "1", "1", "300000000000000", "4"), RLT_ERANGE, ":2", "too large");
+    refuse(IN NODE(2, "Add", "1", "1", "[200000000000000; 200000000000000]", "4"), RLT_ERANGE, ":2",
+           "too large");
+    refuse(IN NODE(2, "Add", "99999999999999999999", "1", "1", "4"), RLT_ERANGE, ":2", "too large");
+    snprintf(longer, 70000, "%snode2 -- %066000d -- forward_compute_time=1\n", IN, 0);
+    refuse(longer, RLT_EMALFORMED, ":2", "expected lines of at most 65536 bytes");
+    free(longer);
+}
+
+/* Whatever is damaged, there is a graph or an error with a text. */
+static void damage(void **state)
+{
+    static const char text[] = IN LINEAR ADD LINKS;
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof text; i++) {
+        char copy[sizeof text];
+        rlt_opgraph *g = NULL;
+        size_t n = sizeof text - 1;
+        memcpy(copy, text, sizeof text);
+        if (i < sizeof text)
+            n = i;
+        else
+            copy[i - sizeof text] = i % 3 ? '\0' : '-';
+        int rc = load_text(copy, n, &g);
+        assert_true(rc ? !g && err.what[0] : g != NULL);
+        rlt_opgraph_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published), cmocka_unit_test(training_graph), cmocka_unit_test(by_hand),
+        cmocka_unit_test(refusals),  cmocka_unit_test(damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
