@@ -36,8 +36,8 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
 int rlt_graph_max_flow(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                        double *value, rlt_error *err) RLT_MUST_USE;
 
-/* Finds a smallest cut: side[node] = 1 on the side of the source, else 0. Of several it takes the one with most
- * nodes on that side. The value is as in rlt_graph_max_flow. */
+/* Finds a smallest cut: side[node] = 1 on the side of the source, else 0. Of several it takes the one with
+ * most nodes on that side. The value is as in rlt_graph_max_flow. */
 int rlt_graph_min_cut(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                       double *value, uint8_t *side, rlt_error *err) RLT_MUST_USE;
 

@@ -43,10 +43,19 @@ static int load_text(const char *text, size_t length, rlt_opgraph **out)
     return rc;
 }
 
-static rlt_opgraph *must(int rc, rlt_opgraph *g)
+static rlt_opgraph *graph(const char *path, uint32_t batch)
 {
-    if (rc)
-        fail_msg("%d: %s: %s", rc, err.where, err.what);
+    rlt_opgraph *g = NULL;
+    if (load(path, batch, &g))
+        fail_msg("%s: %s", err.where, err.what);
+    return g;
+}
+
+static rlt_opgraph *graph_text(const char *text)
+{
+    rlt_opgraph *g = NULL;
+    if (load_text(text, strlen(text), &g))
+        fail_msg("%s: %s", err.where, err.what);
     return g;
 }
 
@@ -80,12 +89,11 @@ static void published(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_opgraph *g = NULL;
         uint32_t nodes = 0, edges = 0;
         uint64_t kept = 0;
         char path[256];
         snprintf(path, sizeof path, DATA "%s.graph.txt", rows[i].file);
-        g = must(load(path, 77, &g), g);
+        rlt_opgraph *g = graph(path, 77);
         for (uint32_t k = 0; k < g->n_ops; k++) {
             nodes += g->ops[k].pass == RLT_OPERATOR_FORWARD;
             kept += g->ops[k].kept_bytes;
@@ -107,13 +115,12 @@ static void published(void **state)
 
 static void training_graph(void **state)
 {
-    rlt_opgraph *g = NULL;
     (void)state;
     if (access(DATA "vgg16.graph.txt", R_OK) != 0) {
         print_message("    # SKIP " DATA " is not here\n");
         skip();
     }
-    g = must(load(DATA "vgg16.graph.txt", 0, &g), g);
+    rlt_opgraph *g = graph(DATA "vgg16.graph.txt", 0);
     assert_int_equal(g->n_ops, 97); /* 41 forward, 40 backward, 16 updates */
     assert_int_equal(g->n_tensors, 137);
     assert_int_equal(base_groups(g), 81);
@@ -121,7 +128,7 @@ static void training_graph(void **state)
     assert_int_equal((all + RLT_MS / 20) / (RLT_MS / 10), 6739); /* 673.9 ms */
     rlt_opgraph_free(g);
     /* Stages do not matter: the same model, divided into stages. */
-    g = must(load(DATA "test_graphs_vgg16_partitioned.txt", 0, &g), g);
+    g = graph(DATA "test_graphs_vgg16_partitioned.txt", 0);
     assert_int_equal(g->n_ops, 97);
     assert_int_equal(g->n_tensors, 137);
     assert_int_equal(g->parameter_bytes, 553430176);
@@ -140,11 +147,10 @@ static void training_graph(void **state)
 
 static void by_hand(void **state)
 {
-    rlt_opgraph *g = NULL, *h = NULL;
-    static const char text[] = IN LINEAR ADD LINKS, blanks[] = "\n" IN "\r\n" LINEAR ADD "\n" LINKS "\n\n",
+    static const char text[] = IN LINEAR ADD LINKS, blanks[] = IN "\r\n" LINEAR ADD "\n" LINKS "\n\n",
                       late[] = LINKS ADD LINEAR IN;
     (void)state;
-    g = must(load_text(text, strlen(text), &g), g);
+    rlt_opgraph *g = graph_text(text), *h = graph_text(blanks);
     assert_int_equal(g->n_ops, 3 + 2 + 1);
     assert_int_equal(g->n_tensors, 2 + 1 + 2 + 1);
     assert_int_equal(g->batch, 16);
@@ -157,11 +163,10 @@ static void by_hand(void **state)
     assert_int_equal(g->ops[1].parameter_bytes, 4000);
     assert_int_equal(g->forward_ps, 4 * RLT_US);
     assert_int_equal(g->backward_ps, 6 * RLT_US);
-    h = must(load_text(blanks, strlen(blanks), &h), h);
     assert_int_equal(h->hash, g->hash);
     rlt_opgraph_free(h);
     /* Edges may come first. */
-    h = must(load_text(late, strlen(late), &h), h);
+    h = graph_text(late);
     assert_int_equal(h->hash, g->hash);
     rlt_opgraph_free(h);
     rlt_opgraph_free(g);
@@ -186,7 +191,7 @@ static void refusals(void **state)
            RLT_EMALFORMED, "ringlet-graphs-", "no operator has a time");
     refuse(IN LINEAR ADD LINKS LINEAR, RLT_ESCHEMA, ":6", "'node2' appears a second time: line 2");
     refuse(IN LINEAR ADD LINKS "\tnode3 -- node4\n", RLT_ESCHEMA, ":6", "no line defines 'node4'");
-    refuse(IN LINEAR ADD LINKS "\tnode3 -- \n", RLT_EMALFORMED, ":6", "expected a node");
+    refuse(IN LINEAR ADD LINKS "\tnode3 -- x\n", RLT_EMALFORMED, ":6", "expected a node");
     refuse(IN LINEAR ADD LINKS "\tnode3, node1\n", RLT_EMALFORMED, ":6", "nodeA -- nodeB");
     refuse("", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
     refuse("\n\n", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
