@@ -145,6 +145,7 @@ static void rules(void **state)
                 assert_false(rlt_judged_better(&uniform, &r.best));
             if (all)
                 assert_int_equal(r.best.cost, best.cost);
+            assert_int_equal(r.curve[0].judged, 1);
             for (uint32_t k = 1; k < r.n_curve; k++)
                 assert_true(r.curve[k].judged > r.curve[k - 1].judged &&
                             r.curve[k].cost < r.curve[k - 1].cost);
