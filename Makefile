@@ -58,13 +58,15 @@ SERVE_PKG := libmicrohttpd
 MPI_SRC := tools/sweep/ranks_mpi.c
 MPI_INSTEAD_OF := tools/sweep/ranks_none.c
 MPI_PKG := ompi-c
-DEPLOY_SRC := $(addprefix tools/deploy/,evaluate.c group.c problem.c report.c search.c)
+DEPLOY_SRC := $(addprefix tools/deploy/,evaluate.c group.c problem.c report.c search.c) $(sort $(wildcard tools/deploy/policy/*.c))
 DEPLOY_INSTEAD_OF := tools/deploy/none.c
-# METIS has no pkg-config file.
-has_metis := $(if $(filter metis,$(WITHOUT)),,$(shell echo '\#include <metis.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes))
+DEPLOY_LIBS := -lmetis -lopenblas
+# METIS has no pkg-config file, and CBLAS several.
+includes = $(shell printf '\#include <%s.h>\n' $(1) | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+has_deploy := $(if $(filter metis,$(WITHOUT)),,$(call includes,metis cblas))
 ALL_BESIDE := ringlet-serve ringlet-mpi ringlet-deploy
 BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi)) \
-          $(if $(has_metis),ringlet-deploy)
+          $(if $(has_deploy),ringlet-deploy)
 
 # Sources are found in the rooms: a new room needs no line here.
 sources_of = $(sort $(shell find $(1) -name '*.c'))
@@ -73,7 +75,7 @@ TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEP
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
-TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/%,$(call sources_of,test))
+TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BUILD)/tools/help/texts.o
@@ -111,7 +113,7 @@ $(BUILD)/ringlet: $(TOOL_OBJ)
 $(BUILD)/ringlet-serve: $(SERVE_OBJ)
 $(BUILD)/ringlet-mpi: $(MPI_OBJ)
 $(BUILD)/ringlet-deploy: $(DEPLOY_OBJ)
-$(BUILD)/ringlet-deploy: private PKG_LIBS += -lmetis
+$(BUILD)/ringlet-deploy: private PKG_LIBS += $(DEPLOY_LIBS)
 COMMANDS := $(BUILD)/ringlet $(ALL_BESIDE:%=$(BUILD)/%)
 $(COMMANDS): $(BUILD)/libringlet.a $(BUILD)/objects
 	$(call say,LINK,$@)
@@ -123,12 +125,15 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 # Solvers that tests compare with, where they are here. GLPK has no pkg-config file.
 $(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(shell echo '\#include <glpk.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo -lglpk)
 
-# Tests of parts of the command. The server's test is linked with the server where that is built.
+# Tests of parts of the command. Those of a companion are linked with it where that is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
 SERVE_TEST := $(if $(filter ringlet-serve,$(BESIDE)),$(BUILD)/test/tools/serve)
+DEPLOY_TEST := $(filter $(BUILD)/test/tools/policy,$(TESTS))
 $(TOOL_TESTS): private TOOLS = $(filter %.o,$(filter-out $<,$^))
 $(SERVE_TEST): $(filter-out %/main.o,$(SERVE_OBJ))
-$(filter-out $(SERVE_TEST),$(TOOL_TESTS)): $(filter-out %/main.o,$(TOOL_OBJ))
+$(DEPLOY_TEST): $(filter-out %/main.o,$(DEPLOY_OBJ))
+$(DEPLOY_TEST): private PEER_LIBS = $(DEPLOY_LIBS)
+$(filter-out $(SERVE_TEST) $(DEPLOY_TEST),$(TOOL_TESTS)): $(filter-out %/main.o,$(TOOL_OBJ))
 
 # Objects that the command needs and the library does not.
 OF_SERVE := $(SERVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-serve $(SERVE_TEST)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For the common command, which has no METIS: it hands over to the executable that has. */
+/* For the common command, which has neither METIS nor OpenBLAS: it hands over to the executable that has. */
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "tools/base/beside.h"
@@ -8,8 +8,8 @@
 static const rlt_beside deploy = {.name = "ringlet-deploy",
                                   .command = "deploy",
                                   .need = "a deployment search needs",
-                                  .library = "METIS",
-                                  .packages = "libmetis-dev",
+                                  .library = "METIS and OpenBLAS",
+                                  .packages = "libmetis-dev libopenblas-serial-dev",
                                   .otherwise = ""};
 
 /* If that executable is missing, the command reports it, after help and errors of the command line. */
