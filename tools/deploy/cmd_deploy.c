@@ -100,6 +100,32 @@ static const rlt_option judges_options[] = {
      .max = 1u << 20},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the strategies.", AT(seed), .preset = "1"},
     {0}};
+static const rlt_option train_options[] = {
+    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Weights, for --weights.", AT(weights), .required = true,
+     .unrecorded = true},
+    {"width", 0, RLT_PARAM_COUNT, "H", "Width of the network, a multiple of 4.", AT(width), .preset = "32",
+     .min = 4, .max = 1024},
+    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "4", .min = 1,
+     .max = 10000},
+    {"games", 0, RLT_PARAM_COUNT, "N", "Games in each round; every tenth is left out of learning.", AT(games),
+     .preset = "200", .min = 1, .max = 1 << 20},
+    {"playouts", 0, RLT_PARAM_COUNT, "N", "Most visits before a decision.", AT(playouts), .preset = "800",
+     .min = 1, .max = 1 << 20},
+    {"steps", 0, RLT_PARAM_COUNT, "N", "Steps of the optimiser in each round.", AT(steps), .preset = "4000",
+     .min = 1, .max = 1u << 30},
+    {"minibatch", 0, RLT_PARAM_COUNT, "N", "States of a step.", AT(minibatch), .preset = "1", .min = 1,
+     .max = 1024},
+    {"rate", 0, RLT_PARAM_NUMBER, "X", "Learning rate of the first step; it falls to a tenth.", AT(rate),
+     .preset = "0.001", .min = 0, .max = 1},
+    {"groups", 0, RLT_PARAM_COUNT, "N", "Groups of operators, at most.", AT(groups), .preset = "20", .min = 1,
+     .max = 4096},
+    {"balance", 0, RLT_PARAM_NUMBER, "X", "Largest load of a group over the average.", AT(balance),
+     .preset = "5", .min = 1, .max = 1000},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of models, clusters, games and weights.", AT(seed),
+     .preset = "1"},
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
+     "Threads (default: one for each processor). Results do not depend on it.", AT(jobs), .max = 1024},
+    {0}};
 #undef AT
 #define OUTPUT                                                                                               \
     {                                                                                                        \
@@ -127,6 +153,7 @@ static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
                                                  {"Strategies", judges_options, 0},
                                                  OUTPUT,
                                                  {0}};
+static const rlt_option_group train_groups[] = {{"Training", train_options, 0}, {0}};
 
 static int run_search(const rlt_parsed *args, void *settings, rlt_error *err)
 {
@@ -141,6 +168,11 @@ static int run_evaluate(const rlt_parsed *args, void *settings, rlt_error *err)
 static int run_judges(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     return rlt_deploy_judges(args, settings, err);
+}
+
+static int run_train(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    return rlt_deploy_train(args, settings, err);
 }
 
 static const rlt_columns *const evaluate_tables[] = {&rlt_deploy_evaluations, NULL};
@@ -176,7 +208,18 @@ static const rlt_command judges = {
     .run = run_judges,
     .tables = judges_tables,
 };
-static const rlt_command *const verbs[] = {&evaluate, &judges, NULL};
+static const rlt_columns *const train_tables[] = {&rlt_deploy_rounds, NULL};
+static const rlt_command train = {
+    .name = "train",
+    .summary = "teaches the graph network on random models and clusters",
+    .description = "Plays games of Monte-Carlo tree search.",
+    .example = "ringlet deploy train --games 10 --rounds 1 --steps 20 --playouts 50 -o weights.bin",
+    .options = train_groups,
+    .settings_size = sizeof(rlt_deploy_settings),
+    .run = run_train,
+    .tables = train_tables,
+};
+static const rlt_command *const verbs[] = {&evaluate, &judges, &train, NULL};
 static const rlt_columns *const tables[] = {&rlt_deploy_groups, NULL};
 
 const rlt_command rlt_cmd_deploy = {

@@ -49,3 +49,16 @@ static const rlt_column correlations[RLT_CORRELATION_COLUMNS] = {
 };
 const rlt_columns rlt_deploy_correlations = {"Two judges: `ringlet deploy judges`", correlations,
                                              RLT_CORRELATION_COLUMNS};
+
+static const rlt_column rounds[RLT_ROUND_COLUMNS] = {
+    {"round", "round", NULL, RLT_COL_COUNT, 5, 0, "round of games"},
+    {"lessons", "lessons", NULL, RLT_COL_COUNT, 7, 0, "states learnt from so far"},
+    {"left_out", "left out", NULL, RLT_COL_COUNT, 8, 0, "states of games that were left out"},
+    {"steps", "steps", NULL, RLT_COL_COUNT, 8, 0, "steps of the optimiser so far"},
+    {"cross_entropy", "CE", NULL, RLT_COL_REAL, 7, 3, "mean cross-entropy of the states learnt from, nats"},
+    {"cross_entropy_left_out", "CE left out", NULL, RLT_COL_REAL, 11, 3, "the same of those left out"},
+    {"least", "least", NULL, RLT_COL_REAL, 7, 3,
+     "the least possible on those left out: entropy of the visits"},
+    {"uniform", "uniform", NULL, RLT_COL_REAL, 7, 3, "cross-entropy if all actions are alike"},
+};
+const rlt_columns rlt_deploy_rounds = {"Training: `ringlet deploy train`", rounds, RLT_ROUND_COLUMNS};

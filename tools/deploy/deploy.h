@@ -30,6 +30,10 @@ typedef struct rlt_deploy_settings {
     uint32_t jobs, groups, seeds, batch;
     double polish, balance;
     bool duplicate, no_factors;
+    const char *weights; /* of the policy: to read, or for train to write */
+    uint32_t width, games, rounds, minibatch;
+    uint64_t playouts, steps;
+    double rate;
     rlt_report_settings report;
 } rlt_deploy_settings;
 
@@ -40,7 +44,9 @@ int rlt_deploy_become(char **argv, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_search(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_evaluate(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_judges(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
-extern const rlt_columns rlt_deploy_groups, rlt_deploy_evaluations, rlt_deploy_correlations;
+int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+extern const rlt_columns rlt_deploy_groups, rlt_deploy_evaluations, rlt_deploy_correlations,
+    rlt_deploy_rounds;
 
 /*
  * Divides the operators into at most `n` groups that exchange little: METIS, k-way, over base groups. Vertex
@@ -64,6 +70,7 @@ typedef struct rlt_deployment {
     rlt_judge **judges;            /* by trial */
     rlt_strategy *strategies;      /* by trial */
     rlt_verdict *verdicts;         /* by trial: of the point judged last */
+    struct rlt_guide *guide;       /* gives the prior of a search by the policy; NULL: none. Borrowed */
     struct rlt_progress *progress; /* bar of a search, or NULL */
     uint64_t judged, to_judge;
     uint32_t trials;

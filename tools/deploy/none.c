@@ -39,3 +39,8 @@ int rlt_deploy_judges(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_
 {
     return rlt_deploy_search(args, s, err);
 }
+
+int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err)
+{
+    return rlt_deploy_search(args, s, err);
+}

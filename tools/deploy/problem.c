@@ -5,6 +5,7 @@
 #include "sim/base/error.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
+#include "tools/deploy/guide.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/judge.h"
@@ -125,11 +126,18 @@ static int judge_network(void *ctx, uint32_t trial, const uint16_t *point, rlt_j
     return rc;
 }
 
+static int prior(void *ctx, uint32_t trial, const uint16_t *point, uint32_t decided, double *probability,
+                 rlt_error *err)
+{
+    return rlt_guide_prior(ctx, trial, point, decided, probability, err);
+}
+
 rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network)
 {
     return (rlt_search_problem){.n = d->grouping->n,
                                 .options = d->options,
                                 .baseline = d->baseline,
                                 .ctx = d,
-                                .judge = network ? judge_network : judge};
+                                .judge = network ? judge_network : judge,
+                                .prior = d->guide ? prior : NULL};
 }

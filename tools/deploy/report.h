@@ -17,7 +17,12 @@
 #include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
 
-enum { RLT_GROUP_COLUMNS = 8, RLT_EVALUATION_COLUMNS = 11, RLT_CORRELATION_COLUMNS = 5 };
+enum {
+    RLT_GROUP_COLUMNS = 8,
+    RLT_EVALUATION_COLUMNS = 11,
+    RLT_CORRELATION_COLUMNS = 5,
+    RLT_ROUND_COLUMNS = 8
+};
 
 /* Strategies that are compared, in the order in which they are made. */
 enum {

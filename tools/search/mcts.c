@@ -26,6 +26,7 @@ typedef struct tree {
     rlt_trial *trial;
     node *nodes;
     uint32_t n, room;
+    uint32_t root, depth; /* playouts begin here, with `depth` variables decided */
     uint32_t *path; /* nodes of a playout, from the root */
     uint16_t *point;
     double *prior; /* of all options of a variable */
@@ -85,9 +86,9 @@ static void complete(tree *t, uint32_t decided)
 
 static int playout(tree *t, rlt_error *err)
 {
-    uint32_t decided = 0, at = 0, length = 0;
+    uint32_t decided = t->depth, at = t->root, length = 0;
     rlt_judged j;
-    t->path[length++] = 0;
+    t->path[length++] = at;
     while (t->nodes[at].n_children) {
         at = choose(t, &t->nodes[at]);
         t->path[length++] = at;
@@ -106,25 +107,82 @@ static int playout(tree *t, rlt_error *err)
     return rc;
 }
 
-static int run(rlt_trial *trial, rlt_error *err)
+static int plant(tree *t, rlt_trial *trial, rlt_error *err)
 {
     uint32_t n = trial->problem->n;
-    tree t = {.trial = trial,
-              .path = malloc(((size_t)n + 1) * sizeof *t.path),
-              .point = malloc(n * sizeof *t.point),
-              .prior = malloc(rlt__trial_most_options(trial) * sizeof *t.prior)};
-    int rc = t.path && t.point && t.prior
-                 ? rlt_grow(&t.nodes, &t.room, sizeof *t.nodes, 1, MAX_NODES, "nodes", err)
-                 : rlt_nomem(err);
+    *t = (tree){.trial = trial,
+                .path = malloc(((size_t)n + 1) * sizeof *t->path),
+                .point = malloc(n * sizeof *t->point),
+                .prior = malloc(rlt__trial_most_options(trial) * sizeof *t->prior)};
+    if (!t->path || !t->point || !t->prior)
+        return rlt_nomem(err);
+    int rc = rlt_grow(&t->nodes, &t->room, sizeof *t->nodes, 1, MAX_NODES, "nodes", err);
     if (!rc)
-        t.nodes[t.n++] = (node){0};
+        t->nodes[t->n++] = (node){0};
+    return rc;
+}
+
+static void fell(tree *t)
+{
+    free(t->nodes);
+    free(t->path);
+    free(t->point);
+    free(t->prior);
+}
+
+static int run(rlt_trial *trial, rlt_error *err)
+{
+    tree t;
+    int rc = plant(&t, trial, err);
     while (!rc)
         rc = playout(&t, err);
-    free(t.nodes);
-    free(t.path);
-    free(t.point);
-    free(t.prior);
+    fell(&t);
     return rc;
+}
+
+/* Hands out the shares of visits of the root's children, and moves the root to one of them. */
+static int decide(tree *t, const rlt_search_game *g, rlt_error *err)
+{
+    const node *root = &t->nodes[t->root];
+    uint32_t next = root->first_child;
+    double sum = 0, drawn;
+    memset(t->prior, 0, t->trial->problem->options[t->depth] * sizeof *t->prior);
+    for (uint32_t i = 0; i < root->n_children; i++)
+        sum += (double)t->nodes[root->first_child + i].visits;
+    for (uint32_t i = 0; i < root->n_children; i++) {
+        const node *c = &t->nodes[root->first_child + i];
+        t->prior[c->option] = (double)c->visits / sum;
+    }
+    complete(t, t->depth);
+    int rc = g->learn(g->ctx, t->point, t->depth, t->prior, err);
+    drawn = rlt__trial_unit(t->trial) * sum;
+    for (uint32_t i = 0; i < root->n_children && drawn >= 0; i++) {
+        next = root->first_child + i;
+        drawn -= (double)t->nodes[next].visits;
+    }
+    t->point[t->depth++] = t->nodes[next].option;
+    t->root = next;
+    return rc;
+}
+
+int rlt_search_play(const rlt_search_problem *p, const rlt_search_game *g, rlt_error *err)
+{
+    rlt_trial trial = {.problem = p, .seed = g->seed, .limit = UINT64_MAX};
+    rlt_judged j;
+    tree t = {0};
+    int rc = plant(&t, &trial, err);
+    if (!rc)
+        rc = rlt__trial_judge(&trial, p->baseline, &j, err);
+    while (!rc && t.depth < g->decisions && t.depth < p->n) {
+        trial.idle = 0;
+        while (!rc && (t.nodes[t.root].visits < g->playouts || !t.nodes[t.root].n_children))
+            rc = playout(&t, err);
+        if (!rc)
+            rc = decide(&t, g, err);
+    }
+    fell(&t);
+    rlt__trial_free(&trial);
+    return rc == 1 ? rlt_fail(err, RLT_ECANCELLED, "search", "stopped on request") : rc;
 }
 
 const rlt_search_method rlt__search_mcts = {

@@ -154,14 +154,8 @@ static int put_together(const trials *all, const rlt_search_problem *p, rlt_sear
 
 static void free_trials(trials *all)
 {
-    for (uint32_t i = 0; all->trials && i < all->n; i++) {
-        rlt_trial *t = &all->trials[i];
-        free(t->points);
-        free(t->found);
-        free(t->same);
-        free(t->curve);
-        rlt_map_free(&t->known);
-    }
+    for (uint32_t i = 0; all->trials && i < all->n; i++)
+        rlt__trial_free(&all->trials[i]);
     free(all->trials);
 }
 

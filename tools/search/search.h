@@ -88,6 +88,19 @@ int rlt_search_run(const rlt_search_problem *p, const rlt_search_settings *s, rl
                    rlt_error *err) RLT_MUST_USE;
 void rlt_search_free(rlt_search_result *r);
 
+/* A game for the training of a prior: method mcts, which decides one variable after the other. Before each
+ * decision it plays until the root has `playouts` visits; then the next variable takes an option that is drawn
+ * by its share of the visits. */
+typedef struct rlt_search_game {
+    uint64_t seed, playouts;
+    uint32_t decisions; /* variables to decide, at most all */
+    void *ctx;
+    /* Gets each root: as for `prior`, with the share of the visits of each option. */
+    int (*learn)(void *ctx, const uint16_t *point, uint32_t decided, const double *share, rlt_error *err);
+} rlt_search_game;
+/* Plays a game. RLT_ECANCELLED after Ctrl-C. */
+int rlt_search_play(const rlt_search_problem *p, const rlt_search_game *g, rlt_error *err) RLT_MUST_USE;
+
 /* True if `a` is better than `b`: it fits and b does not; both fit and it costs less; neither fits and it
  * lacks less. */
 bool rlt_judged_better(const rlt_judged *a, const rlt_judged *b);

@@ -15,6 +15,15 @@
 
 enum { PURPOSE = 0x5ea2c4, MAX_IDLE = 20000, MAX_POINTS = 1 << 30 };
 
+void rlt__trial_free(rlt_trial *t)
+{
+    free(t->points);
+    free(t->found);
+    free(t->same);
+    free(t->curve);
+    rlt_map_free(&t->known);
+}
+
 uint64_t rlt__trial_random(rlt_trial *t, uint64_t n)
 {
     return rlt_random_below(t->seed, t->number, PURPOSE, t->drawn++, n);

@@ -29,6 +29,7 @@ struct rlt_trial {
     bool stopped;
 };
 
+void rlt__trial_free(rlt_trial *t); /* what it holds */
 /* Judges a point, from memory if it was judged before. Returns 0 with the judgement, 1 when the budget is
  * spent, the search was stopped, or memory has answered very many requests in a row (nothing new is found),
  * or an error. */

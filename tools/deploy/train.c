@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `ringlet deploy train`: games on random models and clusters, and a policy that learns from them. As in TAG,
+ * the first games treat all actions alike, and later ones follow the policy.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/random.h"
+#include "sim/base/words.h"
+#include "tools/base/interrupt.h"
+#include "tools/base/pool.h"
+#include "tools/base/progress.h"
+#include "tools/deploy/deploy.h"
+#include "tools/deploy/guide.h"
+#include "tools/deploy/lessons.h"
+#include "tools/deploy/policy/policy.h"
+#include "tools/deploy/random.h"
+#include "tools/deploy/report.h"
+#include "tools/output/report_options.h"
+#include "tools/output/sheet.h"
+#include "tools/search/search.h"
+#include "workload/deploy/cluster.h"
+#include "workload/deploy/opgraph.h"
+
+enum { PURPOSE = 0x7ea1d0, LEFT_OUT = 10, SLOTS = 64 };
+
+/* A game: a model on a cluster. */
+typedef struct game {
+    rlt_deploy_case c;
+    rlt_deployment d;
+    rlt_guide *guide;
+    rlt_lessons lessons;
+} game;
+
+typedef struct school {
+    const rlt_deploy_settings *settings;
+    rlt_policy *policy;
+    rlt_policy_run *run;
+    rlt_adam adam;
+    double *gradient;
+    uint32_t round;
+    uint64_t drawn, steps_done, steps;
+    rlt_lessons taught, left_out; /* every LEFT_OUT-th game is left out */
+    game slots[SLOTS];
+    rlt_progress progress;
+} school;
+
+static void end_game(game *g)
+{
+    rlt_lessons_free(&g->lessons);
+    rlt_guide_free(g->guide);
+    g->guide = NULL;
+    rlt_deployment_free(&g->d);
+    rlt_deploy_unload(&g->c);
+}
+
+static int prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    school *s = ctx;
+    game *g = &s->slots[slot];
+    uint32_t k = s->round * s->settings->games + i;
+    memset(g, 0, sizeof *g);
+    int rc = rlt_random_model(s->settings->seed, k, &g->c.graph, err);
+    if (!rc)
+        rc = rlt_random_cluster(s->settings->seed, k, false, &g->c.cluster, err);
+    if (!rc)
+        rc = rlt_deploy_group(g->c.graph, s->settings->groups, s->settings->balance, &g->c.grouping,
+                              &g->c.cut, err);
+    if (!rc)
+        rc = rlt_deployment_make(g->c.graph, &g->c.grouping, &g->c.cluster, false, 1, &g->d, err);
+    if (!rc)
+        rc = rlt_guide_make(&g->d, s->policy, &g->guide, err);
+    if (rc)
+        end_game(g);
+    return rc;
+}
+
+static int play(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    school *s = ctx;
+    game *g = &s->slots[slot];
+    (void)job;
+    int rc =
+        rlt_lessons_play(&g->d, s->settings->seed + i, s->settings->playouts, s->round > 0, &g->lessons, err);
+    if (rc)
+        end_game(g);
+    return rc;
+}
+
+static int take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    school *s = ctx;
+    game *g = &s->slots[slot];
+    int rc = rlt_lessons_move(i % LEFT_OUT == LEFT_OUT - 1 ? &s->left_out : &s->taught, &g->lessons, err);
+    end_game(g);
+    return rc;
+}
+
+/* Mean cross-entropy over lessons. */
+static int cross_entropy(school *s, const rlt_lessons *l, double *mean, rlt_error *err)
+{
+    double log_p[RLT_SEARCH_MAX_OPTIONS], sum = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < l->n && !rc; i++) {
+        const rlt_lesson *x = &l->list[i];
+        rc = rlt_policy_evaluate(s->run, &x->state, log_p, err);
+        for (uint32_t a = 0; a < x->state.n_actions && !rc; a++)
+            sum -= x->target[a] * log_p[a];
+    }
+    *mean = l->n ? sum / l->n : 0;
+    return rc;
+}
+
+static void entropies(const rlt_lessons *l, double *least, double *uniform)
+{
+    *least = *uniform = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        *least += rlt_lesson_entropy(&l->list[i]) / l->n;
+        *uniform += log(l->list[i].state.n_actions) / l->n;
+    }
+}
+
+/* Steps of Adam on lessons drawn at random. The rate falls to a tenth over all rounds. */
+static int learn(school *s, rlt_error *err)
+{
+    const rlt_deploy_settings *o = s->settings;
+    double loss;
+    int rc = 0;
+    for (uint64_t i = 0; i < o->steps && !rc; i++) {
+        for (uint32_t k = 0; k < o->minibatch && !rc; k++) {
+            uint64_t which = rlt_random_below(o->seed, 0, PURPOSE, s->drawn++, s->taught.n);
+            const rlt_lesson *x = &s->taught.list[which];
+            rc = rlt_policy_gradient(s->run, &x->state, x->target, s->gradient, &loss, err);
+        }
+        for (uint64_t k = 0; k < rlt_policy_parameters(s->policy) && o->minibatch > 1; k++)
+            s->gradient[k] /= o->minibatch;
+        s->adam.rate = o->rate * pow(0.1, (double)s->steps_done++ / (double)s->steps);
+        rlt_adam_step(&s->adam, s->policy, s->gradient);
+        if (rlt_interrupted())
+            rc = rlt_fail(err, RLT_ECANCELLED, "deploy train", "stopped on request");
+        rlt_progress_update(&s->progress, i + 1, o->steps);
+    }
+    return rc;
+}
+
+static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
+{
+    const rlt_deploy_settings *o = s->settings;
+    double taught, left_out, least, uniform;
+    rlt_pool_work work = {.n = o->games,
+                          .slots = SLOTS,
+                          .ctx = s,
+                          .prepare = prepare,
+                          .run = play,
+                          .take = take,
+                          .progress = &s->progress};
+    rlt_progress_start(&s->progress, "playing");
+    int rc = rlt_pool_run(&work, rlt_pool_threads(o->jobs), err);
+    rlt_progress_end(&s->progress);
+    rlt_progress_start(&s->progress, "learning");
+    if (!rc)
+        rc = learn(s, err);
+    rlt_progress_end(&s->progress);
+    if (!rc)
+        rc = cross_entropy(s, &s->taught, &taught, err);
+    if (!rc)
+        rc = cross_entropy(s, &s->left_out, &left_out, err);
+    if (rc)
+        return rc;
+    entropies(&s->left_out, &least, &uniform);
+    rlt_value v[RLT_ROUND_COLUMNS] = {
+        rlt_count(s->round + 1), rlt_count(s->taught.n), rlt_count(s->left_out.n), rlt_count(s->steps_done),
+        rlt_real(taught),        rlt_real(left_out),     rlt_real(least),          rlt_real(uniform)};
+    rlt_sheet_row(sheet, v);
+    return 0;
+}
+
+static int run_rounds(school *s, const rlt_parsed *args, rlt_error *err)
+{
+    rlt_sheet sheet;
+    rlt_report_settings how = {.format = "table"};
+    int rc = rlt_sheet_open(&sheet, &how, "deploy train", args, NULL, err);
+    if (rc)
+        return rc;
+    rlt_sheet_heading(&sheet, rlt_deploy_rounds.list, rlt_deploy_rounds.n);
+    for (s->round = 0; s->round < s->settings->rounds && !rc; s->round++)
+        rc = one_round(s, &sheet, err);
+    return rlt_sheet_close(&sheet, rc, "", err);
+}
+
+int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *o, rlt_error *err)
+{
+    rlt_policy_shape shape = RLT_POLICY_DEFAULT;
+    char note[512];
+    school *s = calloc(1, sizeof *s);
+    if (!s)
+        return rlt_nomem(err);
+    shape.width = o->width;
+    s->settings = o;
+    s->steps = o->steps * o->rounds;
+    int rc = rlt_policy_create(&shape, o->seed, &s->policy, err);
+    if (!rc)
+        rc = rlt_policy_run_create(s->policy, &s->run, err);
+    if (!rc)
+        rc = rlt_adam_create(s->policy, &s->adam, err);
+    if (!rc && !(s->gradient = calloc(rlt_policy_parameters(s->policy), sizeof *s->gradient)))
+        rc = rlt_nomem(err);
+    if (!rc)
+        rc = run_rounds(s, args, err);
+    snprintf(note, sizeof note,
+             "ringlet deploy train --width %u --games %u --rounds %u --steps %llu --seed %llu", o->width,
+             o->games, o->rounds, (unsigned long long)o->steps, (unsigned long long)o->seed);
+    if (!rc || rc == RLT_ECANCELLED) {
+        int saved = rlt_policy_save(s->policy, o->weights, note, rc ? NULL : err);
+        rc = rc ? rc : saved;
+    }
+    rlt_lessons_free(&s->taught);
+    rlt_lessons_free(&s->left_out);
+    rlt_adam_free(&s->adam);
+    rlt_policy_run_free(s->run);
+    rlt_policy_free(s->policy);
+    free(s->gradient);
+    free(s);
+    return rc;
+}
