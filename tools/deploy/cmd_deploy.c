@@ -12,12 +12,6 @@
 #include "tools/output/report_options.h"
 #include "tools/search/search.h"
 
-static const char *method_word(uint32_t i)
-{
-    const rlt_search_method *m = rlt_search_method_at(i);
-    return m ? m->name : NULL;
-}
-
 #define AT(field) RLT_FIELD(rlt_deploy_settings, field)
 static const rlt_option one_options[] = {
     {"graph", 'g', RLT_PARAM_TEXT, "FILE|MODEL",
@@ -60,7 +54,7 @@ static const rlt_option grouping_options[] = {
     {0}};
 static const rlt_option search_options[] = {
     {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "portfolio",
-     .word_at = method_word},
+     .word_at = rlt_deploy_method_at},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge.", AT(budget), .preset = "2000", .min = 1,
      .max = 1u << 30},
     {"polish", 0, RLT_PARAM_SHARE, "X",
@@ -100,6 +94,23 @@ static const rlt_option judges_options[] = {
      .max = 1u << 20},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the strategies.", AT(seed), .preset = "1"},
     {0}};
+static const rlt_option weights_options[] = {
+    {"weights", 0, RLT_PARAM_TEXT, "FILE",
+     "Weights of the policy that guides method tag (default: those shipped with ringlet).", AT(weights)},
+    {0}};
+static const rlt_option policy_options[] = {
+    {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]", "Operator graphs, or names of models, which take turns.",
+     AT(graph), .required = true},
+    {"pairs", 'n', RLT_PARAM_COUNT, "N", "Pairs of a graph and a random cluster.", AT(games), .preset = "100",
+     .min = 1, .max = 4096},
+    {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge, at most, until one beats data parallelism.",
+     AT(budget), .preset = "2000", .min = 1, .max = 1u << 30},
+    {"playouts", 0, RLT_PARAM_COUNT, "N", "Most visits before a decision.", AT(playouts), .preset = "800",
+     .min = 1, .max = 1 << 20},
+    {"unguided", 0, RLT_PARAM_FLAG, NULL,
+     "Compare the policy with visits of a search that it does not guide.", AT(unguided)},
+    {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of clusters and games.", AT(seed), .preset = "1000001"},
+    {0}};
 static const rlt_option train_options[] = {
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Weights, for --weights.", AT(weights), .required = true,
      .unrecorded = true},
@@ -136,6 +147,7 @@ static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {"Search", search_options, 0},
+                                                 {"Policy", weights_options, 0},
                                                  {"Files", resume_options, 0},
                                                  OUTPUT,
                                                  {0}};
@@ -144,6 +156,7 @@ static const rlt_option_group evaluate_groups[] = {{"Input", many_options, 0},
                                                    {"Cluster", cluster_options, 0},
                                                    {"Groups", grouping_options, 0},
                                                    {"Search", methods_options, 0},
+                                                   {"Policy", weights_options, 0},
                                                    OUTPUT,
                                                    {0}};
 static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
@@ -154,6 +167,18 @@ static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
                                                  OUTPUT,
                                                  {0}};
 static const rlt_option_group train_groups[] = {{"Training", train_options, 0}, {0}};
+
+static const rlt_option_group policy_groups[] = {{"Comparison", policy_options, 0},
+                                                 {"Graph", graph_options, 0},
+                                                 {"Groups", grouping_options, 0},
+                                                 {"Policy", weights_options, 0},
+                                                 OUTPUT,
+                                                 {0}};
+
+static int run_policy(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    return rlt_deploy_policy(args, settings, err);
+}
 
 static int run_search(const rlt_parsed *args, void *settings, rlt_error *err)
 {
@@ -208,6 +233,18 @@ static const rlt_command judges = {
     .run = run_judges,
     .tables = judges_tables,
 };
+static const rlt_columns *const policy_tables[] = {&rlt_deploy_benefits, NULL};
+static const rlt_command policy = {
+    .name = "policy",
+    .summary = "what the graph network is worth on graphs and clusters that it has not seen",
+    .description = "Searches twice on each pair of a graph and a random cluster.",
+    .example =
+        "ringlet deploy policy --graphs traces/small-cnn.graph.txt --pairs 10 --budget 200 --playouts 50",
+    .options = policy_groups,
+    .settings_size = sizeof(rlt_deploy_settings),
+    .run = run_policy,
+    .tables = policy_tables,
+};
 static const rlt_columns *const train_tables[] = {&rlt_deploy_rounds, NULL};
 static const rlt_command train = {
     .name = "train",
@@ -219,7 +256,7 @@ static const rlt_command train = {
     .run = run_train,
     .tables = train_tables,
 };
-static const rlt_command *const verbs[] = {&evaluate, &judges, &train, NULL};
+static const rlt_command *const verbs[] = {&evaluate, &judges, &policy, &train, NULL};
 static const rlt_columns *const tables[] = {&rlt_deploy_groups, NULL};
 
 const rlt_command rlt_cmd_deploy = {

@@ -62,3 +62,21 @@ static const rlt_column rounds[RLT_ROUND_COLUMNS] = {
     {"uniform", "uniform", NULL, RLT_COL_REAL, 7, 3, "cross-entropy if all actions are alike"},
 };
 const rlt_columns rlt_deploy_rounds = {"Training: `ringlet deploy train`", rounds, RLT_ROUND_COLUMNS};
+
+static const rlt_column benefits[RLT_BENEFIT_COLUMNS] = {
+    {"graph", "graph", NULL, RLT_COL_TEXT, 0, 0, "operator graph"},
+    {"pairs", "pairs", NULL, RLT_COL_COUNT, 5, 0, "random clusters of eight devices"},
+    {"wins", "wins", NULL, RLT_COL_COUNT, 5, 0,
+     "pairs on which the guided search needs fewer strategies to beat data parallelism"},
+    {"ties", "ties", NULL, RLT_COL_COUNT, 5, 0, "pairs on which both need as many"},
+    {"losses", "losses", NULL, RLT_COL_COUNT, 6, 0, "pairs on which it needs more"},
+    {"guided", "guided", NULL, RLT_COL_COUNT, 6, 0,
+     "strategies that the guided search judges until then, median"},
+    {"plain", "plain", NULL, RLT_COL_COUNT, 6, 0, "the same if all actions are alike"},
+    {"cross_entropy", "CE", NULL, RLT_COL_REAL, 6, 3,
+     "mean cross-entropy of the policy with the visits, nats"},
+    {"least", "least", NULL, RLT_COL_REAL, 6, 3, "the least possible: entropy of the visits"},
+    {"uniform", "uniform", NULL, RLT_COL_REAL, 7, 3, "cross-entropy if all actions are alike"},
+};
+const rlt_columns rlt_deploy_benefits = {"The policy: `ringlet deploy policy`", benefits,
+                                         RLT_BENEFIT_COLUMNS};

@@ -33,6 +33,7 @@ typedef struct rlt_deploy_settings {
     const char *weights; /* of the policy: to read, or for train to write */
     uint32_t width, games, rounds, minibatch;
     uint64_t playouts, steps;
+    bool unguided;
     double rate;
     rlt_report_settings report;
 } rlt_deploy_settings;
@@ -44,9 +45,15 @@ int rlt_deploy_become(char **argv, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_search(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_evaluate(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_judges(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
+int rlt_deploy_policy(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err) RLT_MUST_USE;
 extern const rlt_columns rlt_deploy_groups, rlt_deploy_evaluations, rlt_deploy_correlations,
-    rlt_deploy_rounds;
+    rlt_deploy_rounds, rlt_deploy_benefits;
+
+/* Methods: "tag", which is mcts guided by the policy, and those of tools/search. NULL after the last. */
+const char *rlt_deploy_method_at(uint32_t i);
+int rlt_deploy_method_find(const char *name, const rlt_search_method **out, bool *guided,
+                           rlt_error *err) RLT_MUST_USE;
 
 /*
  * Divides the operators into at most `n` groups that exchange little: METIS, k-way, over base groups. Vertex

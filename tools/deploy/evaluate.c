@@ -14,6 +14,8 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
+#include "tools/deploy/guide.h"
+#include "tools/deploy/policy/policy.h"
 #include "tools/deploy/report.h"
 #include "tools/output/sheet.h"
 #include "tools/search/search.h"
@@ -49,6 +51,7 @@ static int split(const char *list, char separator, const char *option, items *ou
 typedef struct pairs {
     const rlt_deploy_settings *settings;
     items graphs, clusters, methods;
+    rlt_policy *policy; /* NULL: no method needs it */
     rlt_sheet sheet;
     rlt_progress progress;
     uint64_t done, all;
@@ -65,7 +68,11 @@ static int do_case(pairs *p, const char *graph, const char *cluster, work_of wor
         return rc;
     rc = rlt_deployment_make(c.graph, &c.grouping, &c.cluster, p->settings->duplicate, 1, &d, err);
     if (!rc) {
-        rc = work(p, &c, &d, err);
+        rlt_guide *guide = NULL;
+        rc = p->policy ? rlt_guide_make(&d, p->policy, &guide, err) : 0;
+        if (!rc)
+            rc = work(p, &c, &d, err);
+        rlt_guide_free(guide);
         rlt_deployment_free(&d);
     }
     rlt_deploy_unload(&c);
@@ -116,7 +123,9 @@ static int search_seeds(pairs *p, rlt_deployment *d, const char *method, double 
     const rlt_deploy_settings *s = p->settings;
     rlt_search_problem problem = rlt_deployment_problem(d, false);
     rlt_search_settings how = {.budget = s->budget, .trials = 1, .threads = 1, .polish = s->polish};
-    int rc = (how.method = rlt_search_method_find(method, err)) ? 0 : RLT_EUSAGE;
+    bool guided;
+    int rc = rlt_deploy_method_find(method, &how.method, &guided, err);
+    problem.prior = guided ? problem.prior : NULL;
     *judged = 0;
     for (uint32_t i = 0; i < s->seeds && !rc; i++) {
         rlt_search_result r;
@@ -177,15 +186,21 @@ static int evaluate_case(pairs *p, const rlt_deploy_case *c, rlt_deployment *d, 
 int rlt_deploy_evaluate(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err)
 {
     pairs p = {.settings = s};
+    const rlt_search_method *method;
+    bool guided;
     int rc = split(s->method, ',', "--methods", &p.methods, err);
     for (uint32_t m = 0; m < p.methods.n && !rc; m++)
-        rc = rlt_search_method_find(p.methods.text[m], err) ? 0 : RLT_EUSAGE;
+        rc = rlt_deploy_method_find(p.methods.text[m], &method, &guided, err);
+    for (uint32_t m = 0; m < p.methods.n && !rc && !p.policy; m++)
+        if (strcmp(p.methods.text[m], rlt_deploy_method_at(0)) == 0)
+            rc = rlt_guide_policy(s->weights, &p.policy, err);
     p.all = (uint64_t)p.methods.n * s->seeds;
     if (!rc)
         rc = do_all(
             args, &p, "deploy evaluate", &rlt_deploy_evaluations, evaluate_case,
             "# uniform: the best strategy that treats all groups alike; gain: data parallelism / median\n",
             err);
+    rlt_policy_free(p.policy);
     free(p.methods.text);
     return rc;
 }

@@ -8,6 +8,7 @@
  */
 #include "tools/deploy/guide.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "workload/deploy/judge.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
+#include "workload/setup/locate.h"
 
 enum { FRACTIONS = 4 }; /* the batch, and 1/2, 1/4, 1/8 of it */
 
@@ -197,6 +199,13 @@ static int allocate(rlt_guide *g, const rlt_deployment *d, rlt_error *err)
         g->use[a] = d->actions[a].use < RLT_POLICY_WAYS ? d->actions[a].use : RLT_POLICY_WAYS - 1;
     }
     return 0;
+}
+
+int rlt_guide_policy(const char *weights, rlt_policy **out, rlt_error *err)
+{
+    char path[PATH_MAX];
+    int rc = rlt_weights_path(weights ? weights : "tag", path, sizeof path, err);
+    return rc ? rc : rlt_policy_load(path, out, err);
 }
 
 int rlt_guide_make(rlt_deployment *d, const rlt_policy *p, rlt_guide **out, rlt_error *err)

@@ -44,3 +44,8 @@ int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_e
 {
     return rlt_deploy_search(args, s, err);
 }
+
+int rlt_deploy_policy(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err)
+{
+    return rlt_deploy_search(args, s, err);
+}

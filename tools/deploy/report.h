@@ -21,7 +21,8 @@ enum {
     RLT_GROUP_COLUMNS = 8,
     RLT_EVALUATION_COLUMNS = 11,
     RLT_CORRELATION_COLUMNS = 5,
-    RLT_ROUND_COLUMNS = 8
+    RLT_ROUND_COLUMNS = 8,
+    RLT_BENEFIT_COLUMNS = 10
 };
 
 /* Strategies that are compared, in the order in which they are made. */
@@ -61,6 +62,9 @@ typedef struct rlt_deploy_case {
 } rlt_deploy_case;
 int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
                     rlt_deploy_case *out, rlt_error *err) RLT_MUST_USE;
+/* Only the graph. */
+int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_deploy_case *out,
+                          rlt_error *err) RLT_MUST_USE;
 void rlt_deploy_unload(rlt_deploy_case *c);
 
 int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,

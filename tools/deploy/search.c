@@ -15,6 +15,8 @@
 #include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
+#include "tools/deploy/guide.h"
+#include "tools/deploy/policy/policy.h"
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -48,8 +50,8 @@ static void tell(const char *notes)
             rlt_note("%.*s", (int)length, line);
 }
 
-int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
-                    rlt_deploy_case *out, rlt_error *err)
+int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_deploy_case *out,
+                          rlt_error *err)
 {
     rlt_dirs accelerators = rlt_accelerator_dirs();
     rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
@@ -65,6 +67,13 @@ int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_se
                  : rlt_opgraph_of_model(graph, &options, &out->graph, err);
     tell(notes.text);
     free(notes.text);
+    return rc;
+}
+
+int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
+                    rlt_deploy_case *out, rlt_error *err)
+{
+    int rc = rlt_deploy_load_graph(graph, s, out, err);
     if (!rc)
         rc = rlt_cluster_load(topology, rlt_topology_dirs().list, s->devices, &out->cluster, err);
     if (!rc)
@@ -271,14 +280,20 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
     rlt_search_result r = {0}, refined = {0};
     rlt_deploy_found f = {.deployment = d, .cut = c->cut, .search = &r};
     rlt_inputs in = {0};
+    rlt_policy *policy = NULL;
+    rlt_guide *guide = NULL;
+    bool guided;
     uint32_t n = d->grouping->n;
     uint16_t *points = malloc(3 * (size_t)n * sizeof *points);
     rlt_search_settings how = {
         .budget = s->budget, .seed = s->seed, .trials = 1, .threads = 1, .polish = s->polish};
     f.alone_ps = malloc(((size_t)n + 1) * sizeof *f.alone_ps);
     int rc = points && f.alone_ps ? 0 : rlt_nomem(err);
-    if (!rc && !(how.method = rlt_search_method_find(s->method, err)))
-        rc = RLT_EUSAGE;
+    if (!rc)
+        rc = rlt_deploy_method_find(s->method, &how.method, &guided, err);
+    if (!rc && guided && !(rc = rlt_guide_policy(s->weights, &policy, err)))
+        rc = rlt_guide_make(d, policy, &guide, err);
+    p.prior = rlt_deployment_problem(d, false).prior;
     if (!rc && s->resume && !(rc = read_start(s, d, points, err)))
         p.start = points;
     if (!rc && !(rc = run_search(d, "searching", &p, &how, &r, err)))
@@ -293,6 +308,8 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
     }
     rlt_search_free(&r);
     rlt_search_free(&refined);
+    rlt_guide_free(guide);
+    rlt_policy_free(policy);
     free(points);
     free(f.alone_ps);
     free(f.broadcast);

@@ -37,18 +37,31 @@ rlt_dirs rlt_accelerator_dirs(void)
     return data_dirs("workload/accelerators", RLT_DATADIR "/accelerators");
 }
 
-int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err)
+/* "-", a file, or the name of one in `dirs`. */
+static int path_of(const char *what, const char *dirs, const char *spec, char *path, size_t size,
+                   rlt_error *err)
 {
-    rlt_dirs dirs = data_dirs("tools/sweep/examples", RLT_DATADIR "/studies");
     char near[NAME_MAX + 1] = "";
     int n = snprintf(path, size, "%s", spec);
     if (n >= 0 && (size_t)n < size &&
         (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 ||
-         (!strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))))
+         (!strchr(spec, '/') && rlt_find_file(dirs, spec, path, size))))
         return 0;
-    bool is_near = rlt_find_near(dirs.list, spec, near, sizeof near);
-    return rlt_fail(err, RLT_EIO, spec, "neither a file nor a study has this name%s%s%s",
+    bool is_near = rlt_find_near(dirs, spec, near, sizeof near);
+    return rlt_fail(err, RLT_EIO, spec, "neither a file nor %s has this name%s%s%s", what,
                     is_near ? "; did you mean '" : "", near, is_near ? "'?" : "");
+}
+
+int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err)
+{
+    rlt_dirs dirs = data_dirs("tools/sweep/examples", RLT_DATADIR "/studies");
+    return path_of("a study", dirs.list, spec, path, size, err);
+}
+
+int rlt_weights_path(const char *spec, char *path, size_t size, rlt_error *err)
+{
+    rlt_dirs dirs = data_dirs("tools/deploy/policy", RLT_DATADIR "/weights");
+    return path_of("weights", dirs.list, spec, path, size, err);
 }
 
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)

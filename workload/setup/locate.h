@@ -22,6 +22,8 @@ rlt_dirs rlt_accelerator_dirs(void);
 /* Finds a study: "-", a file, or the name of a shipped one in ./tools/sweep/examples, the same beside the
  * executable's folder, or the installed ones. RLT_EIO if there is none, with the nearest name. */
 int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
+/* The same for weights of ringlet deploy, in ./tools/deploy/policy and so on. */
+int rlt_weights_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
 
 /* rlt_topology_load and rlt_accelerator_load with these directories. */
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
