@@ -84,10 +84,9 @@ int rlt_lessons_play(rlt_deployment *d, uint64_t seed, uint64_t playouts, bool g
 {
     rlt_search_problem p = rlt_deployment_problem(d, false);
     game g = {d, out};
-    uint64_t visits = ((uint64_t)d->grouping->n * 8) << d->cluster->n_groups;
     rlt_search_game how = {.seed = seed, .ctx = &g, .learn = learn};
-    how.decisions = d->grouping->n / 4 ? d->grouping->n / 4 : 1;
-    how.playouts = getenv("CAP") ? playouts : visits < playouts ? visits : playouts;
+    how.decisions = getenv("QUARTER") ? d->grouping->n / 4 + 1 : d->grouping->n;
+    how.playouts = playouts;
     p.prior = guided ? p.prior : NULL;
     return rlt_search_play(&p, &how, err);
 }

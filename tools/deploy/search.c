@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet deploy`: loads, groups, searches, and judges what was found under contention. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,9 @@
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/guide.h"
 #include "tools/deploy/policy/policy.h"
+#include "tools/deploy/random.h"
+
+enum { RANDOM_SEED = 0 };
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -50,6 +54,13 @@ static void tell(const char *notes)
             rlt_note("%.*s", (int)length, line);
 }
 
+/* "random:K": the K-th random model or cluster. */
+static bool random_number(const char *spec, uint32_t *k)
+{
+    int end = 0;
+    return sscanf(spec, "random:%" SCNu32 "%n", k, &end) == 1 && spec[end] == '\0';
+}
+
 int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_deploy_case *out,
                           rlt_error *err)
 {
@@ -62,6 +73,9 @@ int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_d
     options.precision = s->precision;
     options.notes = &notes;
     *out = (rlt_deploy_case){0};
+    uint32_t k;
+    if (random_number(graph, &k))
+        return rlt_random_model(RANDOM_SEED, k, &out->graph, err);
     int rc = access(graph, F_OK) == 0 || strchr(graph, '/') || strcmp(graph, "-") == 0
                  ? rlt_opgraph_read(graph, &options, &out->graph, err)
                  : rlt_opgraph_of_model(graph, &options, &out->graph, err);
@@ -73,8 +87,11 @@ int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_d
 int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
                     rlt_deploy_case *out, rlt_error *err)
 {
+    uint32_t k;
     int rc = rlt_deploy_load_graph(graph, s, out, err);
-    if (!rc)
+    if (!rc && random_number(topology, &k))
+        rc = rlt_random_cluster(RANDOM_SEED, k, false, &out->cluster, err);
+    else if (!rc)
         rc = rlt_cluster_load(topology, rlt_topology_dirs().list, s->devices, &out->cluster, err);
     if (!rc)
         rc = rlt_deploy_group(out->graph, s->groups, s->balance, &out->grouping, &out->cut, err);
