@@ -58,7 +58,7 @@ SERVE_PKG := libmicrohttpd
 MPI_SRC := tools/sweep/ranks_mpi.c
 MPI_INSTEAD_OF := tools/sweep/ranks_none.c
 MPI_PKG := ompi-c
-DEPLOY_SRC := $(addprefix tools/deploy/,evaluate.c group.c problem.c report.c search.c)
+DEPLOY_SRC := $(addprefix tools/deploy/,evaluate.c group.c page.c problem.c report.c search.c)
 DEPLOY_INSTEAD_OF := tools/deploy/none.c
 # METIS has no pkg-config file.
 has_metis := $(if $(filter metis,$(WITHOUT)),,$(shell echo '\#include <metis.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes))
