@@ -190,13 +190,17 @@ static int devices_json(rlt_jw *w, const rlt_deploy_found *f, rlt_error *err)
     return rc;
 }
 
-static int curve_json(rlt_jw *w, const rlt_deploy_found *f, rlt_error *err)
+static int curves_json(rlt_jw *w, const rlt_deploy_found *f, rlt_error *err)
 {
-    char *svg = NULL;
-    int rc = rlt_deploy_plot(f, NULL, &svg, err);
-    if (!rc)
-        rlt_jw_string(w, "curve", svg);
-    free(svg);
+    int rc = 0;
+    rlt_jw_array(w, "curves");
+    for (int network = 0; network < (f->refined ? 2 : 1) && !rc; network++) {
+        char *svg = NULL;
+        if (!(rc = rlt_deploy_curve(f, network, &svg, err)))
+            rlt_jw_string(w, NULL, svg);
+        free(svg);
+    }
+    rlt_jw_end_array(w);
     return rc;
 }
 
@@ -222,7 +226,7 @@ int rlt_deploy_page(const rlt_deploy_found *f, const rlt_parsed *args, const rlt
     if (!rc)
         rc = devices_json(&w, f, err);
     if (!rc)
-        rc = curve_json(&w, f, err);
+        rc = curves_json(&w, f, err);
     rlt_jw_end_object(&w);
     char *text = rlt_jw_finish(&w, &length);
     if (!rc)

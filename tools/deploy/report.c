@@ -193,21 +193,38 @@ static int make_panel(picture *p, const rlt_search_result *r, rlt_time base_ps, 
     return 0;
 }
 
-int rlt_deploy_plot(const rlt_deploy_found *f, const char *path, char **svg, rlt_error *err)
+static int panel_of(const rlt_deploy_found *f, bool network, picture *p, rlt_plot_panel *panel,
+                    rlt_error *err)
 {
     const rlt_deploy_plan *dp = &f->plans[RLT_PLAN_DATA_PARALLEL];
+    return network ? make_panel(p, f->refined, dp->network.time_ps, "over the network", panel, err)
+                   : make_panel(p, f->search, dp->tag.time_ps, "by the reference's timing", panel, err);
+}
+
+/* Draws the searches, each beside data parallelism in its own timing. */
+static int draw(const rlt_deploy_found *f, const char *path, rlt_error *err)
+{
     picture pictures[2] = {0};
     rlt_plot_panel panels[2];
-    int rc =
-        make_panel(&pictures[0], f->search, dp->tag.time_ps, "by the reference's timing", &panels[0], err);
+    int rc = panel_of(f, false, &pictures[0], &panels[0], err);
     if (!rc && f->refined)
-        rc = make_panel(&pictures[1], f->refined, dp->network.time_ps, "over the network", &panels[1], err);
+        rc = panel_of(f, true, &pictures[1], &panels[1], err);
     uint32_t n = f->refined ? 2 : 1;
     if (!rc)
-        rc = svg ? rlt_plot_text(f->deployment->graph->name, panels, n, n, svg, err)
-                 : rlt_plot_write(path, f->deployment->graph->name, panels, n, n, err);
+        rc = rlt_plot_write(path, f->deployment->graph->name, panels, n, n, err);
     free(pictures[0].points);
     free(pictures[1].points);
+    return rc;
+}
+
+int rlt_deploy_curve(const rlt_deploy_found *f, bool network, char **svg, rlt_error *err)
+{
+    picture p = {0};
+    rlt_plot_panel panel;
+    int rc = panel_of(f, network, &p, &panel, err);
+    if (!rc)
+        rc = rlt_plot_text(f->deployment->graph->name, &panel, 1, 1, svg, err);
+    free(p.points);
     return rc;
 }
 
@@ -215,7 +232,7 @@ int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const r
                       const rlt_inputs *in, int rc, rlt_error *err)
 {
     rlt_sheet sheet;
-    int opened = s->plot ? rlt_deploy_plot(f, s->plot, NULL, err) : 0;
+    int opened = s->plot ? draw(f, s->plot, err) : 0;
     if (!opened && s->page)
         opened = rlt_deploy_page(f, args, s, in, rc == RLT_ECANCELLED, err);
     if (!opened)

@@ -55,9 +55,8 @@ typedef struct rlt_deploy_row {
     char devices[512];
 } rlt_deploy_row;
 void rlt_deploy_group_row(const rlt_deploy_found *f, uint32_t group, rlt_deploy_row *row);
-/* Draws the searches, each beside data parallelism in its own timing: to a file, or as a text in *svg, which
- * is malloc'ed. */
-int rlt_deploy_plot(const rlt_deploy_found *f, const char *path, char **svg, rlt_error *err) RLT_MUST_USE;
+/* Draws a search beside data parallelism, as SVG in *svg, which is malloc'ed. `network`: the second one. */
+int rlt_deploy_curve(const rlt_deploy_found *f, bool network, char **svg, rlt_error *err) RLT_MUST_USE;
 /* Writes the page of --report. `stopped`: by Ctrl-C. */
 int rlt_deploy_page(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
                     const rlt_inputs *in, bool stopped, rlt_error *err) RLT_MUST_USE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Line charts as SVG, in one self-contained file or text that can be read in black and white. Each line has its own
- * colour, marker and dash pattern, and is named in the legend. Axes are logarithmic and points that are not
- * above zero are left out, unless rlt_plot_scales says otherwise.
+ * Line charts as SVG, in one self-contained file or text that can be read in black and white. Each line has
+ * its own colour, marker and dash pattern, and is named in the legend. Axes are logarithmic and points that
+ * are not above zero are left out, unless rlt_plot_scales says otherwise.
  */
 #ifndef RLT_TOOLS_OUTPUT_PLOT_H
 #define RLT_TOOLS_OUTPUT_PLOT_H

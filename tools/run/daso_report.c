@@ -118,7 +118,7 @@ static int report(const rlt_daso_case *r, const rlt_run_asked *s, rlt_error *err
     if ((rc = rlt_file_open(&f, s->report.output, err)))
         return rc;
     rc = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_CSV ? put_csv(r, f.stream, err)
-                                                           : put_table(r, f.stream, err);
+                                                                             : put_table(r, f.stream, err);
     if (rc)
         rlt_file_discard(&f);
     return rc ? rc : rlt_file_close(&f, err);
