@@ -119,7 +119,7 @@ const deployAbout = (d) => {
     h("div", {}, h("h3", {}, "Inputs"), pairs([...m.inputs.map((i) => [i.what, `${i.path} (${i.hash})`]), ["weights", bytes(d.parameter_bytes)]]),
       h("h3", { class: "next" }, "Devices"), pairs(d.device_groups.map((g, i) => [namesOfDevices(d)[i], `${bytes(g.memory_bytes)}, ${digits(g.factor, 3)} \u00d7 the time of the reference device, ${rate(g.bandwidth_Bps)} among them`]))),
     h("div", {}, h("h3", {}, "Assumptions"), h("ul", { class: "notes" }, d.notes.map((n) => h("li", {}, n[0].toUpperCase() + n.slice(1) + ".")),
-      ["A device of factor f takes f times as long as the reference device, for every operator.", "A replica of c takes 1/c of an operator\u2019s time, and its launch.", "Activations kept for the backward pass are the outputs of the layers. What a layer keeps inside is not counted as memory.",
+      ["A device of factor f takes f times as long as the reference device, for every operator.", "A replica of c takes 1/c of an operator\u2019s time and its launch, if the operator can divide the batch.", "Activations kept for the backward pass are the outputs of the layers. What a layer keeps inside is not counted as memory.",
         "The search goes by the reference\u2019s timing (TAG, arXiv 2302.06126). The strategy that is returned is the fastest over the network of those compared above.", "It is the best strategy found, not a proven optimum."].map((x) => h("li", {}, x))),
       h("p", { class: "note" }, "Links, timeline and stragglers of this strategy: write it with ", h("code", {}, "-o strategy.json"), ", then ", h("code", {}, "ringlet run --trace strategy.json --topology T --report run.html"), "."))));
 };
