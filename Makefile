@@ -58,7 +58,7 @@ SERVE_PKG := libmicrohttpd
 MPI_SRC := tools/sweep/ranks_mpi.c
 MPI_INSTEAD_OF := tools/sweep/ranks_none.c
 MPI_PKG := ompi-c
-DEPLOY_SRC := $(addprefix tools/deploy/,benefit.c evaluate.c group.c guide.c lessons.c problem.c random.c report.c search.c train.c) $(sort $(wildcard tools/deploy/policy/*.c))
+DEPLOY_SRC := $(addprefix tools/deploy/,benefit.c evaluate.c group.c guide.c lessons.c page.c problem.c random.c report.c search.c train.c) $(sort $(wildcard tools/deploy/policy/*.c))
 DEPLOY_INSTEAD_OF := tools/deploy/none.c
 DEPLOY_LIBS := -lmetis -lopenblas
 # METIS has no pkg-config file, and CBLAS several.

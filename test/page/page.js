@@ -142,6 +142,27 @@ const shots = process.env.SHOTS;
     await p.close();
   }
 
+  // ---- a deployment
+  if (fs.existsSync(path.join(dir, "deploy.html"))) {
+    const d = JSON.parse(fs.readFileSync(path.join(dir, "deploy.json"), "utf8")), plans = ["data_parallel", "best_uniform", "found", "refined", "with_factors"].map((k) => d[k]).filter(Boolean);
+    const least = Math.min(...plans.map((x) => x.network_time_ps));
+    for (const o of [{}, { width: 400, scheme: "dark" }]) {
+      p = await open("deploy.html", o);
+      clean(p);
+      ok(p.requests.length === 1, "no request but the file itself", p.requests);
+      f = await figures(p.page);
+      ok(f["data parallel"] === ms(plans[0].network_time_ps) && f["best uniform"] === ms(plans[1].network_time_ps) && Object.values(f)[0] === ms(least), "times of the plans", f);
+      ok((await p.page.$$eval("#plans tbody tr", (l) => l.length)) === plans.length, "a row for each plan");
+      const rows = await p.page.$$eval("#strategy tbody tr:not(.space)", (l) => l.map((r) => [r.cells[0].innerText, r.cells[2].innerText, r.querySelectorAll(".strip .use").length]));
+      ok(rows.length === d.strategy.groups.length && d.strategy.groups.every((g, i) => rows[i][0] === String(i) && rows[i][1] === g.use && rows[i][2] === g.devices.length), "each group, its use and its devices", rows);
+      ok((await p.page.$$eval("#search .plot svg path", (l) => l.length)) > 20 && (await p.page.$$eval("#search .plot svg", (l) => l.length)) === 2, "both searches are drawn");
+      ok((await p.page.$$eval("#memory svg rect.room", (l) => l.length)) === d.strategy.device_groups.reduce((n, g) => n + g.count, 0), "each device has its memory");
+      ok((await p.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, "nothing is wider than the window");
+      await shot(p, o.width ? "deploy-small" : "deploy");
+      await p.close();
+    }
+  }
+
   // ---- a study of 10 000 points
   const facts = JSON.parse(fs.readFileSync(path.join(dir, "study-facts.json"), "utf8"));
   p = await open("study.html");

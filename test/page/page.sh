@@ -100,6 +100,10 @@ expect "a page of a study" "$?" 0
 
 # The browser.
 deps=${BUILD:-build}/page/node_modules/playwright-core
+if [ -x "$(dirname "$ringlet")/ringlet-deploy" ]; then
+    "$ringlet" deploy -g traces/small-cnn.graph.txt -t testbed-4xv100-8x1080ti-4xp100 -b 300 --refine 100 --report "$tmp/deploy.html" -o "$tmp/deploy.json" 2>"$tmp/err"
+    expect "a page of a deployment" "$?" 0
+fi
 chromium=$(command -v chromium || command -v chromium-browser || true)
 if ! command -v node >/dev/null 2>&1 || [ -z "$chromium" ] || [ ! -d "$deps" ]; then
     skip "pages are opened" "needs node, chromium and playwright-core (make deps-page installs them)"

@@ -98,6 +98,24 @@ static void test_values(void **state)
     rlt_parsed_free(&r.parsed);
 }
 
+static void test_format_of_a_name(void **state)
+{
+    static const struct {
+        const char *word, *output;
+        rlt_format format;
+    } rows[] = {
+        {NULL, "s.json", RLT_FORMAT_JSON},      {NULL, "a.b/s.csv", RLT_FORMAT_CSV},
+        {NULL, "s.txt", RLT_FORMAT_TABLE},      {NULL, "json", RLT_FORMAT_TABLE},
+        {NULL, "s.json/all", RLT_FORMAT_TABLE}, {NULL, "s.json.bak", RLT_FORMAT_TABLE},
+        {NULL, "-", RLT_FORMAT_TABLE},          {NULL, NULL, RLT_FORMAT_TABLE},
+        {"csv", "s.json", RLT_FORMAT_CSV},      {"table", "s.json", RLT_FORMAT_TABLE},
+        {"json", "-", RLT_FORMAT_JSON},         {"json", NULL, RLT_FORMAT_JSON},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(rlt_format_of(rows[i].word, rows[i].output), rows[i].format);
+}
+
 static void test_presets_and_end_of_options(void **state)
 {
     char line[] = "cmd -nx -- --loud";
@@ -340,11 +358,17 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_presets_and_end_of_options),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_help_wins_over_missing),
-        cmocka_unit_test(test_nearest),  cmocka_unit_test(test_exit_statuses),
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_shares),   cmocka_unit_test(test_files),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_format_of_a_name),
+        cmocka_unit_test(test_presets_and_end_of_options),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_help_wins_over_missing),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_exit_statuses),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

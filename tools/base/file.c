@@ -77,6 +77,19 @@ int rlt_file_open(rlt_file *f, const char *path, rlt_error *err)
     return rc;
 }
 
+int rlt_file_check(const char *path, rlt_error *err)
+{
+    rlt_file f = {.path = path};
+    struct stat st;
+    if (!path || strcmp(path, "-") == 0)
+        return 0;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return io_error(&f, "open for writing", EISDIR, err);
+    int rc = in_place(path) ? 0 : open_beside(&f, err);
+    rlt_file_discard(&f);
+    return rc;
+}
+
 /* Returns the errno of a failed write. `number` is 0 if an earlier write failed and its errno is lost: then
  * it is EPIPE for a broken pipe, else EIO. */
 static int cause(FILE *stream, int number)

@@ -19,6 +19,8 @@ typedef struct rlt_file {
 } rlt_file;
 
 int rlt_file_open(rlt_file *f, const char *path, rlt_error *err) RLT_MUST_USE;
+/* Fails if no file of this name could be created, before long work. Leaves nothing behind. */
+int rlt_file_check(const char *path, rlt_error *err) RLT_MUST_USE;
 /* Completes and renames the file. Closes it in every case. */
 int rlt_file_close(rlt_file *f, rlt_error *err) RLT_MUST_USE;
 /* Flushes what was written so far, so that rows appear as they are computed. */

@@ -23,6 +23,7 @@
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/plot.h"
+#include "tools/output/report_options.h"
 #include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 
@@ -88,8 +89,7 @@ static const rlt_option check_options[] = {
      "Also plot measured and simulated times over size as SVG: a panel for each system and collective, at "
      "most 12.",
      AT(plot), .unrecorded = true},
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
-     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    RLT_FORMAT_OPTION(AT(format)),
     {0}};
 static const rlt_option how_options[] = {
     {"network", 'n', RLT_PARAM_WORD, "MODEL", "How transfers share the network.", AT(sim.network),
@@ -219,7 +219,7 @@ static int start_trial(job *j, bool any, bool quiet, rlt_error *err)
 
 static int begin_report(job *j, const char *path, rlt_error *err)
 {
-    j->report.format = rlt_format_of(j->s->format);
+    j->report.format = rlt_format_of(j->s->format, path);
     if (j->report.format == RLT_FORMAT_JSON) {
         for (uint32_t i = 0; i < j->n_machines; i++)
             rlt_inputs_add(&j->inputs, "topology", j->machines[i].path,

@@ -17,6 +17,7 @@
 #include "tools/calibrate/train.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
+#include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/setup/inputs.h"
 
@@ -43,8 +44,7 @@ static const rlt_option use_options[] = {
 static const rlt_option report_options[] = {
     {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: in place of the groups).", AT(rows),
      .unrecorded = true},
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
-     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
      AT(output), .unrecorded = true},
     {0}};
@@ -327,7 +327,7 @@ static int work(job *j, rlt_error *err)
     j->ratios = malloc(((size_t)j->rows.n + 1) * sizeof *j->ratios);
     if (!j->ratios)
         return rlt_nomem(err);
-    j->format = rlt_format_of(j->s->format);
+    j->format = rlt_format_of(j->s->format, j->s->output);
     if ((!j->s->check && (rc = fit_all(j, err))) || (rc = predict_all(j, err)) ||
         (j->s->leave_out && (rc = leave_each_out(j, err))) || (rc = report(j, err)))
         return rc;

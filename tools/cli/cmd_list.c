@@ -381,7 +381,7 @@ static int find_section(const char *name, rlt_error *err)
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const rlt_report_settings *s = settings;
-    rlt_format format = rlt_format_of(s->format);
+    rlt_format format = rlt_format_of(s->format, s->output);
     int only = -1;
     if (args->n_operands && (only = find_section(args->operands[0], err)) < 0)
         return only;

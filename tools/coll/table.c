@@ -392,7 +392,7 @@ static int begin_output(coll_table *t, rlt_error *err)
     const rlt_coll_ask *ask = t->ask;
     char line[400];
     int rc;
-    t->format = rlt_format_of(t->output->report->format);
+    t->format = rlt_format_of(t->output->report->format, t->output->report->output);
     t->keeps_links =
         t->output->report->links_csv || (t->output->report->links && t->format != RLT_FORMAT_CSV);
     for (uint32_t a = 0; a < ask->n_algorithms; a++)

@@ -8,6 +8,7 @@
 #include "sim/base/param.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
+#include "tools/base/file.h"
 #include "tools/deploy/deploy.h"
 #include "tools/output/report_options.h"
 #include "tools/search/search.h"
@@ -74,6 +75,10 @@ static const rlt_option resume_options[] = {
      AT(resume)},
     {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the best time over the strategies judged, as SVG.", AT(plot),
      .unrecorded = true},
+    {"report", 0, RLT_PARAM_TEXT, "FILE",
+     "Write an HTML page to this file: the answer, the search, where each group runs and why, and the memory "
+     "of each device.",
+     AT(page), .unrecorded = true},
     {0}};
 static const rlt_option methods_options[] = {
     {"methods", 'm', RLT_PARAM_TEXT, "NAME[,...]", "Search methods.", AT(method),
@@ -182,7 +187,12 @@ static int run_policy(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static int run_search(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    return rlt_deploy_search(args, settings, err);
+    const rlt_deploy_settings *s = settings;
+    const char *const outputs[] = {s->page, s->plot, s->report.output};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !rc; i++)
+        rc = rlt_file_check(outputs[i], err);
+    return rc ? rc : rlt_deploy_search(args, s, err);
 }
 
 static int run_evaluate(const rlt_parsed *args, void *settings, rlt_error *err)

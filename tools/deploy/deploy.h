@@ -25,6 +25,7 @@ typedef struct rlt_deploy_settings {
     const char *method;                     /* evaluate: a list */
     const char *accelerator, *precision;    /* for graphs without times */
     const char *plot;                       /* SVG of the search, or NULL */
+    const char *page;                       /* HTML page of the result, or NULL */
     const char *resume;                     /* a strategy file to begin with, or NULL */
     uint64_t budget, refine, seed;
     uint32_t jobs, groups, seeds, batch;

@@ -22,7 +22,7 @@
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 
-static const char *plan_name(int plan)
+const char *rlt_deploy_plan_name(int plan)
 {
     static const char *const names[RLT_PLANS] = {"data parallel", "best uniform", "found", "refined",
                                                  "with factors"};
@@ -41,13 +41,12 @@ static void devices_text(const rlt_cluster *c, uint32_t placement, char *text, s
     }
 }
 
-static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t group)
+void rlt_deploy_group_row(const rlt_deploy_found *f, uint32_t group, rlt_deploy_row *row)
 {
     const rlt_deployment *d = f->deployment;
     const rlt_action *a = &d->actions[f->plans[f->best].point[group]];
     uint32_t n = 0, first = RLT_NONE;
     uint64_t bytes = 0;
-    char devices[512];
     for (uint32_t k = 0; k < d->graph->n_ops; k++) {
         uint32_t i = d->graph->order[k];
         if (d->grouping->of_op[i] != group)
@@ -56,18 +55,18 @@ static void put_group(rlt_sheet *sheet, const rlt_deploy_found *f, uint32_t grou
         bytes += d->graph->ops[i].pass == RLT_OPERATOR_FORWARD ? d->graph->ops[i].parameter_bytes : 0;
         n++;
     }
-    devices_text(d->cluster, a->placement, devices, sizeof devices);
-    rlt_value v[RLT_GROUP_COLUMNS] = {
+    devices_text(d->cluster, a->placement, row->devices, sizeof row->devices);
+    const rlt_value v[RLT_GROUP_COLUMNS] = {
         rlt_count(group),
         rlt_count(n),
         rlt_text(first == RLT_NONE ? NULL : d->graph->ops[first].name),
         rlt_ps(d->grouping->time_ps[group]),
         rlt_count(bytes),
-        rlt_text(devices),
+        rlt_text(row->devices),
         rlt_text(rlt_use_name(a->use)),
         rlt_real((double)f->alone_ps[group] / (double)f->alone_ps[d->grouping->n] - 1),
     };
-    rlt_sheet_row(sheet, v);
+    memcpy(row->cells, v, sizeof v);
 }
 
 static void plan_line(FILE *out, const rlt_deploy_found *f, int plan)
@@ -77,7 +76,7 @@ static void plan_line(FILE *out, const rlt_deploy_found *f, int plan)
     rlt_format_duration(tag, sizeof tag, p->tag.time_ps);
     if (p->judged_network)
         rlt_format_duration(network, sizeof network, p->network.time_ps);
-    fprintf(out, "# %-14s %10s  %5.2fx  over the network %10s", plan_name(plan), tag,
+    fprintf(out, "# %-14s %10s  %5.2fx  over the network %10s", rlt_deploy_plan_name(plan), tag,
             (double)than->tag.time_ps / (double)p->tag.time_ps, network);
     if (p->judged_network)
         fprintf(out, "  %5.2fx", (double)than->network.time_ps / (double)p->network.time_ps);
@@ -139,7 +138,7 @@ static void write_members(rlt_jw *w, const rlt_deploy_found *f)
     for (int i = 0; i < RLT_PLANS; i++)
         if (f->plans[i].there)
             write_plan(w, keys[i], &f->plans[i]);
-    rlt_jw_string(w, "returned", plan_name(f->best));
+    rlt_jw_string(w, "returned", rlt_deploy_plan_name(f->best));
     rlt_jw_u64(w, "duplicated", f->best == RLT_PLAN_FACTORS ? f->duplicated : 0);
     rlt_jw_u64(w, "judged", f->search->judged);
     rlt_jw_u64(w, "judged_network", f->refined ? f->refined->judged : 0);
@@ -194,16 +193,22 @@ static int make_panel(picture *p, const rlt_search_result *r, rlt_time base_ps, 
     return 0;
 }
 
+static int panel_of(const rlt_deploy_found *f, bool network, picture *p, rlt_plot_panel *panel,
+                    rlt_error *err)
+{
+    const rlt_deploy_plan *dp = &f->plans[RLT_PLAN_DATA_PARALLEL];
+    return network ? make_panel(p, f->refined, dp->network.time_ps, "over the network", panel, err)
+                   : make_panel(p, f->search, dp->tag.time_ps, "by the reference's timing", panel, err);
+}
+
 /* Draws the searches, each beside data parallelism in its own timing. */
 static int draw(const rlt_deploy_found *f, const char *path, rlt_error *err)
 {
-    const rlt_deploy_plan *dp = &f->plans[RLT_PLAN_DATA_PARALLEL];
     picture pictures[2] = {0};
     rlt_plot_panel panels[2];
-    int rc =
-        make_panel(&pictures[0], f->search, dp->tag.time_ps, "by the reference's timing", &panels[0], err);
+    int rc = panel_of(f, false, &pictures[0], &panels[0], err);
     if (!rc && f->refined)
-        rc = make_panel(&pictures[1], f->refined, dp->network.time_ps, "over the network", &panels[1], err);
+        rc = panel_of(f, true, &pictures[1], &panels[1], err);
     uint32_t n = f->refined ? 2 : 1;
     if (!rc)
         rc = rlt_plot_write(path, f->deployment->graph->name, panels, n, n, err);
@@ -212,25 +217,44 @@ static int draw(const rlt_deploy_found *f, const char *path, rlt_error *err)
     return rc;
 }
 
+int rlt_deploy_curve(const rlt_deploy_found *f, bool network, char **svg, rlt_error *err)
+{
+    picture p = {0};
+    rlt_plot_panel panel;
+    int rc = panel_of(f, network, &p, &panel, err);
+    if (!rc)
+        rc = rlt_plot_text(f->deployment->graph->name, &panel, 1, 1, svg, err);
+    free(p.points);
+    return rc;
+}
+
 int rlt_deploy_report(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
                       const rlt_inputs *in, int rc, rlt_error *err)
 {
     rlt_sheet sheet;
     int opened = s->plot ? draw(f, s->plot, err) : 0;
+    if (!opened && s->page)
+        opened = rlt_deploy_page(f, args, s, in, rc == RLT_ECANCELLED, err);
     if (!opened)
         opened = rlt_sheet_open(&sheet, &s->report, "deploy", args, in, err);
-    if (opened)
+    if (opened) {
+        rlt_plot_keep(s->plot, opened);
+        rlt_plot_keep(s->page, opened);
         return opened;
+    }
     if (sheet.format == RLT_FORMAT_TABLE)
         heading(sheet.file.stream, f, s);
     if (sheet.format == RLT_FORMAT_JSON)
         write_members(&sheet.json, f);
     rlt_sheet_heading(&sheet, rlt_deploy_groups.list, rlt_deploy_groups.n);
-    for (uint32_t i = 0; i < f->deployment->grouping->n; i++)
-        put_group(&sheet, f, i);
+    for (uint32_t i = 0; i < f->deployment->grouping->n; i++) {
+        rlt_deploy_row row;
+        rlt_deploy_group_row(f, i, &row);
+        rlt_sheet_row(&sheet, row.cells);
+    }
     if (f->best <= RLT_PLAN_UNIFORM)
         rlt_warn("over the network, no strategy found is faster than the %s one: it is returned",
-                 plan_name(f->best));
+                 rlt_deploy_plan_name(f->best));
     return rlt_sheet_close(
         &sheet, rc,
         "# compute: on the reference device; slower: the iteration if only this group is spread as "

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
@@ -52,6 +53,19 @@ typedef struct rlt_deploy_found {
     uint32_t duplicated; /* number of those */
     rlt_time *alone_ps;  /* by group: the iteration if only this group is as under data parallelism */
 } rlt_deploy_found;
+
+const char *rlt_deploy_plan_name(int plan);
+/* A row of the table of groups. The cells borrow from the row and from the graph. */
+typedef struct rlt_deploy_row {
+    rlt_value cells[RLT_GROUP_COLUMNS];
+    char devices[512];
+} rlt_deploy_row;
+void rlt_deploy_group_row(const rlt_deploy_found *f, uint32_t group, rlt_deploy_row *row);
+/* Draws a search beside data parallelism, as SVG in *svg, which is malloc'ed. `network`: the second one. */
+int rlt_deploy_curve(const rlt_deploy_found *f, bool network, char **svg, rlt_error *err) RLT_MUST_USE;
+/* Writes the page of --report. `stopped`: by Ctrl-C. */
+int rlt_deploy_page(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
+                    const rlt_inputs *in, bool stopped, rlt_error *err) RLT_MUST_USE;
 
 /* Loads what the options name. */
 typedef struct rlt_deploy_case {

@@ -335,7 +335,7 @@ static int work(job *j, const bandwidth_settings *s, rlt_error *err)
         return rc;
     if (j->n > 1)
         return rlt__bandwidth_budgets(j, err);
-    rlt_format format = rlt_format_of(s->design.format);
+    rlt_format format = rlt_format_of(s->design.format, s->design.output);
     return format == RLT_FORMAT_JSON ? write_json(j, err) : write_text(j, format, err);
 }
 

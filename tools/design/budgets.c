@@ -238,7 +238,7 @@ static int draw(const rlt_bandwidth_job *j, rlt_error *err)
 
 int rlt__bandwidth_budgets(const rlt_bandwidth_job *j, rlt_error *err)
 {
-    rlt_format format = rlt_format_of(j->u.s->format);
+    rlt_format format = rlt_format_of(j->u.s->format, j->u.s->output);
     uint32_t bad = count_conflicts(j);
     bool drawn = j->plot && bad < j->n;
     int rc = drawn ? draw(j, err) : 0;

@@ -215,7 +215,7 @@ static int search(const rlt_parsed *args, const dimensions_settings *s, rlt_desi
                   const rlt_design_search *how, rlt_error *err)
 {
     rlt_points p = {0};
-    rlt_format format = rlt_format_of(s->design.format);
+    rlt_format format = rlt_format_of(s->design.format, s->design.output);
     int rc = rlt_design_search_run(how, u, u->goal, (double)s->design.deadline_ps * 1e-12, &p, err);
     if (!rc && p.n == 0)
         rc = rlt_fail(

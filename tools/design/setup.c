@@ -117,12 +117,11 @@ const rlt_option rlt_design_sim_options[] = {
      AT(endpoint_ps)},
     {0}};
 
-const rlt_option rlt_design_report_options[] = {
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
-     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
-    {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
-     AT(output), .unrecorded = true},
-    {0}};
+const rlt_option rlt_design_report_options[] = {RLT_FORMAT_OPTION(AT(format)),
+                                                {"output", 'o', RLT_PARAM_TEXT, "FILE",
+                                                 "Write the report to this file (default: standard output).",
+                                                 AT(output), .unrecorded = true},
+                                                {0}};
 #undef AT
 
 /* ---- prices ---- */

@@ -224,7 +224,7 @@ int rlt_design_added(const rlt_parsed *args, rlt_design_setup *u, const rlt_desi
                      const char *plot, rlt_error *err)
 {
     added a = {.u = u, .s = s, .unbounded = *u->s};
-    rlt_format format = rlt_format_of(u->s->format);
+    rlt_format format = rlt_format_of(u->s->format, u->s->output);
     if (!u->s->total || u->goal != RLT_LEAST_TIME)
         return rlt_fail(err, RLT_EUSAGE, "--study", "needs --total, and --objective perf");
     a.unbounded.total = 0;

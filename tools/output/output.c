@@ -13,8 +13,11 @@
 
 enum { CELL = 512, MAX_CELLS = 1 << 26 };
 
-rlt_format rlt_format_of(const char *word)
+rlt_format rlt_format_of(const char *word, const char *output)
 {
+    const char *dot = output ? strrchr(output, '.') : NULL;
+    if (!word)
+        word = dot ? dot + 1 : "table";
     return strcmp(word, "json") == 0  ? RLT_FORMAT_JSON
            : strcmp(word, "csv") == 0 ? RLT_FORMAT_CSV
                                       : RLT_FORMAT_TABLE;

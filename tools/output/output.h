@@ -16,8 +16,10 @@
 
 typedef enum rlt_format { RLT_FORMAT_TABLE, RLT_FORMAT_CSV, RLT_FORMAT_JSON } rlt_format;
 
-/* Converts the value of --format (table, csv or json), which was already checked. */
-rlt_format rlt_format_of(const char *word);
+/* Returns the format of a result. `word` is the value of --format, already checked. If it is NULL, the name
+ * of the file decides: .json, .csv, anything else a table. `output` is the value of --output; it may be NULL.
+ * Example: (NULL, "s.json") is JSON, ("csv", "s.json") is CSV. */
+rlt_format rlt_format_of(const char *word, const char *output);
 
 /* Makes the column at least as wide as this cell. */
 void rlt_column_widen(rlt_column *c, const char *cell);

@@ -2,12 +2,16 @@
 /* Charts as SVG. Ten colours that colour-blind people can tell apart (Okabe and Ito 2008, and greys). */
 #include "tools/output/plot.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/text/json.h"
 #include "tools/base/file.h"
 
@@ -411,27 +415,18 @@ static void panel(frame f, double left, double top)
     legend(&f, top + HEIGHT + 4);
 }
 
-int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
-                   uint32_t columns, rlt_error *err)
-{
-    static const rlt_plot_scales usual = {.x_linear = false};
-    return rlt_plot_write_scaled(path, title, panels, n, columns, &usual, err);
-}
+static const rlt_plot_scales usual = {.x_linear = false};
 
-int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
-                          uint32_t columns, const rlt_plot_scales *scales, rlt_error *err)
+static void picture(FILE *out, const char *title, const rlt_plot_panel *panels, uint32_t n, uint32_t columns,
+                    const rlt_plot_scales *scales)
 {
-    rlt_file file = {0};
     uint32_t most = 0, rows = (n + columns - 1) / columns;
-    int rc = rlt_file_open(&file, path, err);
-    if (rc)
-        return rc;
     for (uint32_t i = 0; i < n; i++)
         most = legend_rows(&panels[i]) > most ? legend_rows(&panels[i]) : most;
     uint32_t pitch = HEIGHT + LEGEND_ROW * most + 20, width = WIDTH * (n < columns ? n : columns),
              height = HEAD + pitch * rows;
     double letter = 0.55 * (double)strlen(title), size = letter > 0 ? (width - 32) / letter : 14;
-    fprintf(file.stream,
+    fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
             "font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"16\" y=\"22\" "
@@ -440,10 +435,10 @@ int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_pa
             size > 14  ? 14
             : size < 8 ? 8
                        : size);
-    text(file.stream, title);
-    fputs("</text>\n", file.stream);
+    text(out, title);
+    fputs("</text>\n", out);
     for (uint32_t i = 0; i < n; i++) {
-        frame f = {.out = file.stream,
+        frame f = {.out = out,
                    .panel = &panels[i],
                    .scales = scales,
                    .alike = scales->same_limits ? panels : &panels[i],
@@ -452,8 +447,45 @@ int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_pa
                    .y.linear = scales->y_linear};
         panel(f, i % columns * (double)WIDTH, HEAD + i / columns * (double)pitch);
     }
-    fputs("</svg>\n", file.stream);
+    fputs("</svg>\n", out);
+}
+
+int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                   uint32_t columns, rlt_error *err)
+{
+    return rlt_plot_write_scaled(path, title, panels, n, columns, &usual, err);
+}
+
+int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
+                          uint32_t columns, const rlt_plot_scales *scales, rlt_error *err)
+{
+    rlt_file file = {0};
+    int rc = rlt_file_open(&file, path, err);
+    if (rc)
+        return rc;
+    picture(file.stream, title, panels, n, columns, scales);
     return rlt_file_close(&file, err);
+}
+
+int rlt_plot_text(const char *title, const rlt_plot_panel *panels, uint32_t n, uint32_t columns, char **svg,
+                  rlt_error *err)
+{
+    char buffer[4096];
+    size_t length;
+    rlt_growing all = {0};
+    FILE *f = tmpfile();
+    if (!f)
+        return rlt_fail(err, RLT_EIO, title, "cannot draw: no temporary file: %s", strerror(errno));
+    picture(f, title, panels, n, columns, &usual);
+    rewind(f);
+    while ((length = fread(buffer, 1, sizeof buffer, f)))
+        rlt_growing_bytes(&all, buffer, length);
+    bool failed = ferror(f) != 0;
+    if (fclose(f) || failed) {
+        free(all.text);
+        return rlt_fail(err, RLT_EIO, title, "cannot draw: the temporary file could not be written");
+    }
+    return rlt_growing_finish(&all, svg, &length, err);
 }
 
 void rlt_plot_keep(const char *path, int rc)

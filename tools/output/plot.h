@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Line charts as SVG, in one self-contained file that can be read in black and white. Each line has its own
- * colour, marker and dash pattern, and is named in the legend. Axes are logarithmic and points that are not
- * above zero are left out, unless rlt_plot_scales says otherwise.
+ * Line charts as SVG, in one self-contained file or text that can be read in black and white. Each line has
+ * its own colour, marker and dash pattern, and is named in the legend. Axes are logarithmic and points that
+ * are not above zero are left out, unless rlt_plot_scales says otherwise.
  */
 #ifndef RLT_TOOLS_OUTPUT_PLOT_H
 #define RLT_TOOLS_OUTPUT_PLOT_H
@@ -55,6 +55,9 @@ int rlt_plot_write(const char *path, const char *title, const rlt_plot_panel *pa
                    uint32_t columns, rlt_error *err) RLT_MUST_USE;
 int rlt_plot_write_scaled(const char *path, const char *title, const rlt_plot_panel *panels, uint32_t n,
                           uint32_t columns, const rlt_plot_scales *scales, rlt_error *err) RLT_MUST_USE;
+/* The same as a text, to stand in a page. *svg is malloc'ed. RLT_EIO, RLT_ENOMEM. */
+int rlt_plot_text(const char *title, const rlt_plot_panel *panels, uint32_t n, uint32_t columns, char **svg,
+                  rlt_error *err) RLT_MUST_USE;
 /* Removes a plot that was written before its report, if the report failed (rc). */
 void rlt_plot_keep(const char *path, int rc);
 

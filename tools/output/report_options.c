@@ -6,8 +6,7 @@
 
 #define AT(field) .offset = offsetof(rlt_report_settings, field)
 const rlt_option rlt_format_options[] = {
-    {"format", 'f', RLT_PARAM_WORD, "FORMAT", "Output: a table for people, CSV or JSON for programs.",
-     AT(format), .preset = "table", .words = "table|csv|json", .unrecorded = true},
+    RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE",
      "Write the result to this file (default: standard output). It appears under this name when complete.",
      AT(output), .preset = "-", .unrecorded = true},

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "tools/output/output.h"
 
 typedef struct rlt_report_settings {
@@ -13,6 +14,15 @@ typedef struct rlt_report_settings {
     bool links, expand_links;
     const char *links_csv;
 } rlt_report_settings;
+/* --format: `at` is the member of its field. If it is not given, the field is NULL, and rlt_format_of goes by
+ * --output. */
+#define RLT_FORMAT_OPTION(at)                                                                                \
+    {                                                                                                        \
+        "format", 'f', RLT_PARAM_WORD, "FORMAT",                                                             \
+            "Output: a table for people, CSV or JSON for programs (default: csv or json if the name of "     \
+            "--output ends in .csv or .json, else table).",                                                  \
+            at, .words = "table|csv|json", .unrecorded = true                                                \
+    }
 extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
 extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv; same struct */
 

@@ -9,7 +9,7 @@
 int rlt_sheet_open(rlt_sheet *s, const rlt_report_settings *how, const char *command, const rlt_parsed *args,
                    const rlt_inputs *in, rlt_error *err)
 {
-    *s = (rlt_sheet){.format = rlt_format_of(how->format), .path = how->output};
+    *s = (rlt_sheet){.format = rlt_format_of(how->format, how->output), .path = how->output};
     if (s->format != RLT_FORMAT_JSON)
         return rlt_file_open(&s->file, s->path, err);
     rlt_document_begin(&s->json, command, args, in);

@@ -77,7 +77,7 @@ static const rlt_option_group groups[] = {{"Workload", rlt_workload_options, off
 
 static int report(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
 {
-    rlt_format format = rlt_format_of(s->report.format);
+    rlt_format format = rlt_format_of(s->report.format, s->report.output);
     rlt_file f = {0};
     int rc = 0;
     if (s->timeline && (rc = rlt_run_timeline(r, s->timeline, err)))

@@ -382,7 +382,7 @@ int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *e
     int rc = rlt_given_only(args, taken, "--compare: set options in the two files", err);
     if (rc)
         return rc;
-    if (rlt_format_of(s->report.format) == RLT_FORMAT_CSV)
+    if (rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_CSV)
         return rlt_fail(err, RLT_EUSAGE, "--format", "--compare writes a table or json");
     if (args->n_operands != 2)
         return rlt_fail(err, RLT_EUSAGE, "--compare", "expected two files, got %d", args->n_operands);
@@ -391,7 +391,7 @@ int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *e
         return rlt_nomem(err);
     for (int k = 0; k < 2 && !rc; k++)
         rc = read_side(&sides[k], args->operands[k], err);
-    if (!rc && rlt_format_of(s->report.format) == RLT_FORMAT_JSON) {
+    if (!rc && rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_JSON) {
         rc = put_json(sides, args, s->report.output, err);
     } else if (!rc && !(rc = rlt_file_open(&f, s->report.output, err))) {
         rc = put_table(&sides[0], &sides[1], f.stream, err);

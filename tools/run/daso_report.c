@@ -113,12 +113,12 @@ static int report(const rlt_daso_case *r, const rlt_run_asked *s, rlt_error *err
              r->daso.nodes, r->daso.gpus);
     if (s->plot && (rc = rlt_daso_plot(&r->daso, r->result, title, s->plot, err)))
         return rc;
-    if (rlt_format_of(s->report.format) == RLT_FORMAT_JSON)
+    if (rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_JSON)
         return put_json(r, s->report.output, err);
     if ((rc = rlt_file_open(&f, s->report.output, err)))
         return rc;
-    rc = rlt_format_of(s->report.format) == RLT_FORMAT_CSV ? put_csv(r, f.stream, err)
-                                                           : put_table(r, f.stream, err);
+    rc = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_CSV ? put_csv(r, f.stream, err)
+                                                                             : put_table(r, f.stream, err);
     if (rc)
         rlt_file_discard(&f);
     return rc ? rc : rlt_file_close(&f, err);

@@ -113,7 +113,7 @@ int rlt_run_loggops(const rlt_parsed *args, const rlt_run_asked *asked, rlt_erro
         }
     }
     rc = rlt_loggops_run(file, &p, &r, err);
-    rlt_format format = rlt_format_of(asked->report.format);
+    rlt_format format = rlt_format_of(asked->report.format, asked->report.output);
     if (!rc)
         rc = format == RLT_FORMAT_JSON ? put_json(args, file, &p, &r, asked->report.output, err)
                                        : put_text(&p, &r, format, asked->report.output, err);

@@ -130,7 +130,7 @@ static int print(const sweep_settings *s, int rc, rlt_error *err)
 {
     rlt_asked a;
     char *columns, *sql;
-    bool people = rlt_format_of(s->report.format) == RLT_FORMAT_TABLE;
+    bool people = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_TABLE;
     rlt_error why = {0};
     if (!s->own_db[0] || (rc && rc != RLT_ECHECK))
         return rc;

@@ -294,7 +294,7 @@ static void put_figures(rlt_table *t, const side *a, const side *b)
 static int put_all(const rlt_sweep_study *st, const side *sides, const rlt_report_settings *report,
                    rlt_arena *arena, rlt_error *err)
 {
-    rlt_format format = rlt_format_of(report->format);
+    rlt_format format = rlt_format_of(report->format, report->output);
     rlt_file f = {0};
     rlt_table t;
     rlt_jw json;

@@ -71,7 +71,7 @@ static int select_rows(rlt_asked *a, const query_settings *s, const char *from, 
                        rlt_error *err)
 {
     char *columns;
-    bool people = rlt_format_of(s->report.format) == RLT_FORMAT_TABLE;
+    bool people = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_TABLE;
     int rc = rlt_asked_select(a, s->columns, people, &columns, err);
     char *sql = rc ? NULL : rlt_arena_printf(&a->arena, "SELECT %s FROM %s %s", columns, from, tail);
     if (rc || !sql)

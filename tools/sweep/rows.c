@@ -188,7 +188,7 @@ int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format,
     if (!w)
         return rlt_nomem(err);
     w->asked = a;
-    w->format = rlt_format_of(format);
+    w->format = rlt_format_of(format, path);
     int rc = rlt_file_open(&f, path, err);
     w->out = f.stream;
     rlt_store_guard(a->store);

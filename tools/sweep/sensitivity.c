@@ -159,7 +159,7 @@ static void put_rows(rlt_table *t, const rlt_asked *a, const whole *w, effect *e
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const sensitivity_settings *s = settings;
-    rlt_format format = rlt_format_of(s->report.format);
+    rlt_format format = rlt_format_of(s->report.format, s->report.output);
     effect effects[RLT_SWEEP_AXES];
     rlt_asked a;
     whole w = {0};

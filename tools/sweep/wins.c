@@ -246,7 +246,7 @@ int rlt_asked_wins(rlt_asked *a, const char *format, const char *path, rlt_error
         rc = rlt_nomem(err);
     if (!rc && !(rc = rlt_file_open(&f, path, err))) {
         w.out = f.stream;
-        rc = put(&w, rlt_format_of(format), err);
+        rc = put(&w, rlt_format_of(format, path), err);
         if (rc)
             rlt_file_discard(&f);
         else

@@ -185,7 +185,7 @@ static int describe(const rlt_parsed *args, void *settings, rlt_error *err)
         rlt_note("not analysed: %s", why.what);
         known = NULL;
     }
-    switch (rlt_format_of(s->format)) {
+    switch (rlt_format_of(s->format, s->output)) {
     case RLT_FORMAT_JSON:
         rc = describe_json(args, t, known, s->output, err);
         break;
@@ -272,7 +272,7 @@ static int put_hops(const rlt_topology *t, const rlt_path *path, rlt_format form
 static int put_route(const rlt_parsed *args, const route_settings *s, const rlt_topology *t,
                      const rlt_path *path, rlt_error *err)
 {
-    rlt_format format = rlt_format_of(s->report.format);
+    rlt_format format = rlt_format_of(s->report.format, s->report.output);
     char a[LINE], b[LINE];
     rlt_file f;
     rlt_jw w;

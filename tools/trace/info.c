@@ -196,7 +196,7 @@ static int info_text(const rlt_program *p, const classes *c, rlt_format format, 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const info_settings *s = settings;
-    rlt_format format = rlt_format_of(s->report.format);
+    rlt_format format = rlt_format_of(s->report.format, s->report.output);
     rlt_program *p = NULL;
     classes c = {0};
     int rc = rlt_trace_open(args, &s->trace, &p, err);

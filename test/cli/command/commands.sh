@@ -134,6 +134,19 @@ t "coll --root" 0 'broadcast' '' coll -t switch:4@100GB/s,0ns -b 1MB -c broadcas
 t "coll --no-fold" 0 'all_reduce' '' coll -t switch:4@100GB/s,0ns -b 1MB --no-fold
 printf '0 100 200\n300 0 400\n500 600 0\n' >"$tmp/counts"
 t "coll --counts" 0 '"bytes": *1100' '' coll -t switch:3@100GB/s,0ns -c all_to_all --counts "$tmp/counts" -f json
+# The name of --output chooses the format, for every command.
+first() { head -c 1 "$1" | tr -d '\n'; }
+for command in "coll -t switch:4@100GB/s,0ns -b 1MB" "run --trace traces/transformer-8 -t hgx-h100-8 -q" "topo hgx-h100-8" \
+    "list algorithms" "trace info traces/transformer-8" "design bandwidth -t libra-4d -w gpt3-175b@tp=16 --total 500GB/s"; do
+    rm -f "$tmp"/named.*
+    for name in named.json named.csv named.txt; do
+        "$ringlet" $command -o "$tmp/$name" >/dev/null 2>"$tmp/err" || verdict "$command -o $name" "$(cat "$tmp/err")"
+    done
+    "$ringlet" $command -o "$tmp/named.2.json" -f csv >/dev/null 2>&1
+    "$ringlet" $command -f table >"$tmp/named.table" 2>/dev/null
+    expect "the name of -o chooses the format: ${command%% -*}" \
+        "$(first "$tmp/named.json") $(cmp "$tmp/named.csv" "$tmp/named.2.json" 2>&1) $(cmp "$tmp/named.txt" "$tmp/named.table" 2>&1)" "{  "
+done
 t "coll -o writes a file" 0 '' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json -o "$tmp/r1.json"
 t "and again" 0 '' '' coll -t switch:4@100GB/s,0ns -b 1MB -f json -o "$tmp/r2.json"
 cmp -s "$tmp/r1.json" "$tmp/r2.json"

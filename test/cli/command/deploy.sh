@@ -52,6 +52,31 @@ expect "seven methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $
 deploy judges -g $graph -t $cluster -b 60 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "two timings" "$(awk -F, 'NR > 1 { print ($4 > 0.5 && $4 <= 1) }' "$tmp/out")" 1
 
+# The page: its data are those of the JSON result. -o s.json needs no --format.
+deploy -g $graph -t $cluster -b 60 --refine 30 --report "$tmp/page.html" -o "$tmp/s.json" >"$tmp/out" 2>"$tmp/err"
+expect "a page, and a result by its name" "$? $(cat "$tmp/out" "$tmp/err") $(head -c 1 "$tmp/s.json")" "0  {"
+expect "one page, from its first tag to its last" \
+    "$(head -n 1 "$tmp/page.html") $(tail -n 1 "$tmp/page.html") $(grep -c 'id="data">{' "$tmp/page.html") $(grep -c '^  "kind": "deploy"' "$tmp/page.html")" "<!doctype html> </html> 1 1"
+sed -n '/id="data">{/,/^}/p' "$tmp/page.html" | sed 's/.*id="data">//; s/<\/script>.*//' >"$tmp/data"
+expect "no text of the data ends their element" "$(grep -c '<' "$tmp/data")" 0
+expect "its brackets match" "$(tr -cd '{' <"$tmp/data" | wc -c) $(tr -cd '[' <"$tmp/data" | wc -c)" "$(tr -cd '}' <"$tmp/data" | wc -c) $(tr -cd ']' <"$tmp/data" | wc -c)"
+plans() { tr '\n' ' ' <"$1" | tr -s ' ' | grep -o '"time_ps": *[0-9]*, *\("fits": *[a-z]*, *\)*"network_time_ps": *[0-9]*' | sed 's/"fits": *[a-z]*, *//'; }
+expect "it has the times of each strategy" "$(plans "$tmp/data")" "$(plans "$tmp/s.json")"
+rows() { tr '\n' ' ' <"$1" | tr -s ' ' | grep -o '"group": *[0-9]*, "operators": *[0-9]*, "first": "[^"]*", "compute_ps": *[0-9]*, "parameter_bytes": *[0-9]*, "devices": "[^"]*", "use": "[a-z_]*", "slower": *[-0-9.e]*'; }
+expect "and each group" "$(rows "$tmp/data" | grep -c .) $(rows "$tmp/data" | cksum)" "$(grep -o '"use": "[a-z_]*", "slower"' "$tmp/s.json" | grep -c .) $(rows "$tmp/s.json" | cksum)"
+expect "a device each, with its memory, and both curves" "$(grep -o '"peak_bytes"' "$tmp/data" | wc -l) $(grep -o '<svg' "$tmp/page.html" | wc -l) $(grep -o 'u003csvg' "$tmp/data" | wc -l)" "8 0 2"
+expect "the command, without names of outputs" "$(grep -o '"command_line": *".*"' "$tmp/data" | sed 's/.*: *//')" "\"ringlet deploy --graph $graph --topology $cluster --budget 60 --refine 30\""
+"$ringlet" run --trace "$tmp/s.json" -t $cluster -q >"$tmp/out" 2>"$tmp/err"
+expect "run replays s.json" "$? $(cat "$tmp/err")" "0 "
+deploy -g $graph -t $cluster -b 60 --refine 30 --report "$tmp/page2.html" -f csv -o "$tmp/csv.json" 2>/dev/null
+expect "--format overrides the name, and the page stays the same" "$(head -n 1 "$tmp/csv.json" | cut -d, -f1-3) $(cmp "$tmp/page.html" "$tmp/page2.html" 2>&1)" "group,operators,first "
+deploy -g gpt2-small -t $cluster --batch 8 -b 10 --refine 0 --no-factors -m random --report "$tmp/model.html" >"$tmp/out" 2>/dev/null
+expect "a page tells what the reader assumes" "$(grep -c '"notes": *\["times are estimated' "$tmp/model.html")" 1
+for place in none/p.html "$tmp"; do
+    deploy -g $graph -t $cluster -b 100000000 --report $place >"$tmp/out" 2>"$tmp/err"
+    expect "no page at $place: one error, before the search" "$? $(wc -l <"$tmp/err") $(grep -c "^ringlet: $place: cannot " "$tmp/err") $(wc -c <"$tmp/out")" "5 1 1 0"
+done
+
 # On four groups every strategy can be judged: the default finds the best one.
 least() { deploy -g $graph -t $cluster --groups 4 --refine 0 --no-factors -f json "$@" 2>/dev/null | tr '\n' ' ' | tr -s ' ' | sed 's/.*"found": *{ *"time_ps": *\([0-9]*\).*/\1/'; }
 best=$(least -m exhaustive -b 7000)
@@ -60,13 +85,14 @@ for seed in 1 2 3; do
 done
 
 # Ctrl-C gives the best so far.
-"$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random --refine 100 >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random --refine 100 --report "$tmp/stopped.html" >"$tmp/out" 2>"$tmp/err" </dev/null &
 pid=$!
 spent $pid 30
 kill -INT $pid
 wait $pid
 expect "Ctrl-C: exit status" $? 130
 expect "Ctrl-C: the best so far" "$(grep -c '^# found' "$tmp/out")" 1
+expect "Ctrl-C: its page says so" "$(grep -c '^  "stopped": true' "$tmp/stopped.html") $(tail -n 1 "$tmp/stopped.html")" "1 </html>"
 
 sed '5,6d' $graph >"$tmp/missing.txt"
 expect "a node that is missing" "$(deploy -g "$tmp/missing.txt" -t $cluster 2>&1 >/dev/null | head -1 | grep -c 'expected two nodes of this file')" 1

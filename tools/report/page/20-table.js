@@ -1,7 +1,7 @@
 // A table that sorts and filters, and draws only the visible rows.
 //
 // columns: {key, title, unit, kind: text|time|bytes|rate|percent|count|real, get(row)}. A text that is a quantity has
-// number(row); a column with its own order has order(row). `also`: columns used only by filters. A filter has words and
+// number(row); a column with its own order has order(row); one with a drawing before its text has mark(row), markWide pixels wide. `also`: columns used only by filters. A filter has words and
 // terms such as transfer>100us, bytes<=4MiB, algorithm=ring, utilization>=50%, -name=x (not); all must hold.
 const SHOW = { text: (v) => v ?? "\u2013", time: (v) => time(v), bytes, rate, percent: (v) => percent(v), count, real: (v) => (v === null || v === undefined ? "\u2013" : Number.isInteger(v) ? count(v) : digits(v)) };
 const ROW = 24;
@@ -94,7 +94,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
       let longest = "";
       for (let i = 0; i < rows.length; i += every) { const t = String(SHOW[c.kind](c.get(rows[i]))); if (t.length > longest.length) longest = t; }
       ruler.font = "13.5px " + palette.text;
-      const cells = ruler.measureText(c.kind === "text" ? longest : longest.replace(/\d/g, "0") + "0").width + (c.meter ? 56 : 0);
+      const cells = ruler.measureText(c.kind === "text" ? longest : longest.replace(/\d/g, "0") + "0").width + (c.meter ? 56 : 0) + (c.mark ? c.markWide : 0);
       ruler.font = "12px " + palette.text;
       const wide = Math.ceil(clamp(Math.max(cells * 1.02, ruler.measureText(c.title + " \u25be").width, ruler.measureText(c.unit || "").width), 24, 320)) + 21;
       grid.querySelectorAll("col")[k].style.width = wide + "px";
@@ -109,7 +109,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
       const td = h("td", { class: c.kind === "text" ? "t" : "n" }), text = document.createTextNode(""), meter = c.meter ? h("span", { class: "meter", "aria-hidden": "true" }) : null;
       td.append(text);
       if (meter) td.append(meter);
-      return { td, text, meter, shown: "" };
+      return { td, text, meter, shown: "", row: null };
     });
     const tr = h("tr", {}, cells.map((k) => k.td)), l = { tr, cells, at: -1, pick: null };
     if (onPick) tr.addEventListener("click", (e) => { cursor = l.at; onPick(shown[l.at], e); render(true); });
@@ -118,6 +118,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   const tell = (l, r, i) => {
     columns.forEach((c, k) => {
       const v = c.get(r), text = String(SHOW[c.kind](v)), q = l.cells[k];
+      if (c.mark && q.row !== r) { q.row = r; q.td.replaceChildren(c.mark(r), q.text); }
       if (q.shown !== text) {
         q.text.data = q.shown = text;
         if (c.kind === "text") { if (text.length > 40) q.td.title = text; else q.td.removeAttribute("title"); }
