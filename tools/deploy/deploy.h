@@ -74,6 +74,8 @@ typedef struct rlt_deployment {
     rlt_action *actions;
     uint32_t n_actions;
     uint32_t *options;             /* n_actions for each group */
+    uint8_t *reduces;              /* by group: gradients flow into it */
+    uint16_t *instead;             /* by action: the one that means the same for other groups */
     uint16_t *baseline;            /* data parallelism; model parallelism if that does not fit */
     rlt_judge **judges;            /* by trial */
     rlt_strategy *strategies;      /* by trial */

@@ -12,6 +12,7 @@
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "tools/base/interrupt.h"
+#include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/guide.h"
@@ -68,11 +69,7 @@ static int do_case(pairs *p, const char *graph, const char *cluster, work_of wor
         return rc;
     rc = rlt_deployment_make(c.graph, &c.grouping, &c.cluster, p->settings->duplicate, 1, &d, err);
     if (!rc) {
-        rlt_guide *guide = NULL;
-        rc = p->policy ? rlt_guide_make(&d, p->policy, &guide, err) : 0;
-        if (!rc)
-            rc = work(p, &c, &d, err);
-        rlt_guide_free(guide);
+        rc = work(p, &c, &d, err);
         rlt_deployment_free(&d);
     }
     rlt_deploy_unload(&c);
@@ -116,31 +113,75 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Searches with all seeds. times: one per seed, sorted. */
-static int search_seeds(pairs *p, rlt_deployment *d, const char *method, double *times, uint64_t *judged,
-                        rlt_error *err)
-{
-    const rlt_deploy_settings *s = p->settings;
-    rlt_search_problem problem = rlt_deployment_problem(d, false);
-    rlt_search_settings how = {.budget = s->budget, .trials = 1, .threads = 1, .polish = s->polish};
+/* A method with all seeds, on threads. */
+typedef struct seeds {
+    pairs *all;
+    const rlt_deployment *of;
+    const rlt_search_method *method;
     bool guided;
-    int rc = rlt_deploy_method_find(method, &how.method, &guided, err);
-    problem.prior = guided ? problem.prior : NULL;
-    *judged = 0;
-    for (uint32_t i = 0; i < s->seeds && !rc; i++) {
-        rlt_search_result r;
-        how.seed = s->seed + i;
-        if ((rc = rlt_search_run(&problem, &how, &r, err)))
-            break;
-        times[i] = (double)r.best.cost;
-        *judged += r.judged;
-        if (r.stopped)
-            rc = stopped(err);
-        rlt_search_free(&r);
-        rlt_progress_update(&p->progress, ++p->done, p->all);
-    }
+    double *times; /* by seed */
+    uint64_t *judged;
+} seeds;
+
+static int search_seed(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    seeds *x = ctx;
+    const rlt_deploy_settings *s = x->all->settings;
+    rlt_deployment d;
+    rlt_guide *guide = NULL;
+    rlt_search_result r = {0};
+    rlt_search_settings how = {.method = x->method,
+                               .budget = s->budget,
+                               .seed = s->seed + i,
+                               .trials = 1,
+                               .threads = 1,
+                               .polish = s->polish};
+    (void)job;
+    (void)slot;
+    int rc = rlt_deployment_make(x->of->graph, x->of->grouping, x->of->cluster, s->duplicate, 1, &d, err);
+    if (rc)
+        return rc;
+    if (x->guided)
+        rc = rlt_guide_make(&d, x->all->policy, &guide, err);
+    rlt_search_problem problem = rlt_deployment_problem(&d, false);
     if (!rc)
-        qsort(times, s->seeds, sizeof *times, ascending);
+        rc = rlt_search_run(&problem, &how, &r, err);
+    if (!rc && r.stopped)
+        rc = stopped(err);
+    x->times[i] = (double)r.best.cost;
+    x->judged[i] = r.judged;
+    rlt_search_free(&r);
+    rlt_guide_free(guide);
+    rlt_deployment_free(&d);
+    return rc;
+}
+
+static int take_seed(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    seeds *x = ctx;
+    (void)i;
+    (void)slot;
+    (void)err;
+    rlt_progress_update(&x->all->progress, ++x->all->done, x->all->all);
+    return 0;
+}
+
+/* Searches with all seeds. times: one per seed, sorted. */
+static int search_seeds(pairs *p, const rlt_deployment *d, const char *method, double *times,
+                        uint64_t *judged, rlt_error *err)
+{
+    uint32_t n = p->settings->seeds;
+    seeds x = {.all = p, .of = d, .times = times, .judged = calloc(n, sizeof *x.judged)};
+    rlt_pool_work work = {.n = n, .slots = n, .ctx = &x, .run = search_seed, .take = take_seed};
+    int rc = x.judged ? rlt_deploy_method_find(method, &x.method, &x.guided, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt_pool_run(&work, rlt_pool_threads(p->settings->jobs), err);
+    *judged = 0;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        *judged += x.judged[i];
+    if (!rc)
+        qsort(times, n, sizeof *times, ascending);
+    free(x.judged);
     return rc;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Features of TAG (arXiv 2302.06126 and its released data preparation, with its slips mended: sizes are in bytes
- * throughout, the edges between groups carry their sizes, utilisation is a fraction).
+ * Features of TAG (arXiv 2302.06126 and its released data preparation, with its slips mended: sizes are in
+ * bytes throughout, the edges between groups carry their sizes, utilisation is a fraction).
  *
- * Scales: L = L2 norm over the groups of their computation time in us; B = the largest bandwidth in bytes a us.
- * Times are divided by L, bandwidths by B, sizes by L B.
+ * Scales: L = L2 norm over the groups of their computation time in us; B = the largest bandwidth in bytes a
+ * us. Times are divided by L, bandwidths by B, sizes by L B.
  */
 #include "tools/deploy/guide.h"
 

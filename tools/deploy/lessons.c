@@ -85,7 +85,7 @@ int rlt_lessons_play(rlt_deployment *d, uint64_t seed, uint64_t playouts, bool g
     rlt_search_problem p = rlt_deployment_problem(d, false);
     game g = {d, out};
     rlt_search_game how = {.seed = seed, .ctx = &g, .learn = learn};
-    how.decisions = getenv("QUARTER") ? d->grouping->n / 4 + 1 : d->grouping->n;
+    how.decisions = (d->grouping->n + 3) / 4;
     how.playouts = playouts;
     p.prior = guided ? p.prior : NULL;
     return rlt_search_play(&p, &how, err);

@@ -22,10 +22,10 @@ typedef struct rlt_lessons {
 } rlt_lessons;
 
 /*
- * Plays a game as TAG does, and adds a lesson for each decision: the first quarter of the groups. Before
- * a decision the root has min(8 G 2^n, playouts) visits, for G groups on n device groups; the target is their
- * shares. `guided`: the search follows the policy of the deployment's guide; else all actions are alike.
- * The deployment must have a guide in either case: it knows the features.
+ * Plays a game as TAG does, and adds a lesson for each decision: those for the first quarter of the groups.
+ * Before a decision the root has `playouts` visits; the target is their shares. `guided`: the search follows
+ * the policy of the deployment's guide; else all actions are alike. The deployment must have a guide in
+ * either case: it knows the features.
  */
 int rlt_lessons_play(rlt_deployment *d, uint64_t seed, uint64_t playouts, bool guided, rlt_lessons *out,
                      rlt_error *err) RLT_MUST_USE;

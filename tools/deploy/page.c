@@ -58,33 +58,10 @@ static int command_json(rlt_jw *w, const rlt_parsed *args, rlt_error *err)
     return rc;
 }
 
-/* Reads the graph once more, for its reader's notes: the search has told them on standard error and dropped
- * them. A pipe cannot be read again, and has none. */
-static void read_notes(const rlt_deploy_settings *s, rlt_growing *notes)
+/* The assumptions of the graph's reader. */
+static void notes_json(rlt_jw *w, const char *notes)
 {
-    struct stat st;
-    rlt_error none = {0};
-    rlt_opgraph *again = NULL;
-    rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
-    rlt_dirs accelerators = rlt_accelerator_dirs();
-    bool file = stat(s->graph, &st) == 0;
-    options.batch = s->batch;
-    options.accelerator = s->accelerator;
-    options.accelerator_dirs = accelerators.list;
-    options.precision = s->precision;
-    options.notes = notes;
-    int rc = !file                 ? rlt_opgraph_of_model(s->graph, &options, &again, &none)
-             : S_ISREG(st.st_mode) ? rlt_opgraph_read(s->graph, &options, &again, &none)
-                                   : 0;
-    if (!rc)
-        rlt_opgraph_free(again);
-}
-
-static int notes_json(rlt_jw *w, const rlt_deploy_settings *s, rlt_error *err)
-{
-    rlt_growing notes = {0};
-    read_notes(s, &notes);
-    const char *cursor = notes.text, *line;
+    const char *cursor = notes, *line;
     size_t length;
     rlt_jw_array(w, "notes");
     while (cursor && (line = rlt_next_item(&cursor, '\n', &length))) {
@@ -94,9 +71,6 @@ static int notes_json(rlt_jw *w, const rlt_deploy_settings *s, rlt_error *err)
         free(one);
     }
     rlt_jw_end_array(w);
-    bool failed = notes.failed;
-    free(notes.text);
-    return failed ? rlt_nomem(err) : 0;
 }
 
 static void plans_json(rlt_jw *w, const rlt_deploy_found *f)
@@ -222,7 +196,7 @@ int rlt_deploy_page(const rlt_deploy_found *f, const rlt_parsed *args, const rlt
     groups_json(&w, f);
     int rc = command_json(&w, args, err);
     if (!rc)
-        rc = notes_json(&w, s, err);
+        notes_json(&w, f->notes);
     if (!rc)
         rc = devices_json(&w, f, err);
     if (!rc)

@@ -51,6 +51,17 @@ static int make_trials(rlt_deployment *d, rlt_error *err)
     return rc;
 }
 
+static void find_equals(rlt_deployment *d)
+{
+    for (uint32_t i = 0; i < d->graph->n_tensors; i++)
+        if (d->graph->tensors[i].kind == RLT_TENSOR_GRADIENT)
+            d->reduces[d->grouping->of_op[d->graph->tensors[i].dst]] = 1;
+    for (uint32_t a = 0; a < d->n_actions; a++)
+        d->instead[a] = (uint16_t)(d->actions[a].use == RLT_USE_PS
+                                       ? find_action(d, d->actions[a].placement, RLT_USE_ALL_REDUCE)
+                                       : a);
+}
+
 int rlt_deployment_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_cluster *c, bool duplicate,
                         uint32_t trials, rlt_deployment *out, rlt_error *err)
 {
@@ -63,10 +74,15 @@ int rlt_deployment_make(const rlt_opgraph *g, const rlt_grouping *p, const rlt_c
     out->judges = calloc(trials, sizeof(*out->judges));
     out->strategies = calloc(trials, sizeof *out->strategies);
     out->verdicts = calloc(trials, sizeof *out->verdicts);
-    if (!out->options || !out->baseline || !out->judges || !out->strategies || !out->verdicts)
+    out->reduces = calloc(p->n, sizeof *out->reduces);
+    out->instead = calloc(out->n_actions, sizeof *out->instead);
+    if (!out->options || !out->baseline || !out->judges || !out->strategies || !out->verdicts ||
+        !out->reduces || !out->instead)
         rc = rlt_nomem(err);
     for (uint32_t i = 0; i < p->n && !rc; i++)
         out->options[i] = out->n_actions;
+    if (!rc)
+        find_equals(out);
     if (!rc && !(rc = make_trials(out, err)))
         rc = find_baseline(out, err);
     if (rc)
@@ -88,6 +104,8 @@ void rlt_deployment_free(rlt_deployment *d)
     free(d->judges);
     free(d->strategies);
     free(d->verdicts);
+    free(d->reduces);
+    free(d->instead);
     *d = (rlt_deployment){0};
 }
 
@@ -98,10 +116,11 @@ const rlt_strategy *rlt_deployment_strategy(rlt_deployment *d, uint32_t trial, c
     return &d->strategies[trial];
 }
 
-static void tell(rlt_deployment *d)
+/* Moves the bar on, for all trials: only the first one may, since they run on several threads. */
+static void tell(rlt_deployment *d, uint32_t trial)
 {
-    if (d->progress)
-        rlt_progress_update(d->progress, ++d->judged, d->to_judge);
+    if (d->progress && trial == 0)
+        rlt_progress_update(d->progress, d->judged += d->trials, d->to_judge);
 }
 
 static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
@@ -111,7 +130,7 @@ static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *o
     rlt_verdict *v = &d->verdicts[trial];
     int rc = rlt_judge_tag(d->judges[trial], s, v, NULL, err);
     *out = (rlt_judged){v->time_ps, v->over};
-    tell(d);
+    tell(d, trial);
     return rc;
 }
 
@@ -122,8 +141,17 @@ static int judge_network(void *ctx, uint32_t trial, const uint16_t *point, rlt_j
     rlt_verdict *v = &d->verdicts[trial];
     int rc = rlt_judge_network(d->judges[trial], s, v, err);
     *out = (rlt_judged){v->time_ps, v->over};
-    tell(d);
+    tell(d, trial);
     return rc;
+}
+
+/* A group into which no gradient flows has none to reduce: ps and all_reduce are the same. */
+static void canonical(void *ctx, uint16_t *point)
+{
+    const rlt_deployment *d = ctx;
+    for (uint32_t i = 0; i < d->grouping->n; i++)
+        if (!d->reduces[i])
+            point[i] = d->instead[point[i]];
 }
 
 static int prior(void *ctx, uint32_t trial, const uint16_t *point, uint32_t decided, double *probability,
@@ -139,5 +167,6 @@ rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network)
                                 .baseline = d->baseline,
                                 .ctx = d,
                                 .judge = network ? judge_network : judge,
+                                .canonical = canonical,
                                 .prior = d->guide ? prior : NULL};
 }

@@ -49,6 +49,7 @@ typedef struct rlt_deploy_found {
     rlt_deploy_plan plans[RLT_PLANS];
     int best; /* the plan that is returned: the fastest over the network */
     double cut;
+    const char *notes;   /* assumptions of the graph's reader, one a line; or NULL */
     uint8_t *broadcast;  /* RLT_PLAN_FACTORS: by operator, 1 = duplicated, with its inputs gathered */
     uint32_t duplicated; /* number of those */
     rlt_time *alone_ps;  /* by group: the iteration if only this group is as under data parallelism */
@@ -73,6 +74,7 @@ typedef struct rlt_deploy_case {
     rlt_cluster cluster;
     rlt_grouping grouping;
     double cut;
+    char *notes; /* assumptions of the graph's reader, one a line; or NULL */
 } rlt_deploy_case;
 int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
                     rlt_deploy_case *out, rlt_error *err) RLT_MUST_USE;

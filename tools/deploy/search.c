@@ -80,7 +80,7 @@ int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_d
                  ? rlt_opgraph_read(graph, &options, &out->graph, err)
                  : rlt_opgraph_of_model(graph, &options, &out->graph, err);
     tell(notes.text);
-    free(notes.text);
+    out->notes = notes.text;
     return rc;
 }
 
@@ -105,6 +105,8 @@ void rlt_deploy_unload(rlt_deploy_case *c)
     rlt_grouping_free(&c->grouping);
     rlt_cluster_free(&c->cluster);
     rlt_opgraph_free(c->graph);
+    free(c->notes);
+    c->notes = NULL;
     c->graph = NULL;
 }
 
@@ -295,7 +297,7 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
 {
     rlt_search_problem p = rlt_deployment_problem(d, false);
     rlt_search_result r = {0}, refined = {0};
-    rlt_deploy_found f = {.deployment = d, .cut = c->cut, .search = &r};
+    rlt_deploy_found f = {.deployment = d, .cut = c->cut, .notes = c->notes, .search = &r};
     rlt_inputs in = {0};
     rlt_policy *policy = NULL;
     rlt_guide *guide = NULL;

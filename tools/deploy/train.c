@@ -28,7 +28,7 @@
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/opgraph.h"
 
-enum { PURPOSE = 0x7ea1d0, LEFT_OUT = 10, SLOTS = 64 };
+enum { PURPOSE = 0x7ea1d0, LEFT_OUT = 10, SLOTS = 64, WINDOW = 3 };
 
 /* A game: a model on a cluster. */
 typedef struct game {
@@ -47,6 +47,9 @@ typedef struct school {
     uint32_t round;
     uint64_t drawn, steps_done, steps;
     rlt_lessons taught, left_out; /* every LEFT_OUT-th game is left out */
+    /* Lessons of the last WINDOW rounds count: older ones come from a weaker policy. */
+    uint32_t began[WINDOW][2]; /* by round: lessons taught and left out before it */
+    uint32_t first[2];         /* the first that count */
     game slots[SLOTS];
     rlt_progress progress;
 } school;
@@ -102,27 +105,27 @@ static int take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     return rc;
 }
 
-/* Mean cross-entropy over lessons. */
-static int cross_entropy(school *s, const rlt_lessons *l, double *mean, rlt_error *err)
+/* Mean cross-entropy over lessons from the first on. */
+static int cross_entropy(school *s, const rlt_lessons *l, uint32_t first, double *mean, rlt_error *err)
 {
     double log_p[RLT_SEARCH_MAX_OPTIONS], sum = 0;
     int rc = 0;
-    for (uint32_t i = 0; i < l->n && !rc; i++) {
+    for (uint32_t i = first; i < l->n && !rc; i++) {
         const rlt_lesson *x = &l->list[i];
         rc = rlt_policy_evaluate(s->run, &x->state, log_p, err);
         for (uint32_t a = 0; a < x->state.n_actions && !rc; a++)
             sum -= x->target[a] * log_p[a];
     }
-    *mean = l->n ? sum / l->n : 0;
+    *mean = l->n > first ? sum / (l->n - first) : 0;
     return rc;
 }
 
-static void entropies(const rlt_lessons *l, double *least, double *uniform)
+static void entropies(const rlt_lessons *l, uint32_t first, double *least, double *uniform)
 {
     *least = *uniform = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        *least += rlt_lesson_entropy(&l->list[i]) / l->n;
-        *uniform += log(l->list[i].state.n_actions) / l->n;
+    for (uint32_t i = first; i < l->n; i++) {
+        *least += rlt_lesson_entropy(&l->list[i]) / (l->n - first);
+        *uniform += log(l->list[i].state.n_actions) / (l->n - first);
     }
 }
 
@@ -134,8 +137,8 @@ static int learn(school *s, rlt_error *err)
     int rc = 0;
     for (uint64_t i = 0; i < o->steps && !rc; i++) {
         for (uint32_t k = 0; k < o->minibatch && !rc; k++) {
-            uint64_t which = rlt_random_below(o->seed, 0, PURPOSE, s->drawn++, s->taught.n);
-            const rlt_lesson *x = &s->taught.list[which];
+            uint64_t which = rlt_random_below(o->seed, 0, PURPOSE, s->drawn++, s->taught.n - s->first[0]);
+            const rlt_lesson *x = &s->taught.list[s->first[0] + which];
             rc = rlt_policy_gradient(s->run, &x->state, x->target, s->gradient, &loss, err);
         }
         for (uint64_t k = 0; k < rlt_policy_parameters(s->policy) && o->minibatch > 1; k++)
@@ -160,6 +163,10 @@ static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
                           .run = play,
                           .take = take,
                           .progress = &s->progress};
+    uint32_t now[] = {s->taught.n, s->left_out.n};
+    memcpy(s->began[s->round % WINDOW], now, sizeof now);
+    if (s->round + 1 >= WINDOW)
+        memcpy(s->first, s->began[(s->round + 1) % WINDOW], sizeof s->first);
     rlt_progress_start(&s->progress, "playing");
     int rc = rlt_pool_run(&work, rlt_pool_threads(o->jobs), err);
     rlt_progress_end(&s->progress);
@@ -168,12 +175,12 @@ static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
         rc = learn(s, err);
     rlt_progress_end(&s->progress);
     if (!rc)
-        rc = cross_entropy(s, &s->taught, &taught, err);
+        rc = cross_entropy(s, &s->taught, s->first[0], &taught, err);
     if (!rc)
-        rc = cross_entropy(s, &s->left_out, &left_out, err);
+        rc = cross_entropy(s, &s->left_out, s->first[1], &left_out, err);
     if (rc)
         return rc;
-    entropies(&s->left_out, &least, &uniform);
+    entropies(&s->left_out, s->first[1], &least, &uniform);
     rlt_value v[RLT_ROUND_COLUMNS] = {
         rlt_count(s->round + 1), rlt_count(s->taught.n), rlt_count(s->left_out.n), rlt_count(s->steps_done),
         rlt_real(taught),        rlt_real(left_out),     rlt_real(least),          rlt_real(uniform)};

@@ -5,7 +5,6 @@
  * gives it children with the prior of the policy, judges the node's own point, and adds the reward to all
  * nodes on its way.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ typedef struct tree {
     node *nodes;
     uint32_t n, room;
     uint32_t root, depth; /* playouts begin here, with `depth` variables decided */
-    uint32_t *path; /* nodes of a playout, from the root */
+    uint32_t *path;       /* nodes of a playout, from the root */
     uint16_t *point;
     double *prior; /* of all options of a variable */
 } tree;
@@ -131,51 +130,10 @@ static void fell(tree *t)
     free(t->prior);
 }
 
-/* Follows the prior from the root to a complete point: the likeliest child at each node, or, if `draws`, one
- * drawn by the prior. */
-static int dive(tree *t, bool draws, rlt_error *err)
-{
-    const rlt_search_problem *p = t->trial->problem;
-    uint32_t at = 0;
-    rlt_judged j;
-    int rc = 0;
-    for (uint32_t decided = 0; decided <= p->n && !rc; decided++) {
-        t->path[decided] = at;
-        complete(t, decided);
-        rc = rlt__trial_judge(t->trial, t->point, &j, err);
-        if (!rc && decided < p->n && !t->nodes[at].n_children)
-            rc = expand(t, at, decided, err);
-        double r = rc ? 0 : rlt_search_reward(&t->trial->found[0], &j), left = draws ? rlt__trial_unit(t->trial) : 0;
-        for (uint32_t i = 0; i <= decided && !rc; i++) {
-            node *x = &t->nodes[t->path[i]];
-            x->visits++;
-            x->q += (r - x->q) / (double)x->visits;
-        }
-        if (rc || decided == p->n)
-            break;
-        uint32_t next = t->nodes[at].first_child;
-        for (uint32_t i = 0; i < t->nodes[at].n_children; i++) {
-            uint32_t c = t->nodes[at].first_child + i;
-            if (draws && left >= 0)
-                next = c;
-            if (!draws && t->nodes[c].p > t->nodes[next].p)
-                next = c;
-            left -= t->nodes[c].p;
-        }
-        at = next;
-        t->point[decided] = t->nodes[at].option;
-    }
-    return rc;
-}
-
 static int run(rlt_trial *trial, rlt_error *err)
 {
     tree t;
     int rc = plant(&t, trial, err);
-    int dives = getenv("DIVES") ? atoi(getenv("DIVES")) : 0;
-    for (int i = 0; i < dives && trial->problem->prior && !rc; i++)
-        rc = dive(&t, i > 0, err);
-    if (getenv("DIVES") && dives) fprintf(stderr, "dived: judged %llu best %.3f ms\n", (unsigned long long)trial->judged, (double)trial->found[trial->best].cost / 1e9);
     while (!rc)
         rc = playout(&t, err);
     fell(&t);

@@ -39,6 +39,9 @@ typedef struct rlt_search_problem {
      * once for each state that it expands. */
     int (*prior)(void *ctx, uint32_t trial, const uint16_t *point, uint32_t decided, double *probability,
                  rlt_error *err);
+    /* Replaces a point by the one that stands for all that mean the same, so that only that one is judged.
+     * NULL: no two points mean the same. */
+    void (*canonical)(void *ctx, uint16_t *point);
     /* True if variable i may take option o; NULL: all may. */
     bool (*allowed)(void *ctx, uint32_t variable, uint32_t option);
 } rlt_search_problem;
@@ -89,8 +92,8 @@ int rlt_search_run(const rlt_search_problem *p, const rlt_search_settings *s, rl
 void rlt_search_free(rlt_search_result *r);
 
 /* A game for the training of a prior: method mcts, which decides one variable after the other. Before each
- * decision it plays until the root has `playouts` visits; then the next variable takes an option that is drawn
- * by its share of the visits. */
+ * decision it plays until the root has `playouts` visits; then the next variable takes an option that is
+ * drawn by its share of the visits. */
 typedef struct rlt_search_game {
     uint64_t seed, playouts;
     uint32_t decisions; /* variables to decide, at most all */

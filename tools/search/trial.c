@@ -18,6 +18,7 @@ enum { PURPOSE = 0x5ea2c4, MAX_IDLE = 20000, MAX_POINTS = 1 << 30 };
 void rlt__trial_free(rlt_trial *t)
 {
     free(t->points);
+    free(t->meant);
     free(t->found);
     free(t->same);
     free(t->curve);
@@ -119,7 +120,15 @@ static int remember(rlt_trial *t, const uint16_t *point, uint64_t hash, const rl
 
 int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err)
 {
-    uint64_t hash = rlt_hash_bytes(point, t->problem->n * sizeof *point, 0);
+    size_t bytes = t->problem->n * sizeof *point;
+    if (t->problem->canonical) {
+        if (!t->meant && !(t->meant = malloc(bytes)))
+            return rlt_nomem(err);
+        memcpy(t->meant, point, bytes);
+        t->problem->canonical(t->problem->ctx, t->meant);
+        point = t->meant;
+    }
+    uint64_t hash = rlt_hash_bytes(point, bytes, 0);
     uint32_t i = remembered(t, point, hash);
     if (i != RLT_NONE) {
         *out = t->found[i];

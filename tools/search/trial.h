@@ -19,6 +19,7 @@ struct rlt_trial {
     uint64_t limit;  /* points it may judge in this phase */
     uint64_t judged, remembered, idle;
     uint16_t *points;  /* judged points, n options each */
+    uint16_t *meant;   /* the canonical form of a point; NULL until needed */
     rlt_judged *found; /* their judgements */
     uint32_t *same;    /* next point of equal hash, or RLT_NONE */
     uint32_t points_room, found_room, same_room;
@@ -56,9 +57,20 @@ static inline double rlt__puct(double q, double p, uint64_t parent_visits, uint6
     return q + sqrt(children / 10.0) * p * sqrt((double)parent_visits) / (1 + (double)visits);
 }
 
+/* Coordinate descent from `point`, which becomes the best one found. Ends when a pass brings nothing. */
+int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err) RLT_MUST_USE;
+/* How to anneal: from heat `hot` to `cold`, as shares of the cost. */
+typedef struct rlt__annealing {
+    double hot, cold;
+    double
+        together; /* probability of a move of several variables; 0: all moves are of one, to a random option */
+    bool of_baseline; /* shares of the baseline's cost, not of the present one */
+} rlt__annealing;
+/* Anneals from `point` over the budget of this phase. `point` becomes the last one accepted. */
+int rlt__anneal(rlt_trial *t, const rlt__annealing *how, uint16_t *point, rlt_error *err) RLT_MUST_USE;
 /* Judges every uniform point. Returns as rlt__trial_judge. */
 int rlt__try_uniform(rlt_trial *t, rlt_error *err) RLT_MUST_USE;
-/* Refines the best point until the phase is over: coordinate descent, then annealing from the best. */
+/* The portfolio, until the phase is over; the best point so far is one of its starts. */
 int rlt__refine(rlt_trial *t, rlt_error *err) RLT_MUST_USE;
 
 extern const rlt_search_method rlt__search_portfolio, rlt__search_uniform, rlt__search_random,
