@@ -58,7 +58,7 @@ SERVE_PKG := libmicrohttpd
 MPI_SRC := tools/sweep/ranks_mpi.c
 MPI_INSTEAD_OF := tools/sweep/ranks_none.c
 MPI_PKG := ompi-c
-DEPLOY_SRC := $(addprefix tools/deploy/,benefit.c evaluate.c group.c guide.c lessons.c page.c problem.c random.c report.c search.c train.c) $(sort $(wildcard tools/deploy/policy/*.c))
+DEPLOY_SRC := $(addprefix tools/deploy/,benefit.c cases.c evaluate.c group.c guide.c lessons.c page.c problem.c random.c report.c search.c train.c) $(sort $(wildcard tools/deploy/policy/*.c))
 DEPLOY_INSTEAD_OF := tools/deploy/none.c
 DEPLOY_LIBS := -lmetis -lopenblas
 # METIS has no pkg-config file, and CBLAS several.
@@ -75,7 +75,7 @@ TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEP
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
-TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c),$(call sources_of,test))
+TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BUILD)/tools/help/texts.o
@@ -128,7 +128,7 @@ $(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(shell echo '\#include <
 # Tests of parts of the command. Those of a companion are linked with it where that is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
 SERVE_TEST := $(if $(filter ringlet-serve,$(BESIDE)),$(BUILD)/test/tools/serve)
-DEPLOY_TEST := $(filter $(BUILD)/test/tools/policy,$(TESTS))
+DEPLOY_TEST := $(filter $(BUILD)/test/tools/policy $(BUILD)/test/tools/lessons,$(TESTS))
 $(TOOL_TESTS): private TOOLS = $(filter %.o,$(filter-out $<,$^))
 $(SERVE_TEST): $(filter-out %/main.o,$(SERVE_OBJ))
 $(DEPLOY_TEST): $(filter-out %/main.o,$(DEPLOY_OBJ))
@@ -204,7 +204,8 @@ $(BUILD)/ringlet.pc: FORCE
 D = $(DESTDIR)$(PREFIX)
 install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers
 	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
-	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies
+	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies \
+	    $(D)/share/ringlet/weights
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(strip $(BESIDE)),$(Q)install -m 755 $(BESIDE:%=$(BUILD)/%) $(D)/bin)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
@@ -217,6 +218,7 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install
 	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
+	$(Q)install -m 644 tools/deploy/policy/*.weights $(D)/share/ringlet/weights/
 
 # Everything that a plug-in is built against.
 install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers

@@ -283,6 +283,81 @@ static void refused(void **state)
     assert_null(rlt_search_method_find("nonesuch", &err));
 }
 
+/* Option 3 means the same as option 1. */
+static void three_is_one(void *ctx, uint16_t *point)
+{
+    (void)ctx;
+    for (uint32_t i = 0; i < N; i++)
+        point[i] = point[i] == 3 ? 1 : point[i];
+}
+
+static void points_that_mean_the_same(void **state)
+{
+    static toy t;
+    const rlt_search_method *m;
+    (void)state;
+    for (uint32_t i = 0; (m = rlt_search_method_at(i)); i++) {
+        t = (toy){.seed = i + 1, .pairs = true};
+        rlt_search_problem p = problem(&t);
+        rlt_search_settings s = settings(m->name, strcmp(m->name, "exhaustive") == 0 ? 15625 : 400);
+        rlt_search_result r;
+        p.canonical = three_is_one;
+        assert_int_equal(rlt_search_run(&p, &s, &r, &err), 0);
+        assert_false(t.repeats);
+        for (uint32_t k = 0; k < t.judged; k++)
+            for (uint32_t v = 0; v < N; v++)
+                assert_true(t.seen[k][v] != 3);
+        if (strcmp(m->name, "exhaustive") == 0)
+            assert_int_equal(r.judged, 4096);
+        rlt_search_free(&r);
+    }
+}
+
+/* ---- games ---- */
+
+typedef struct game {
+    const toy *toy;
+    uint32_t roots;
+    uint16_t last[N];
+} game;
+
+static int learn(void *ctx, const uint16_t *point, uint32_t decided, const double *share, rlt_error *e)
+{
+    game *g = ctx;
+    double sum = 0;
+    (void)e;
+    assert_int_equal(decided, g->roots++);
+    for (uint32_t o = 0; o < OPTIONS; o++) {
+        assert_true(share[o] >= 0 && (share[o] > 0 || decided > 0));
+        sum += share[o];
+    }
+    assert_true(fabs(sum - 1) < 1e-12);
+    if (decided > 1)
+        assert_memory_equal(point, g->last, (decided - 1) * sizeof *point); /* decisions stay */
+    for (uint32_t i = decided; decided && i < N; i++)
+        assert_int_equal(point[i], point[0]);
+    memcpy(g->last, point, sizeof g->last);
+    return 0;
+}
+
+static void games(void **state)
+{
+    static toy t;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        t = (toy){.seed = seed};
+        game g = {&t, 0, {0}};
+        rlt_search_problem p = problem(&t);
+        rlt_search_game how = {.seed = seed, .playouts = 100, .decisions = 4, .ctx = &g, .learn = learn};
+        assert_int_equal(rlt_search_play(&p, &how, &err), 0);
+        assert_int_equal(g.roots, 4);
+        how.decisions = 99;
+        g.roots = 0;
+        assert_int_equal(rlt_search_play(&p, &how, &err), 0);
+        assert_int_equal(g.roots, N);
+    }
+}
+
 /* The last test: Ctrl-C is not taken back. */
 static void interrupted(void **state)
 {
@@ -301,9 +376,11 @@ static void interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas),        cmocka_unit_test(rules),       cmocka_unit_test(separable),
-        cmocka_unit_test(a_perfect_prior), cmocka_unit_test(threads),     cmocka_unit_test(a_start),
-        cmocka_unit_test(refused),         cmocka_unit_test(interrupted),
+        cmocka_unit_test(formulas),  cmocka_unit_test(rules),
+        cmocka_unit_test(separable), cmocka_unit_test(a_perfect_prior),
+        cmocka_unit_test(threads),   cmocka_unit_test(a_start),
+        cmocka_unit_test(refused),   cmocka_unit_test(points_that_mean_the_same),
+        cmocka_unit_test(games),     cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

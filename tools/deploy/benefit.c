@@ -19,9 +19,9 @@
 #include "tools/output/sheet.h"
 #include "tools/search/search.h"
 
-enum { MOST_PAIRS = 4096, WORD = 512 };
+enum { MOST_PAIRS = 4096 };
 
-/* What came of a graph, or of all. */
+/* The sums of a graph, or of all. */
 typedef struct tally {
     uint32_t pairs, wins, ties, losses;
     uint64_t guided[MOST_PAIRS],
@@ -35,6 +35,7 @@ typedef struct check {
     rlt_policy *policy;
     rlt_policy_run *run;
     tally graph, all;
+    char name[64]; /* of the graph */
     rlt_progress progress;
 } check;
 
@@ -94,8 +95,10 @@ static int do_pair(check *c, const char *graph, uint32_t k, rlt_error *err)
     rlt_guide *guide = NULL;
     uint64_t guided, plain;
     int rc = rlt_deploy_load_graph(graph, s, &x, err);
-    if (!rc)
+    if (!rc) {
+        snprintf(c->name, sizeof c->name, "%s", x.graph->name);
         rc = rlt_random_cluster(s->seed, k, true, &x.cluster, err);
+    }
     if (!rc)
         rc = rlt_deploy_group(x.graph, s->groups, s->balance, &x.grouping, &x.cut, err);
     if (!rc && !(rc = rlt_deployment_make(x.graph, &x.grouping, &x.cluster, false, 1, &d, err))) {
@@ -147,18 +150,12 @@ static void show(rlt_sheet *sheet, const char *name, tally *t)
 static int do_graphs(check *c, rlt_sheet *sheet, rlt_error *err)
 {
     const rlt_deploy_settings *s = c->settings;
-    const char *cursor = s->graph, *item;
-    char graph[WORD];
-    size_t length;
-    uint32_t n = 0, i = 0;
-    int rc = 0;
-    while (rlt_next_item(&cursor, ',', &length))
-        n++;
-    for (cursor = s->graph; !rc && (item = rlt_next_item(&cursor, ',', &length)); i++) {
-        snprintf(graph, sizeof graph, "%.*s", (int)length, item);
+    rlt_deploy_items graphs;
+    int rc = rlt_deploy_split(s->graph, ',', "--graphs", &graphs, err);
+    for (uint32_t i = 0; i < graphs.n && !rc; i++) {
         memset(&c->graph, 0, sizeof c->graph);
-        for (uint32_t k = i; k < s->games && !rc; k += n) {
-            rc = do_pair(c, graph, k, err);
+        for (uint32_t k = i; k < s->games && !rc; k += graphs.n) {
+            rc = do_pair(c, graphs.text[i], k, err);
             rlt_progress_update(&c->progress, c->all.pairs, s->games);
         }
         c->all.cross_entropy += c->graph.cross_entropy;
@@ -166,16 +163,38 @@ static int do_graphs(check *c, rlt_sheet *sheet, rlt_error *err)
         c->all.uniform += c->graph.uniform;
         c->all.lessons += c->graph.lessons;
         if (!rc)
-            show(sheet, graph, &c->graph);
+            show(sheet, c->name, &c->graph);
     }
     if (!rc)
         show(sheet, "all", &c->all);
+    free(graphs.text);
     return rc;
+}
+
+/* Sign test: the probability of so many wins or more, without ties, if either side were as likely. */
+static double by_chance(const tally *t)
+{
+    uint32_t n = t->wins + t->losses;
+    double p = 0;
+    for (uint32_t k = t->wins; k <= n; k++)
+        p += exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
+    return fmin(p, 1);
+}
+
+static const char *legend_of(const tally *t, char *text, size_t size)
+{
+    snprintf(
+        text, size,
+        "# guided, plain: strategies judged until one beats data parallelism, median of the pairs; CE: nats\n"
+        "# so many wins by chance: probability %.2g (sign test)\n",
+        by_chance(t));
+    return text;
 }
 
 int rlt_deploy_policy(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_error *err)
 {
     rlt_sheet sheet;
+    char legend[512];
     check *c = calloc(1, sizeof *c);
     if (!c)
         return rlt_nomem(err);
@@ -188,7 +207,7 @@ int rlt_deploy_policy(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_
         rlt_sheet_heading(&sheet, rlt_deploy_benefits.list, rlt_deploy_benefits.n);
         rc = do_graphs(c, &sheet, err);
         rlt_progress_end(&c->progress);
-        rc = rlt_sheet_close(&sheet, rc, "", err);
+        rc = rlt_sheet_close(&sheet, rc, legend_of(&c->all, legend, sizeof legend), err);
     }
     rlt_policy_run_free(c->run);
     rlt_policy_free(c->policy);

@@ -54,13 +54,13 @@ static const rlt_option grouping_options[] = {
      AT(duplicate)},
     {0}};
 static const rlt_option search_options[] = {
-    {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "portfolio",
+    {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "tag",
      .word_at = rlt_deploy_method_at},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge.", AT(budget), .preset = "2000", .min = 1,
      .max = 1u << 30},
     {"polish", 0, RLT_PARAM_SHARE, "X",
-     "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
-     .preset = "0.75"},
+     "tag, mcts: share of the budget for refining the best strategy by the portfolio.", AT(polish),
+     .preset = "0.9"},
     {"refine", 0, RLT_PARAM_COUNT, "N",
      "Strategies to judge over the network afterwards, from the best so far; 0: none.", AT(refine),
      .preset = "300", .max = 1u << 30},
@@ -82,15 +82,15 @@ static const rlt_option resume_options[] = {
     {0}};
 static const rlt_option methods_options[] = {
     {"methods", 'm', RLT_PARAM_TEXT, "NAME[,...]", "Search methods.", AT(method),
-     .preset = "portfolio,mcts,anneal,descent,genetic,uniform,random"},
+     .preset = "tag,portfolio,mcts,anneal,descent,genetic,uniform,random"},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge in each search.", AT(budget), .preset = "2000",
      .min = 1, .max = 1u << 30},
     {"seeds", 0, RLT_PARAM_COUNT, "N", "Searches of each method, with seeds --seed, --seed + 1, ...",
      AT(seeds), .preset = "5", .min = 1, .max = 1000},
     {"seed", 0, RLT_PARAM_COUNT, "N", "First seed.", AT(seed), .preset = "1"},
     {"polish", 0, RLT_PARAM_SHARE, "X",
-     "mcts: share of the budget for refining the best strategy by annealing and descent.", AT(polish),
-     .preset = "0.75"},
+     "tag, mcts: share of the budget for refining the best strategy by the portfolio.", AT(polish),
+     .preset = "0.9"},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Threads (default: one for each processor). Results do not depend on it.", AT(jobs), .max = 1024},
     {0}};

@@ -23,35 +23,12 @@
 #include "workload/deploy/judge.h"
 #include "workload/deploy/strategy.h"
 
-enum { MAX_ITEMS = 64, WORD = 512, PURPOSE = 0xde9107 };
-
-/* Items of a list, copied. */
-typedef struct items {
-    char (*text)[WORD];
-    uint32_t n;
-} items;
-
-static int split(const char *list, char separator, const char *option, items *out, rlt_error *err)
-{
-    const char *cursor = list, *item;
-    size_t length;
-    out->n = 0;
-    out->text = malloc(MAX_ITEMS * sizeof *out->text);
-    if (!out->text)
-        return rlt_nomem(err);
-    while ((item = rlt_next_item(&cursor, separator, &length))) {
-        if (out->n == MAX_ITEMS || length >= WORD || length == 0)
-            return rlt_fail(err, RLT_EUSAGE, option, "expected 1 to %d items of 1 to %d letters", MAX_ITEMS,
-                            WORD - 1);
-        snprintf(out->text[out->n++], WORD, "%.*s", (int)length, item);
-    }
-    return 0;
-}
+enum { PURPOSE = 0xde9107 };
 
 /* Work that is done for each graph on each cluster. */
 typedef struct pairs {
     const rlt_deploy_settings *settings;
-    items graphs, clusters, methods;
+    rlt_deploy_items graphs, clusters, methods;
     rlt_policy *policy; /* NULL: no method needs it */
     rlt_sheet sheet;
     rlt_progress progress;
@@ -80,9 +57,9 @@ static int do_all(const rlt_parsed *args, pairs *p, const char *command, const r
                   work_of work, const char *legend, rlt_error *err)
 {
     const rlt_deploy_settings *s = p->settings;
-    int rc = split(s->graph, ',', "--graphs", &p->graphs, err);
+    int rc = rlt_deploy_split(s->graph, ',', "--graphs", &p->graphs, err);
     if (!rc)
-        rc = split(s->topology, ';', "--topologies", &p->clusters, err);
+        rc = rlt_deploy_split(s->topology, ';', "--topologies", &p->clusters, err);
     if (!rc)
         rc = rlt_sheet_open(&p->sheet, &s->report, command, args, NULL, err);
     if (!rc) {
@@ -229,7 +206,7 @@ int rlt_deploy_evaluate(const rlt_parsed *args, const rlt_deploy_settings *s, rl
     pairs p = {.settings = s};
     const rlt_search_method *method;
     bool guided;
-    int rc = split(s->method, ',', "--methods", &p.methods, err);
+    int rc = rlt_deploy_split(s->method, ',', "--methods", &p.methods, err);
     for (uint32_t m = 0; m < p.methods.n && !rc; m++)
         rc = rlt_deploy_method_find(p.methods.text[m], &method, &guided, err);
     for (uint32_t m = 0; m < p.methods.n && !rc && !p.policy; m++)

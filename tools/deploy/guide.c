@@ -204,7 +204,7 @@ static int allocate(rlt_guide *g, const rlt_deployment *d, rlt_error *err)
 int rlt_guide_policy(const char *weights, rlt_policy **out, rlt_error *err)
 {
     char path[PATH_MAX];
-    int rc = rlt_weights_path(weights ? weights : "tag", path, sizeof path, err);
+    int rc = rlt_weights_path(weights ? weights : "tag.weights", path, sizeof path, err);
     return rc ? rc : rlt_policy_load(path, out, err);
 }
 

@@ -16,7 +16,7 @@ typedef struct rlt_guide rlt_guide;
 
 /* Makes a guide for a deployment, and enters it there. The policy is borrowed. */
 int rlt_guide_make(rlt_deployment *d, const rlt_policy *p, rlt_guide **out, rlt_error *err) RLT_MUST_USE;
-/* Loads weights: a file, or the name of shipped ones; NULL: "tag". */
+/* Loads weights: a file, or the name of shipped ones; NULL: "tag.weights". */
 int rlt_guide_policy(const char *weights, rlt_policy **out, rlt_error *err) RLT_MUST_USE;
 void rlt_guide_free(rlt_guide *g);
 /* The features of a state; the arrays belong to the trial until its next call. */

@@ -68,6 +68,16 @@ int rlt_deploy_curve(const rlt_deploy_found *f, bool network, char **svg, rlt_er
 int rlt_deploy_page(const rlt_deploy_found *f, const rlt_parsed *args, const rlt_deploy_settings *s,
                     const rlt_inputs *in, bool stopped, rlt_error *err) RLT_MUST_USE;
 
+/* Items of a list, copied. */
+enum { RLT_DEPLOY_WORD = 512 };
+typedef struct rlt_deploy_items {
+    char (*text)[RLT_DEPLOY_WORD];
+    uint32_t n;
+} rlt_deploy_items;
+/* Splits a list; NULL: no items. The caller frees `text`, also after an error. */
+int rlt_deploy_split(const char *list, char separator, const char *option, rlt_deploy_items *out,
+                     rlt_error *err) RLT_MUST_USE;
+
 /* Loads what the options name. */
 typedef struct rlt_deploy_case {
     rlt_opgraph *graph;

@@ -13,14 +13,11 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
-#include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/guide.h"
 #include "tools/deploy/policy/policy.h"
-#include "tools/deploy/random.h"
 
-enum { RANDOM_SEED = 0 };
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
@@ -42,72 +39,6 @@ int rlt_deploy_become(char **argv, rlt_error *err)
 const char *rlt_deploy_version(void)
 {
     return "METIS";
-}
-
-/* Prints the assumptions of a reader, one a line. */
-static void tell(const char *notes)
-{
-    const char *cursor = notes, *line;
-    size_t length;
-    while (notes && (line = rlt_next_item(&cursor, '\n', &length)))
-        if (length)
-            rlt_note("%.*s", (int)length, line);
-}
-
-/* "random:K": the K-th random model or cluster. */
-static bool random_number(const char *spec, uint32_t *k)
-{
-    int end = 0;
-    return sscanf(spec, "random:%" SCNu32 "%n", k, &end) == 1 && spec[end] == '\0';
-}
-
-int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_deploy_case *out,
-                          rlt_error *err)
-{
-    rlt_dirs accelerators = rlt_accelerator_dirs();
-    rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
-    rlt_growing notes = {0};
-    options.batch = s->batch;
-    options.accelerator = s->accelerator;
-    options.accelerator_dirs = accelerators.list;
-    options.precision = s->precision;
-    options.notes = &notes;
-    *out = (rlt_deploy_case){0};
-    uint32_t k;
-    if (random_number(graph, &k))
-        return rlt_random_model(RANDOM_SEED, k, &out->graph, err);
-    int rc = access(graph, F_OK) == 0 || strchr(graph, '/') || strcmp(graph, "-") == 0
-                 ? rlt_opgraph_read(graph, &options, &out->graph, err)
-                 : rlt_opgraph_of_model(graph, &options, &out->graph, err);
-    tell(notes.text);
-    out->notes = notes.text;
-    return rc;
-}
-
-int rlt_deploy_load(const char *graph, const char *topology, const rlt_deploy_settings *s,
-                    rlt_deploy_case *out, rlt_error *err)
-{
-    uint32_t k;
-    int rc = rlt_deploy_load_graph(graph, s, out, err);
-    if (!rc && random_number(topology, &k))
-        rc = rlt_random_cluster(RANDOM_SEED, k, false, &out->cluster, err);
-    else if (!rc)
-        rc = rlt_cluster_load(topology, rlt_topology_dirs().list, s->devices, &out->cluster, err);
-    if (!rc)
-        rc = rlt_deploy_group(out->graph, s->groups, s->balance, &out->grouping, &out->cut, err);
-    if (rc)
-        rlt_deploy_unload(out);
-    return rc;
-}
-
-void rlt_deploy_unload(rlt_deploy_case *c)
-{
-    rlt_grouping_free(&c->grouping);
-    rlt_cluster_free(&c->cluster);
-    rlt_opgraph_free(c->graph);
-    free(c->notes);
-    c->notes = NULL;
-    c->graph = NULL;
 }
 
 /* Times a strategy by both judges. */

@@ -40,6 +40,7 @@ typedef struct game {
 
 typedef struct school {
     const rlt_deploy_settings *settings;
+    rlt_deploy_items graphs; /* none: random ones */
     rlt_policy *policy;
     rlt_policy_run *run;
     rlt_adam adam;
@@ -69,7 +70,8 @@ static int prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     game *g = &s->slots[slot];
     uint32_t k = s->round * s->settings->games + i;
     memset(g, 0, sizeof *g);
-    int rc = rlt_random_model(s->settings->seed, k, &g->c.graph, err);
+    int rc = s->graphs.n ? rlt_deploy_load_graph(s->graphs.text[k % s->graphs.n], s->settings, &g->c, err)
+                         : rlt_random_model(s->settings->seed, k, &g->c.graph, err);
     if (!rc)
         rc = rlt_random_cluster(s->settings->seed, k, false, &g->c.cluster, err);
     if (!rc)
@@ -211,7 +213,9 @@ int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *o, rlt_e
     shape.width = o->width;
     s->settings = o;
     s->steps = o->steps * o->rounds;
-    int rc = rlt_policy_create(&shape, o->seed, &s->policy, err);
+    int rc = rlt_deploy_split(o->graph, ',', "--graphs", &s->graphs, err);
+    if (!rc)
+        rc = rlt_policy_create(&shape, o->seed, &s->policy, err);
     if (!rc)
         rc = rlt_policy_run_create(s->policy, &s->run, err);
     if (!rc)
@@ -233,6 +237,7 @@ int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *o, rlt_e
     rlt_policy_run_free(s->run);
     rlt_policy_free(s->policy);
     free(s->gradient);
+    free(s->graphs.text);
     free(s);
     return rc;
 }

@@ -72,7 +72,7 @@ static void choose_starts(portfolio *p)
     }
 }
 
-/* Descends from the best start with a share of what is left until `all`, if one pass at least fits into it. */
+/* Descends from the best start with a share of what is left until `all`, if a pass fits into it. */
 static int descend(portfolio *p, uint64_t all, rlt_error *err)
 {
     rlt_trial *t = p->trial;

@@ -62,8 +62,7 @@ int rlt__descend(rlt_trial *t, uint16_t *point, rlt_error *err) RLT_MUST_USE;
 /* How to anneal: from heat `hot` to `cold`, as shares of the cost. */
 typedef struct rlt__annealing {
     double hot, cold;
-    double
-        together; /* probability of a move of several variables; 0: all moves are of one, to a random option */
+    double together;  /* probability of moving several variables; 0: always one, to a random option */
     bool of_baseline; /* shares of the baseline's cost, not of the present one */
 } rlt__annealing;
 /* Anneals from `point` over the budget of this phase. `point` becomes the last one accepted. */

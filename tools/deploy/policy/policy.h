@@ -7,7 +7,7 @@
  * attention with `heads` heads over five kinds of edges, each with weights of its own:
  *
  *     z_e = norm(W_s [h_src || f_e]),  z_d = norm(W_d h_dst),  s_e = LeakyReLU_0.2(a_l . z_e + a_r . z_d),
- *     alpha_e = softmax of s_e over the edges into dst,  o_dst = sum_e alpha_e z_e   (each head; concatenated)
+ *     alpha_e = softmax of s_e over the edges into dst,  o_dst = sum_e alpha_e z_e  (heads concatenated)
  *
  * o is averaged over the kinds of edges into a kind of node, goes through Dense and tanh (none in the last
  * layer), and is added to h. Decoder, for each action a of group i: u_d = tanh Dense(tanh Dense([h_d ||
@@ -79,7 +79,8 @@ uint64_t rlt_policy_parameters(const rlt_policy *p);
 double *rlt_policy_weights(rlt_policy *p); /* all of them, in a fixed order */
 
 /* Weights as a file: a line of text (format, version, shape, provenance), then little-endian 32-bit floats
- * and a checksum. Read refuses damaged, truncated and foreign files. `note` says how the weights came about. */
+ * and a checksum. Reading refuses damaged, truncated and foreign files. `note` says how the weights came
+ * about. */
 int rlt_policy_save(const rlt_policy *p, const char *path, const char *note, rlt_error *err) RLT_MUST_USE;
 int rlt_policy_load(const char *path, rlt_policy **out, rlt_error *err) RLT_MUST_USE;
 const char *rlt_policy_note(const rlt_policy *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an evaluation keeps for the gradient. Internal to tools/deploy/policy. */
+/* The record of an evaluation, kept for the gradient. Internal to tools/deploy/policy. */
 #ifndef RLT_TOOLS_DEPLOY_POLICY_TAPE_H
 #define RLT_TOOLS_DEPLOY_POLICY_TAPE_H
 
