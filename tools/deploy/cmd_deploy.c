@@ -69,6 +69,11 @@ static const rlt_option search_options[] = {
      "(sufficient factors).",
      AT(no_factors)},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of the search.", AT(seed), .preset = "1"},
+    {"trials", 0, RLT_PARAM_COUNT, "N",
+     "Independent searches that share the budget; they run at the same time.", AT(trials), .preset = "1",
+     .min = 1, .max = 1024},
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
+     "Threads (default: one for each processor). Results do not depend on it.", AT(jobs), .max = 1024},
     {0}};
 static const rlt_option resume_options[] = {
     {"resume", 0, RLT_PARAM_TEXT, "FILE", "Strategy to begin with: the JSON output of an earlier search.",
@@ -110,23 +115,26 @@ static const rlt_option policy_options[] = {
      .min = 1, .max = 4096},
     {"budget", 'b', RLT_PARAM_COUNT, "N", "Strategies to judge, at most, until one beats data parallelism.",
      AT(budget), .preset = "2000", .min = 1, .max = 1u << 30},
-    {"playouts", 0, RLT_PARAM_COUNT, "N", "Most visits before a decision.", AT(playouts), .preset = "800",
-     .min = 1, .max = 1 << 20},
+    {"playouts", 0, RLT_PARAM_COUNT, "N", "Playouts before a decision of a game.", AT(playouts),
+     .preset = "800", .min = 1, .max = 1 << 20},
     {"unguided", 0, RLT_PARAM_FLAG, NULL,
      "Compare the policy with visits of a search that it does not guide.", AT(unguided)},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of clusters and games.", AT(seed), .preset = "1000001"},
     {0}};
 static const rlt_option train_options[] = {
+    {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]",
+     "Operator graphs, or names of models, which take turns (default: random models).", AT(graph)},
+
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Weights, for --weights.", AT(weights), .required = true,
      .unrecorded = true},
     {"width", 0, RLT_PARAM_COUNT, "H", "Width of the network, a multiple of 4.", AT(width), .preset = "32",
      .min = 4, .max = 1024},
-    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "4", .min = 1,
+    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "8", .min = 1,
      .max = 10000},
     {"games", 0, RLT_PARAM_COUNT, "N", "Games in each round; every tenth is left out of learning.", AT(games),
      .preset = "200", .min = 1, .max = 1 << 20},
-    {"playouts", 0, RLT_PARAM_COUNT, "N", "Most visits before a decision.", AT(playouts), .preset = "800",
-     .min = 1, .max = 1 << 20},
+    {"playouts", 0, RLT_PARAM_COUNT, "N", "Playouts before a decision of a game.", AT(playouts),
+     .preset = "800", .min = 1, .max = 1 << 20},
     {"steps", 0, RLT_PARAM_COUNT, "N", "Steps of the optimiser in each round.", AT(steps), .preset = "4000",
      .min = 1, .max = 1u << 30},
     {"minibatch", 0, RLT_PARAM_COUNT, "N", "States of a step.", AT(minibatch), .preset = "1", .min = 1,
@@ -246,8 +254,12 @@ static const rlt_command judges = {
 static const rlt_columns *const policy_tables[] = {&rlt_deploy_benefits, NULL};
 static const rlt_command policy = {
     .name = "policy",
-    .summary = "what the graph network is worth on graphs and clusters that it has not seen",
-    .description = "Searches twice on each pair of a graph and a random cluster.",
+    .summary = "what the policy of method tag is worth on given graphs and random clusters",
+    .description =
+        "Pairs each graph with random clusters of eight devices. On each pair, Monte-Carlo tree search runs "
+        "twice: guided by the policy, and with all actions alike. The one that needs fewer strategies to find "
+        "one better than data parallelism wins. Then a game is played, and the policy is compared with the "
+        "visits: the cross-entropy, in nats.",
     .example =
         "ringlet deploy policy --graphs traces/small-cnn.graph.txt --pairs 10 --budget 200 --playouts 50",
     .options = policy_groups,
@@ -258,8 +270,13 @@ static const rlt_command policy = {
 static const rlt_columns *const train_tables[] = {&rlt_deploy_rounds, NULL};
 static const rlt_command train = {
     .name = "train",
-    .summary = "teaches the graph network on random models and clusters",
-    .description = "Plays games of Monte-Carlo tree search.",
+    .summary = "trains the policy of method tag on random models and clusters",
+    .description =
+        "In each round, plays games of Monte-Carlo tree search, each with another model and cluster, both "
+        "random. In the first round all actions are alike; then the policy guides the search. Before each "
+        "decision the visits of the actions are noted. The policy then learns to foretell them, from the last "
+        "three rounds. Every tenth game is left out, to see how well it does on others. With the defaults "
+        "this makes the weights that come with ringlet.",
     .example = "ringlet deploy train --games 10 --rounds 1 --steps 20 --playouts 50 -o weights.bin",
     .options = train_groups,
     .settings_size = sizeof(rlt_deploy_settings),

@@ -28,7 +28,7 @@ typedef struct rlt_deploy_settings {
     const char *page;                       /* HTML page of the result, or NULL */
     const char *resume;                     /* a strategy file to begin with, or NULL */
     uint64_t budget, refine, seed;
-    uint32_t jobs, groups, seeds, batch;
+    uint32_t jobs, trials, groups, seeds, batch;
     double polish, balance;
     bool duplicate, no_factors;
     const char *weights; /* of the policy: to read, or for train to write */

@@ -236,7 +236,7 @@ static int search(const rlt_parsed *args, const rlt_deploy_settings *s, const rl
     uint32_t n = d->grouping->n;
     uint16_t *points = malloc(3 * (size_t)n * sizeof *points);
     rlt_search_settings how = {
-        .budget = s->budget, .seed = s->seed, .trials = 1, .threads = 1, .polish = s->polish};
+        .budget = s->budget, .seed = s->seed, .trials = s->trials, .threads = s->jobs, .polish = s->polish};
     f.alone_ps = malloc(((size_t)n + 1) * sizeof *f.alone_ps);
     int rc = points && f.alone_ps ? 0 : rlt_nomem(err);
     if (!rc)
@@ -273,7 +273,7 @@ int rlt_deploy_search(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_
     int rc = rlt_deploy_load(s->graph, s->topology, s, &c, err);
     if (rc)
         return rc;
-    rc = rlt_deployment_make(c.graph, &c.grouping, &c.cluster, s->duplicate, 1, &d, err);
+    rc = rlt_deployment_make(c.graph, &c.grouping, &c.cluster, s->duplicate, s->trials, &d, err);
     if (!rc) {
         rc = search(args, s, &c, &d, err);
         rlt_deployment_free(&d);

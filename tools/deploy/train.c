@@ -13,6 +13,7 @@
 #include "sim/base/options.h"
 #include "sim/base/random.h"
 #include "sim/base/words.h"
+#include "tools/base/file.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
@@ -213,7 +214,10 @@ int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *o, rlt_e
     shape.width = o->width;
     s->settings = o;
     s->steps = o->steps * o->rounds;
-    int rc = rlt_deploy_split(o->graph, ',', "--graphs", &s->graphs, err);
+    int rc = o->width % 4 ? rlt_fail(err, RLT_EUSAGE, "--width", "expected a multiple of 4, got %u", o->width)
+                          : rlt_file_check(o->weights, err);
+    if (!rc)
+        rc = rlt_deploy_split(o->graph, ',', "--graphs", &s->graphs, err);
     if (!rc)
         rc = rlt_policy_create(&shape, o->seed, &s->policy, err);
     if (!rc)

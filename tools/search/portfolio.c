@@ -158,7 +158,7 @@ static int finish(portfolio *p, uint64_t all, rlt_error *err)
         t->idle = 0;
         memcpy(p->work, rlt__trial_best(t), bytes);
         rc = forgive(rlt__descend(t, p->work, err));
-        t->limit = t->judged + (all - t->judged) / 2;
+        t->limit = t->judged + (all - t->judged + 1) / 2;
         t->idle = 0;
         memcpy(p->work, rlt__trial_best(t), bytes);
         if (rc == 0)

@@ -6,7 +6,7 @@
 graph=traces/small-cnn.graph.txt
 cluster=testbed-4xv100-4xv100
 if [ ! -x "$(dirname "$ringlet")/ringlet-deploy" ]; then
-    skip "ringlet deploy" "needs METIS (libmetis-dev)"
+    skip "ringlet deploy" "needs METIS and OpenBLAS (libmetis-dev, libopenblas-serial-dev)"
     finish
 fi
 deploy() { "$ringlet" deploy "$@" </dev/null; }
@@ -48,7 +48,7 @@ deploy -g $graph -t $cluster -b 60 --refine 30 --plot "$tmp/curve.svg" >"$tmp/ou
 expect "a plot of both searches" "$? $(grep -o 'over the network' "$tmp/curve.svg" | wc -l) $(head -c 4 "$tmp/curve.svg")" "0 1 <svg"
 leaves_nothing 2 "unknown model" deploy -g gpt2-smal -t $cluster
 deploy evaluate -g $graph -t "$cluster;testbed-2xv100-4xp100-2x1080ti" -b 60 --seeds 2 -f csv >"$tmp/out" 2>"$tmp/err"
-expect "seven methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $8 || $9 < $7 || $8 <= 0 } END { print n, wrong + 0 }' "$tmp/out")" "14 0"
+expect "eight methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $8 || $9 < $7 || $8 <= 0 } END { print n, wrong + 0 }' "$tmp/out")" "16 0"
 deploy judges -g $graph -t $cluster -b 60 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "two timings" "$(awk -F, 'NR > 1 { print ($4 > 0.5 && $4 <= 1) }' "$tmp/out")" 1
 
@@ -83,6 +83,30 @@ best=$(least -m exhaustive -b 7000)
 for seed in 1 2 3; do
     expect "as good as exhaustive search, seed $seed" "$(least -b 2000 --seed $seed)" "$best"
 done
+
+# The policy: training does not depend on threads, its weights guide a search, and wrong weights are refused.
+teach() { deploy train --games 10 --rounds 2 --steps 30 --playouts 30 --width 8 "$@"; }
+teach -o "$tmp/one.weights" -j 1 >"$tmp/out" 2>"$tmp/err"
+expect "training: two rounds" "$? $(cat "$tmp/err") $(grep -c '^ *[12] ' "$tmp/out")" "0  2"
+teach -o "$tmp/two.weights" -j 2 >"$tmp/again" 2>&1
+expect "training does not depend on threads" "$(cmp "$tmp/one.weights" "$tmp/two.weights" 2>&1) $(cmp "$tmp/out" "$tmp/again" 2>&1)" " "
+expect "weights say how they came about" "$(head -n 1 "$tmp/one.weights" | grep -ac 'ringlet deploy train .*--seed 1')" 1
+deploy policy -g $graph -n 4 -b 60 --playouts 20 --weights "$tmp/one.weights" -f csv >"$tmp/out" 2>"$tmp/err"
+expect "the policy on four clusters: wins, ties and losses, and cross-entropies" \
+    "$? $(awk -F, 'NR > 1 && !/^#/ { n++; if ($3 + $4 + $5 != 4 || $8 < $9 || $10 < $9) wrong++ } END { print n, wrong + 0 }' "$tmp/out")" "0 2 0"
+deploy -g $graph -t $cluster -b 100 --refine 0 --weights "$tmp/one.weights" -o "$tmp/small.json" 2>"$tmp/err"
+expect "a search with these weights" "$? $(cat "$tmp/err")" "0 "
+deploy -g $graph -t $cluster -b 100 --refine 0 --trials 3 -j 1 -f csv >"$tmp/out" 2>"$tmp/err"
+expect "three trials on one thread as on three" "$(deploy -g $graph -t $cluster -b 100 --refine 0 --trials 3 -j 3 -f csv 2>/dev/null | cmp - "$tmp/out" 2>&1)" ""
+deploy -g random:3 -t random:4 -b 60 >"$tmp/out" 2>"$tmp/err"
+expect "a random model on a random cluster" "$? $(grep -c '^# random-3 on random-4' "$tmp/out")" "0 1"
+leaves_nothing 3 "these are no weights" deploy -g $graph -t $cluster --weights README.md
+leaves_nothing 5 "neither a file nor weights" deploy -g $graph -t $cluster --weights tug.weights
+head -c 5000 "$tmp/one.weights" >"$tmp/cut.weights"
+leaves_nothing 3 "bytes of weights" deploy -g $graph -t $cluster --weights "$tmp/cut.weights"
+leaves_nothing 2 "expected a multiple of 4" deploy train -o "$tmp/no.weights" --width 6
+deploy train -o none/w >"$tmp/out" 2>"$tmp/err"
+expect "no place for weights: one error, before the games" "$? $(cat "$tmp/err" | grep -c '^ringlet: none/w: cannot ') $(wc -c <"$tmp/out")" "5 1 0"
 
 # Ctrl-C gives the best so far.
 "$ringlet" deploy -g $graph -t $cluster -b 100000000 -m random --refine 100 --report "$tmp/stopped.html" >"$tmp/out" 2>"$tmp/err" </dev/null &

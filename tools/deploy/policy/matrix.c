@@ -2,30 +2,44 @@
 /* Products of matrices, and the layers that are made of them. */
 #include <cblas.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "tools/deploy/policy/policy.h"
 #include "tools/deploy/policy/weights.h"
 
+/* An OpenBLAS built for one thread may not be entered by two, and no CBLAS says how it was built. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+/* out = a b + keep out, with a or b transposed. */
+static void gemm(rlt__matrix out, rlt__matrix a, bool turn_a, rlt__matrix b, bool turn_b, double keep)
+{
+    uint32_t inner = turn_a ? a.rows : a.columns;
+    if (!out.rows || !out.columns)
+        return;
+    (void)pthread_mutex_lock(&one_at_a_time);
+    cblas_dgemm(CblasRowMajor, turn_a ? CblasTrans : CblasNoTrans, turn_b ? CblasTrans : CblasNoTrans,
+                (int)out.rows, (int)out.columns, (int)inner, 1, a.x, (int)a.columns, b.x, (int)b.columns,
+                keep, out.x, (int)out.columns);
+    (void)pthread_mutex_unlock(&one_at_a_time);
+}
+
 void rlt__multiply(rlt__matrix out, rlt__matrix a, rlt__matrix b, double keep)
 {
-    if (out.rows && out.columns)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)out.rows, (int)out.columns,
-                    (int)a.columns, 1, a.x, (int)a.columns, b.x, (int)b.columns, keep, out.x,
-                    (int)out.columns);
+    gemm(out, a, false, b, false, keep);
 }
 
 void rlt__add_at_b(rlt__matrix out, rlt__matrix a, rlt__matrix b)
 {
     if (a.rows)
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out.rows, (int)out.columns, (int)a.rows, 1,
-                    a.x, (int)a.columns, b.x, (int)b.columns, 1, out.x, (int)out.columns);
+        gemm(out, a, true, b, false, 1);
 }
 
 void rlt__add_a_bt(rlt__matrix out, rlt__matrix a, rlt__matrix b)
 {
     if (a.rows)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)out.rows, (int)out.columns, (int)a.columns,
-                    1, a.x, (int)a.columns, b.x, (int)b.columns, 1, out.x, (int)out.columns);
+        gemm(out, a, false, b, true, 1);
 }
 
 void rlt__dense_forward(const rlt_policy *p, const rlt__dense *d, rlt__matrix x, rlt__matrix y)
