@@ -275,14 +275,15 @@ design-page: all
 	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 
-# Search methods of ringlet deploy on published graphs (minutes): the tables of tools/deploy/DEPLOY.md.
-GRAPHS ?= $(wildcard ../shared/data/pipedream/*.graph.txt)
+# Search methods of ringlet deploy, its two timings and its policy (many minutes): the tables of tools/deploy/DEPLOY.md. Without
+# published graphs: on random models.
+GRAPHS ?= $(or $(wildcard ../shared/data/pipedream/*.graph.txt),traces/small-cnn.graph.txt random:1 random:2 random:3)
 TESTBEDS := testbed-4xv100-8x1080ti-4xp100;testbed-4xv100-4xv100;testbed-2xv100-4xp100-2x1080ti
+deploy-page: graphs := $(subst $(space),$(comma),$(strip $(GRAPHS)))
 deploy-page: all
-	@if [ -n '$(GRAPHS)' ]; then \
-	    $(BUILD)/ringlet deploy evaluate --graphs '$(subst $(space),$(comma),$(strip $(GRAPHS)))' --topologies '$(TESTBEDS)' && \
-	    $(BUILD)/ringlet deploy judges --graphs '$(subst $(space),$(comma),$(strip $(GRAPHS)))' --topologies '$(TESTBEDS)'; \
-	else echo "deploy-page: skipped, there are no graphs (GRAPHS='FILE ...' names some)"; fi
+	$(Q)$(BUILD)/ringlet deploy evaluate --graphs '$(graphs)' --topologies '$(TESTBEDS)'
+	$(Q)$(BUILD)/ringlet deploy judges --graphs '$(graphs)' --topologies '$(TESTBEDS)'
+	$(Q)$(BUILD)/ringlet deploy policy --graphs '$(graphs)'
 
 # Pictures of the README and of the chapters: studies and designs.
 EXAMPLES := tools/sweep/examples

@@ -129,7 +129,7 @@ static const rlt_option train_options[] = {
      .unrecorded = true},
     {"width", 0, RLT_PARAM_COUNT, "H", "Width of the network, a multiple of 4.", AT(width), .preset = "32",
      .min = 4, .max = 1024},
-    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "8", .min = 1,
+    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "5", .min = 1,
      .max = 10000},
     {"games", 0, RLT_PARAM_COUNT, "N", "Games in each round; every tenth is left out of learning.", AT(games),
      .preset = "200", .min = 1, .max = 1 << 20},
@@ -257,9 +257,9 @@ static const rlt_command policy = {
     .summary = "what the policy of method tag is worth on given graphs and random clusters",
     .description =
         "Pairs each graph with random clusters of eight devices. On each pair, Monte-Carlo tree search runs "
-        "twice: guided by the policy, and with all actions alike. The one that needs fewer strategies to find "
-        "one better than data parallelism wins. Then a game is played, and the policy is compared with the "
-        "visits: the cross-entropy, in nats.",
+        "twice: guided by the policy, and with all actions alike. The one that needs fewer strategies to "
+        "find one better than data parallelism wins. Then a game is played, and the policy is compared with "
+        "the visits: the cross-entropy, in nats.",
     .example =
         "ringlet deploy policy --graphs traces/small-cnn.graph.txt --pairs 10 --budget 200 --playouts 50",
     .options = policy_groups,
@@ -274,9 +274,9 @@ static const rlt_command train = {
     .description =
         "In each round, plays games of Monte-Carlo tree search, each with another model and cluster, both "
         "random. In the first round all actions are alike; then the policy guides the search. Before each "
-        "decision the visits of the actions are noted. The policy then learns to foretell them, from the last "
-        "three rounds. Every tenth game is left out, to see how well it does on others. With the defaults "
-        "this makes the weights that come with ringlet.",
+        "decision the visits of the actions are noted. The policy then learns to foretell them, from the "
+        "last three rounds. Every tenth game is left out, to see how well it does on others. The defaults "
+        "make the weights that come with ringlet.",
     .example = "ringlet deploy train --games 10 --rounds 1 --steps 20 --playouts 50 -o weights.bin",
     .options = train_groups,
     .settings_size = sizeof(rlt_deploy_settings),
@@ -293,7 +293,7 @@ const rlt_command rlt_cmd_deploy = {
         "Divides a model's operator graph into groups and searches for each group the devices that run it "
         "and how "
         "they share it: replicas with all-reduce, replicas with a parameter server, or model parallel. "
-        "Strategies are "
+        "A graph network guides the search. Strategies are "
         "timed as TAG does (arXiv 2302.06126): quickly, with a link for each pair of devices. The best one "
         "is then refined over the network, where links are shared, and operators are duplicated where "
         "gathering "

@@ -228,9 +228,13 @@ int rlt_deploy_train(const rlt_parsed *args, const rlt_deploy_settings *o, rlt_e
         rc = rlt_nomem(err);
     if (!rc)
         rc = run_rounds(s, args, err);
-    snprintf(note, sizeof note,
-             "ringlet deploy train --width %u --games %u --rounds %u --steps %llu --seed %llu", o->width,
-             o->games, o->rounds, (unsigned long long)o->steps, (unsigned long long)o->seed);
+    snprintf(
+        note, sizeof note,
+        "ringlet deploy train --width %u --rounds %u --games %u --playouts %llu --steps %llu --minibatch %u "
+        "--rate %g --groups %u --balance %g --seed %llu%s%s",
+        o->width, s->round, o->games, (unsigned long long)o->playouts, (unsigned long long)o->steps,
+        o->minibatch, o->rate, o->groups, o->balance, (unsigned long long)o->seed,
+        o->graph ? " --graphs " : "", o->graph ? o->graph : "");
     if (!rc || rc == RLT_ECANCELLED) {
         int saved = rlt_policy_save(s->policy, o->weights, note, rc ? NULL : err);
         rc = rc ? rc : saved;
