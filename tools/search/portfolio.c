@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The portfolio: coordinate descent from the best point so far, then chains of annealing from several points.
+ * The portfolio: coordinate descent from the best uniform point, then chains of annealing from several points.
  * After each round the better half of them goes on (successive halving: Jamieson, Talwalkar, AISTATS 2016).
  * Then descent and annealing in turns from the best point.
  */
@@ -46,18 +46,33 @@ static void add_start(portfolio *p, uint32_t known)
 {
     uint32_t n = p->trial->problem->n;
     const uint16_t *point = p->trial->points + (size_t)known * n;
-    if (has_start(p, point))
+    if (has_start(p, point) || p->n == CHAINS)
         return;
     chain *c = &p->chains[p->n];
     c->point = p->points + (size_t)p->n++ * n;
     c->judged = p->trial->found[known];
-    memcpy(c->point, point, n * sizeof *point);
+    memcpy(c->point, point, n * sizeof *c->point);
 }
 
-/* Starts: the best point so far, the baseline, and the next best points so far. */
+/* Finds the best uniform point among those judged. */
+static uint32_t best_uniform(portfolio *p)
+{
+    const rlt_trial *t = p->trial;
+    uint32_t best = 0;
+    for (uint32_t o = 0; o < rlt__trial_most_options(t); o++) {
+        rlt__trial_uniform(t, o, p->work);
+        uint32_t i = rlt__trial_known(p->trial, p->work);
+        if (i != RLT_NONE && rlt_judged_better(&t->found[i], &t->found[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* Starts: the best uniform point, the best point so far, the baseline, and the next best points so far. */
 static void choose_starts(portfolio *p)
 {
     const rlt_trial *t = p->trial;
+    add_start(p, best_uniform(p));
     add_start(p, t->best);
     add_start(p, 0);
     while (p->n < CHAINS) {
@@ -72,22 +87,32 @@ static void choose_starts(portfolio *p)
     }
 }
 
-/* Descends from the best start with a share of what is left until `all`, if a pass fits into it. */
+/* Makes the best point judged since the first one given the point of a chain, if it is better. */
+static void take_best(portfolio *p, chain *c, uint64_t first)
+{
+    const rlt_trial *t = p->trial;
+    size_t n = t->problem->n;
+    for (uint64_t i = first; i < t->judged; i++)
+        if (rlt_judged_better(&t->found[i], &c->judged)) {
+            c->judged = t->found[i];
+            memcpy(c->point, t->points + i * n, n * sizeof *c->point);
+        }
+}
+
+/* Descends from the best uniform point with a share of what is left until `all`, if a pass fits into it. */
 static int descend(portfolio *p, uint64_t all, rlt_error *err)
 {
     rlt_trial *t = p->trial;
-    size_t bytes = t->problem->n * sizeof *p->work;
-    uint64_t share = (uint64_t)(descent_share * (double)(all - t->judged)), pass = 0;
+    uint64_t share = (uint64_t)(descent_share * (double)(all - t->judged)), pass = 0, first = t->judged;
     for (uint32_t i = 0; i < t->problem->n; i++)
         pass += t->problem->options[i];
     if (share < pass)
         return 0;
     t->limit = t->judged + share;
     t->idle = 0;
-    memcpy(p->work, p->chains[0].point, bytes);
+    memcpy(p->work, p->chains[0].point, t->problem->n * sizeof *p->work);
     int rc = forgive(rlt__descend(t, p->work, err));
-    memcpy(p->chains[0].point, rlt__trial_best(t), bytes);
-    p->chains[0].judged = t->found[t->best];
+    take_best(p, &p->chains[0], first);
     return rc;
 }
 
@@ -95,19 +120,14 @@ static int descend(portfolio *p, uint64_t all, rlt_error *err)
 static int run_chain(portfolio *p, chain *c, const rlt__annealing *how, uint64_t limit, rlt_error *err)
 {
     rlt_trial *t = p->trial;
-    size_t n = t->problem->n;
     uint64_t first = t->judged;
     if (limit <= first)
         return 0;
     t->limit = limit;
     t->idle = 0;
-    memcpy(p->work, c->point, n * sizeof *p->work);
+    memcpy(p->work, c->point, t->problem->n * sizeof *p->work);
     int rc = rlt__anneal(t, how, p->work, err);
-    for (uint64_t i = first; i < t->judged; i++)
-        if (rlt_judged_better(&t->found[i], &c->judged)) {
-            c->judged = t->found[i];
-            memcpy(c->point, t->points + i * n, n * sizeof *c->point);
-        }
+    take_best(p, c, first);
     return forgive(rc);
 }
 

@@ -118,18 +118,32 @@ static int remember(rlt_trial *t, const uint16_t *point, uint64_t hash, const rl
     return rc;
 }
 
-int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err)
+/* Puts the canonical form of a point into t->meant. */
+static int find_meaning(rlt_trial *t, const uint16_t *point, rlt_error *err)
 {
     size_t bytes = t->problem->n * sizeof *point;
-    if (t->problem->canonical) {
-        if (!t->meant && !(t->meant = malloc(bytes)))
-            return rlt_nomem(err);
-        memcpy(t->meant, point, bytes);
+    if (!t->meant && !(t->meant = malloc(bytes)))
+        return rlt_nomem(err);
+    memcpy(t->meant, point, bytes);
+    if (t->problem->canonical)
         t->problem->canonical(t->problem->ctx, t->meant);
-        point = t->meant;
-    }
-    uint64_t hash = rlt_hash_bytes(point, bytes, 0);
-    uint32_t i = remembered(t, point, hash);
+    return 0;
+}
+
+uint32_t rlt__trial_known(rlt_trial *t, const uint16_t *point)
+{
+    if (find_meaning(t, point, NULL))
+        return RLT_NONE;
+    return remembered(t, t->meant, rlt_hash_bytes(t->meant, t->problem->n * sizeof *point, 0));
+}
+
+int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err)
+{
+    int rc = find_meaning(t, point, err);
+    if (rc)
+        return rc;
+    uint64_t hash = rlt_hash_bytes(t->meant, t->problem->n * sizeof *point, 0);
+    uint32_t i = remembered(t, t->meant, hash);
     if (i != RLT_NONE) {
         *out = t->found[i];
         t->remembered++;
@@ -139,6 +153,6 @@ int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_e
     t->stopped = t->stopped || rlt_interrupted();
     if (t->stopped || t->judged >= t->limit)
         return 1;
-    int rc = t->problem->judge(t->problem->ctx, t->number, point, out, err);
-    return rc ? rc : remember(t, point, hash, out, err);
+    rc = t->problem->judge(t->problem->ctx, t->number, t->meant, out, err);
+    return rc ? rc : remember(t, t->meant, hash, out, err);
 }

@@ -35,6 +35,8 @@ void rlt__trial_free(rlt_trial *t); /* what it holds */
  * spent, the search was stopped, or memory has answered very many requests in a row (nothing new is found),
  * or an error. */
 int rlt__trial_judge(rlt_trial *t, const uint16_t *point, rlt_judged *out, rlt_error *err) RLT_MUST_USE;
+/* Returns the index of a point that was judged, or RLT_NONE. */
+uint32_t rlt__trial_known(rlt_trial *t, const uint16_t *point);
 uint64_t rlt__trial_random(rlt_trial *t, uint64_t n); /* uniform in [0, n) */
 double rlt__trial_unit(rlt_trial *t);                 /* uniform in [0, 1) */
 /* A random allowed option of a variable. */
