@@ -154,17 +154,18 @@ static int add_updates(rlt_trace_maker *m, output *o)
     for (uint32_t i = 0; i < m->n_gradients && !rc; i++) {
         const rlt_trace_gradient *g = &m->gradients[i];
         uint32_t forward = m->nodes[m->nodes[g->producer].mate].id, producer = m->nodes[g->producer].id;
-        if ((rc = known ? new_name(m, &o->names, &o->used, "", g->update, name)
-                        : new_name(m, &o->names, &o->used, "update ", g->producer, name)))
+        pool *of = &pools[known ? g->update : 0];
+        bool own = known && of->bytes == g->bytes; /* the trace's update has this gradient alone */
+        if ((rc = own ? new_name(m, &o->names, &o->used, "", g->update, name)
+                      : new_name(m, &o->names, &o->used, "update ", g->producer, name)))
             break;
-        uint32_t u =
-            rlt_opgraph_op(o->b, &(rlt_operator){.name = name,
-                                                 .kind = "Update",
-                                                 .time_ps = take(&pools[known ? g->update : 0], g->bytes),
-                                                 .parameter_bytes = g->bytes,
-                                                 .forward = forward,
-                                                 .together = forward,
-                                                 .pass = RLT_OPERATOR_UPDATE});
+        uint32_t u = rlt_opgraph_op(o->b, &(rlt_operator){.name = name,
+                                                          .kind = "Update",
+                                                          .time_ps = take(of, g->bytes),
+                                                          .parameter_bytes = g->bytes,
+                                                          .forward = forward,
+                                                          .together = forward,
+                                                          .pass = RLT_OPERATOR_UPDATE});
         rlt_opgraph_tensor(o->b, &(rlt_tensor){producer, u, g->bytes, RLT_TENSOR_GRADIENT});
     }
     free(pools);
@@ -179,7 +180,7 @@ static int add_updates(rlt_trace_maker *m, output *o)
 }
 
 /* Says what was left out and assumed. */
-static void tell(const rlt_trace_maker *m, uint64_t bytes)
+static void tell(const rlt_trace_maker *m)
 {
     char size[32];
     for (uint32_t i = 0; i < m->p->n_notes; i++)
@@ -190,7 +191,7 @@ static void tell(const rlt_trace_maker *m, uint64_t bytes)
         rlt__trace_note(m,
                         "gradients are guessed: reductions after backward work, %s in %" PRIu32
                         "; their weights are given to forward operators by name or mirrored time",
-                        rlt_format_size(size, sizeof size, bytes), m->n_gradients);
+                        rlt_format_size(size, sizeof size, m->bytes), m->n_gradients);
     else
         rlt__trace_note(m,
                         "no reduction of gradients found: parameters are unknown, taken as 0 bytes, so data "
@@ -213,7 +214,6 @@ static int build(rlt_trace_maker *m, const char *path, rlt_opgraph **out)
 {
     output o = {0};
     char name[64];
-    uint64_t bytes = 0;
     rlt__graph_name(path, name, sizeof name);
     int rc = rlt_opgraph_begin(name, &o.b, m->err);
     if (rc)
@@ -221,7 +221,6 @@ static int build(rlt_trace_maker *m, const char *path, rlt_opgraph **out)
     for (uint32_t i = 0; i < m->n_gradients; i++) {
         const rlt_trace_gradient *g = &m->gradients[i];
         m->nodes[m->nodes[g->producer].mate].weights += g->bytes;
-        bytes += g->bytes;
     }
     rlt_opgraph_batch(o.b, m->options->batch);
     rlt_opgraph_unsized(o.b);
@@ -234,7 +233,7 @@ static int build(rlt_trace_maker *m, const char *path, rlt_opgraph **out)
     else
         rc = rlt_opgraph_finish(o.b, out, m->err);
     if (!rc)
-        tell(m, bytes);
+        tell(m);
     return rc;
 }
 
@@ -305,8 +304,13 @@ static int read(const char *path, const char *text, size_t length, const rlt_gra
     (void)text;
     (void)length;
     int rc = check_files(path, err);
-    if (rc || (rc = rlt_trace_read(&path, 1, &how, &p, err)))
+    if (rc)
         return rc;
+    if ((rc = rlt_trace_read(&path, 1, &how, &p, err))) {
+        if (err && !strstr(err->where, path))
+            rlt_error_prefix(err, path);
+        return rc;
+    }
     rlt_trace_maker m = {.p = p, .options = o, .err = err};
     if (p->n_ranks > 1)
         rc = rlt_fail(err, RLT_EUSAGE, path,

@@ -15,10 +15,10 @@
  *
  * All-reduces and reduce-scatters after backward operators are of gradients. In others than recordings,
  * nothing but updates may wait for them. The operator before one, its producer, yields a gradient of its
- * bytes, for an update operator with as many bytes of parameters. That has the time of the trace's update
- * which alone waits for it, if all updates have such gradients. Otherwise the trace's updates are added up
- * and divided by bytes. Example: backward work of 3 ms and 1 ms, each all-reduced, 30 and 10 MB, then an
- * optimizer step of 8 ms: two updates, of 6 and 2 ms.
+ * bytes, for an update operator with as many bytes of parameters. Where each gradient has an update of the
+ * trace that alone waits for it, and each update such gradients, that update's time is divided over them by
+ * bytes. Otherwise the sum of all updates is. Example: backward work of 3 ms and 1 ms, each all-reduced, 30
+ * and 10 MB, then an optimizer step of 8 ms: two updates, of 6 and 2 ms.
  *
  * The weights of a gradient belong to a forward operator: the one of the producer's name but for the word of
  * the pass. If no other has that name, the one at the mirrored time: it runs as long before the end of the
@@ -83,6 +83,7 @@ typedef struct rlt_trace_maker {
     rlt_trace_gradient *gradients;
     uint32_t n_edges, edges_room, n_gradients, gradients_room;
     uint32_t joined, n_pass[3];
+    uint64_t bytes;              /* of gradients */
     uint64_t other, other_bytes; /* communication that is no gradient */
 } rlt_trace_maker;
 

@@ -13,6 +13,7 @@
 #include "workload/program/program.h"
 
 enum { MAX_ITEMS = 1 << 27 };
+#define MAX_BYTES ((uint64_t)1 << 62)
 
 /* ---- dependencies ---- */
 
@@ -168,6 +169,12 @@ int rlt__trace_edges(rlt_trace_maker *m)
 static int add_gradient(rlt_trace_maker *m, uint32_t op, uint32_t producer, uint64_t bytes)
 {
     const rlt_trace_node *x = &m->nodes[op];
+    if (bytes == 0)
+        return 0;
+    if (bytes > MAX_BYTES - m->bytes)
+        return rlt_fail(m->err, RLT_ERANGE, rlt__trace_name(m, op),
+                        "the reductions of gradients sum to more than 2^62 bytes");
+    m->bytes += bytes;
     int rc = rlt_grow(&m->gradients, &m->gradients_room, sizeof *m->gradients, (uint64_t)m->n_gradients + 1,
                       RLT_MAX_OPERATORS, "gradients", m->err);
     if (!rc)
@@ -184,16 +191,16 @@ static int add_gradients(rlt_trace_maker *m, uint32_t op, uint32_t before, bool 
     uint64_t bytes = m->p->comms[m->p->ops[op].comm].bytes;
     uint32_t n = 0, last = RLT_NONE, k = 0;
     int rc = 0;
-    if (x->n == 0 && m->recording && before != RLT_NONE && m->nodes[before].pass == RLT_OPERATOR_BACKWARD) {
-        n = 1;
-        last = before;
-    }
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t on = m->items[x->first + i];
         if (!rlt__trace_is_operator(m, on) || m->nodes[on].pass != RLT_OPERATOR_BACKWARD)
             continue;
         n++;
         last = last == RLT_NONE || m->nodes[on].place > m->nodes[last].place ? on : last;
+    }
+    if (n == 0 && m->recording && before != RLT_NONE && m->nodes[before].pass == RLT_OPERATOR_BACKWARD) {
+        n = 1; /* the wait is not recorded */
+        last = before;
     }
     *some = n && bytes && !x->held_up;
     if (*some && m->recording)
