@@ -16,8 +16,8 @@
 #define AT(field) RLT_FIELD(rlt_deploy_settings, field)
 static const rlt_option one_options[] = {
     {"graph", 'g', RLT_PARAM_TEXT, "FILE|MODEL",
-     "Operator graph: PipeDream's graph.txt, ONNX, or JSON of dnn-partitioning. Or a model, as for run "
-     "--model: its layers one after the other.",
+     "Operator graph: PipeDream's graph.txt, ONNX, JSON of dnn-partitioning, or the trace of one rank "
+     "(Chakra, Kineto). Or a model, as for run --model: its layers one after the other.",
      AT(graph), .required = true},
     {"topology", 't', RLT_PARAM_TEXT, "T",
      "Network, as everywhere. A topology file may say which devices it has; those named testbed-* do.",
@@ -30,8 +30,9 @@ static const rlt_option many_options[] = {
      .required = true},
     {0}};
 static const rlt_option graph_options[] = {
-    {"batch", 0, RLT_PARAM_COUNT, "N", "Samples of a batch, for graphs that leave it open (default: 32).",
-     AT(batch), .min = 1, .max = 1 << 20},
+    {"batch", 0, RLT_PARAM_COUNT, "N",
+     "Samples of a batch, for graphs that leave it open (default: 32). Traces need it.", AT(batch), .min = 1,
+     .max = 1 << 20},
     {"accelerator", 'a', RLT_PARAM_TEXT, "NAME|FILE",
      "Reference device of a graph without times: they follow from FLOPs and bytes on it (default: v100).",
      AT(accelerator)},

@@ -180,7 +180,7 @@ static int conclude(rlt_deploy_found *f, const rlt_deploy_settings *s, rlt_searc
         rc = enter_point(f, RLT_PLAN_FOUND, f->search->point, err);
     if (!rc && s->refine && d->cluster->topology && !f->search->stopped)
         rc = refine(f, s, refined, err);
-    if (!rc && !s->no_factors)
+    if (!rc && !s->no_factors && !d->graph->unsized) /* inputs of unknown size would look free to gather */
         rc = add_factors(f, err);
     return rc ? rc : find_alone(f, point, err);
 }

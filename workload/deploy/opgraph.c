@@ -72,6 +72,11 @@ void rlt_opgraph_batch(rlt_opgraph_builder *b, uint32_t samples)
     b->store->graph.batch = samples;
 }
 
+void rlt_opgraph_unsized(rlt_opgraph_builder *b)
+{
+    b->store->graph.unsized = true;
+}
+
 static const char *copy_text(rlt_opgraph_builder *b, const char *s)
 {
     char *copy = rlt_arena_strdup(&b->store->arena, s ? s : "");

@@ -56,6 +56,7 @@ typedef struct rlt_opgraph {
     char name[64];
     uint32_t n_ops, n_tensors;
     uint32_t batch; /* samples; 0: unknown */
+    bool unsized;   /* 0 bytes of a batched tensor mean that its size is unknown */
     const rlt_operator *ops;
     const rlt_tensor *tensors; /* by source, in the order they were added */
     const uint32_t *out_first; /* tensors out of operator i: tensors[out_first[i] .. out_first[i + 1]) */
@@ -77,6 +78,7 @@ void rlt_opgraph_drop(rlt_opgraph_builder *b);
 uint32_t rlt_opgraph_op(rlt_opgraph_builder *b, const rlt_operator *op);
 void rlt_opgraph_tensor(rlt_opgraph_builder *b, const rlt_tensor *t);
 void rlt_opgraph_batch(rlt_opgraph_builder *b, uint32_t samples);
+void rlt_opgraph_unsized(rlt_opgraph_builder *b);
 /* Checks and freezes; frees the builder in every case. Refuses, naming the operators: no operator at all, an
  * unknown or equal end of a tensor, a cycle, a graph in several pieces, a graph without any time, a size
  * whose sum passes 2^62. O(operators + tensors). */

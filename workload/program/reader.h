@@ -40,6 +40,9 @@ typedef struct rlt_read_options {
     uint64_t peak_Flops;
     uint64_t memory_Bps;
     bool roofline_replaces; /* the roofline also replaces recorded durations (ASTRA-sim's roofline-enabled) */
+    /* Chakra and Kineto: reads the file of one rank of a job as a job of that rank alone, which becomes rank
+     * 0. Groups have one member, sizes stay as recorded, and messages to other ranks become delays. */
+    bool alone;
 } rlt_read_options;
 
 typedef struct rlt_reader {

@@ -46,6 +46,11 @@ deploy -g gpt2-small -t $cluster --batch 8 -b 30 --refine 20 >"$tmp/out" 2>"$tmp
 expect "a model" "$? $(grep -c '^# gpt2-small on' "$tmp/out") $(grep -c 'times are estimated' "$tmp/err")" "0 1 1"
 deploy -g $graph -t $cluster -b 60 --refine 30 --plot "$tmp/curve.svg" >"$tmp/out" 2>"$tmp/err"
 expect "a plot of both searches" "$? $(grep -o 'over the network' "$tmp/curve.svg" | wc -l) $(head -c 4 "$tmp/curve.svg")" "0 1 <svg"
+deploy -g traces/transformer-8/transformer.3.et -t $cluster --batch 16 -b 30 --refine 20 >"$tmp/out" 2>"$tmp/err"
+expect "the trace of one rank" "$? $(grep -c '^# transformer on .*: 33 operators' "$tmp/out") $(grep -c '237.4 MiB in 7' "$tmp/err")" "0 1 1"
+leaves_nothing 2 "has the traces of 8 ranks" deploy -g traces/transformer-8 -t $cluster --batch 16
+leaves_nothing 2 "(--batch)" deploy -g traces/transformer-8/transformer.0.et -t $cluster
+expect "a trace from standard input" "$("$ringlet" deploy -g - -t $cluster 2>&1 >/dev/null <traces/transformer-8/transformer.0.et | grep -c 'a trace is read from a file')" 1
 leaves_nothing 2 "unknown model" deploy -g gpt2-smal -t $cluster
 deploy evaluate -g $graph -t "$cluster;testbed-2xv100-4xp100-2x1080ti" -b 60 --seeds 2 -f csv >"$tmp/out" 2>"$tmp/err"
 expect "eight methods on two clusters" "$(awk -F, 'NR > 1 { n++; wrong += $7 < $8 || $9 < $7 || $8 <= 0 } END { print n, wrong + 0 }' "$tmp/out")" "16 0"

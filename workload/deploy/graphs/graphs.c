@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/base/error.h"
 #include "sim/text/file.h"
 
 static const rlt_graph_reader *const readers[] = {&rlt__graph_pipedream, &rlt__graph_placement,
-                                                  &rlt__graph_onnx};
+                                                  &rlt__graph_onnx, &rlt__graph_trace};
 
 static const rlt_graph_reader *reader_at(uint32_t i)
 {
@@ -28,7 +29,10 @@ int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph *
 {
     char *text = NULL, known[256] = "";
     size_t length, used = 0;
+    struct stat st;
     *out = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) /* only traces come in directories */
+        return rlt__graph_trace.read(path, NULL, 0, o, out, err);
     int rc = rlt_read_file(path, RLT_MAX_GRAPH_FILE, &text, &length, err);
     if (rc)
         return rc;

@@ -19,7 +19,7 @@ enum { RLT_MAX_GRAPH_FILE = 1 << 28 };
 typedef struct rlt_graph_options {
     rlt_layer_costs costs; /* for formats that list layers */
     /* Samples of the whole batch, where the file does not say; 0: unknown. An ONNX model that leaves its
-     * batch open gets 32 then; one that fixes its batch is scaled to this number. */
+     * batch open gets 32 then; one that fixes its batch is scaled to this number. A trace needs it. */
     uint32_t batch;
     /* For formats without times, such as ONNX: */
     const char *accelerator;      /* a file, or a name in accelerator_dirs; NULL: "v100" */
@@ -38,8 +38,8 @@ typedef struct rlt_graph_reader {
                 rlt_opgraph **out, rlt_error *err);
 } rlt_graph_reader;
 
-/* Reads a graph file of any of the formats ("-": standard input). RLT_EMALFORMED names the formats that are
- * known if it is none of them. */
+/* Reads a graph file of any of the formats ("-": standard input, except for traces). RLT_EMALFORMED names the
+ * formats that are known if it is none of them. */
 int rlt_opgraph_read(const char *path, const rlt_graph_options *o, rlt_opgraph **out,
                      rlt_error *err) RLT_MUST_USE;
 
@@ -51,6 +51,6 @@ int rlt_opgraph_of_model(const char *spec, const rlt_graph_options *o, rlt_opgra
 /* Names a graph after its file: the base name up to the first dot. */
 void rlt__graph_name(const char *path, char *name, size_t size);
 
-extern const rlt_graph_reader rlt__graph_pipedream, rlt__graph_placement, rlt__graph_onnx;
+extern const rlt_graph_reader rlt__graph_pipedream, rlt__graph_placement, rlt__graph_onnx, rlt__graph_trace;
 
 #endif

@@ -332,7 +332,7 @@ int rlt__chakra_resolve(rlt_chakra_trace *t, uint32_t rank, const rlt_chakra_nod
     rlt_chakra_group *g = &t->groups[name];
     const char *label = rlt_interned(&t->names, name);
     bool plain = !g->listed && (label[0] == '\0' || strcmp(label, "0") == 0);
-    if (plain) {
+    if (plain && !t->opts->alone) {
         bool all;
         uint64_t involved = 0;
         int rc = involved_dims(t, node, &all, &involved, err);
@@ -342,8 +342,8 @@ int rlt__chakra_resolve(rlt_chakra_trace *t, uint32_t rank, const rlt_chakra_nod
             return involved_group(t, rank, involved, group, err);
     }
     if (g->built == RLT_NONE) {
-        bool whole = plain || g->world;
-        if (!plain && !g->listed)
+        bool whole = plain || g->world || t->opts->alone;
+        if (!whole && !g->listed)
             rlt_build_note(t->builder, 1,
                            "process group without a list of ranks: assumed to be the ranks that use it");
         const uint32_t *ranks = whole ? world(t, err) : g->ranks;

@@ -218,7 +218,7 @@ static int fill_counts(rank_reader *r, const rlt_chakra_node *n, bool uneven, ui
                        rlt_op_desc *d, rlt_error *err)
 {
     bool listed = rlt__chakra_has(n, RLT_CHAKRA_ATTR_COUNTS);
-    if (!listed && !uneven)
+    if ((!listed && !uneven) || r->t->opts->alone)
         return 0;
     int rc = rlt_grow(&r->counts, &r->counts_capacity, sizeof *r->counts, members, RLT_MAX_MEMBERS, "members",
                       err);
@@ -243,7 +243,7 @@ static int root_of(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt
 {
     uint64_t root = UINT64_MAX;
     int rc = integer(n, RLT_CHAKRA_ATTR_ROOT_RANK, RLT_MAX_RANKS - 1, &root, err);
-    if (rc < 0 || root == UINT64_MAX)
+    if (rc < 0 || root == UINT64_MAX || r->t->opts->alone)
         return rc;
     d->root = rlt__group_member(r->t->builder, d->group, (uint32_t)root);
     return d->root == RLT_NONE
@@ -265,7 +265,7 @@ static int fill_collective(rank_reader *r, const rlt_chakra_node *n, rlt_op_desc
     d->coll = collective_kinds[type].kind;
     if (!rlt__chakra_has(n, RLT_CHAKRA_ATTR_COMM_SIZE) && d->coll != RLT_BARRIER)
         rlt_build_note(t->builder, 1, "collective without comm_size moves 0 bytes");
-    if (t->n_ranks == 1)
+    if (t->n_ranks == 1 && !t->opts->alone)
         rlt_build_note(
             t->builder, 1,
             "collective of a single rank: moves nothing; pass the files of all ranks, or use --trace-ranks "
@@ -347,6 +347,12 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
     if (r->t->opts->keep_waits && has) {
         d->kind = RLT_OP_DELAY;
         d->duration_ps = d->recorded_duration_ps;
+        return 0;
+    }
+    if (r->t->opts->alone && n->type != RLT_CHAKRA_COLL) {
+        rlt_build_note(r->t->builder, 1, "message to or from another rank: left out");
+        d->duration_ps = 0;
+        d->timed = false;
         return 0;
     }
     d->kind = n->type == RLT_CHAKRA_SEND   ? RLT_OP_SEND
@@ -523,9 +529,9 @@ static uint32_t stand_in(const rlt_read_options *o, uint32_t rank)
     return any;
 }
 
-static uint32_t rank_of(const char *path, uint32_t i, uint32_t n)
+static uint32_t rank_of(const rlt_read_options *o, const char *path, uint32_t i, uint32_t n)
 {
-    uint32_t rank = rlt_rank_in_name(path);
+    uint32_t rank = o->alone ? 0 : rlt_rank_in_name(path);
     return rank != RLT_NONE ? rank : n == 1 ? 0 : i;
 }
 
@@ -534,7 +540,7 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
 {
     uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++)
-        last = rank_of(paths[i], i, n) > last ? rank_of(paths[i], i, n) : last;
+        last = rank_of(t->opts, paths[i], i, n) > last ? rank_of(t->opts, paths[i], i, n) : last;
     t->n_ranks = t->opts->n_ranks ? t->opts->n_ranks : last + 1;
     if (last >= t->n_ranks || t->n_ranks > RLT_MAX_RANKS)
         return rlt_fail(err, RLT_ERANGE, paths[n - 1],
@@ -548,7 +554,7 @@ static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t 
     if (!t->rank_path)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t rank = rank_of(paths[i], i, n);
+        uint32_t rank = rank_of(t->opts, paths[i], i, n);
         if (t->rank_path[rank])
             return rlt_fail(err, RLT_ESCHEMA, paths[i],
                             "is rank %" PRIu32 ", the same as %.200s: expected one file per rank", rank,

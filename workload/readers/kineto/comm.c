@@ -329,6 +329,8 @@ static int fill_ranks(rlt_kin_comms *c, uint32_t start, uint32_t stride, uint32_
 /* Finds the members of the collective's group, in c->ranks. */
 static int members(rlt_kin_comms *c, const facts *f, uint32_t *n, rlt_error *err)
 {
+    if (c->run->opts->alone)
+        return fill_ranks(c, 0, 1, *n = 1, err);
     int rc = parse_ranks(c, f->ranks, n, err);
     for (uint32_t i = 0; i < c->k->n_groups && rc == 0 && *n == 0; i++)
         if (!strcmp(rlt_interned(&c->k->strings, c->k->groups[i].name), f->group))
@@ -460,9 +462,15 @@ static void set_root(rlt_kin_comms *c, const facts *f, const group *g, rlt_op_de
         c->assumed_roots++;
 }
 
-static int message(rlt_kin_comms *c, const facts *f, uint64_t bytes, rlt_op_desc *d, rlt_error *err)
+static int message(rlt_kin_comms *c, const facts *f, uint64_t bytes, rlt_builder *b, rlt_op_desc *d,
+                   rlt_error *err)
 {
     char plain[16];
+    if (c->run->opts->alone) {
+        rlt_build_note(b, 1, "message to or from another rank: left out");
+        d->kind = RLT_OP_DELAY;
+        return 0;
+    }
     plain_name(f->name, plain, sizeof plain);
     bool sends = strstr(plain, "send") != NULL;
     int64_t peer = sends ? f->destination : f->source;
@@ -490,7 +498,7 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
                         "unknown element type in '%.60s': its size in bytes is needed", f.name);
     uint64_t most = f.in_elems > f.out_elems ? f.in_elems : f.out_elems;
     if (kind == RLT_SEND_RECV)
-        return message(c, &f, most * f.elem_bytes, d, err);
+        return message(c, &f, most * f.elem_bytes, b, d, err);
     int rc = find_group(c, &f, d->rank, b, &g, err);
     if (rc < 0)
         return rc;
@@ -500,6 +508,8 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
     d->bytes = (kind == RLT_BROADCAST ? most : f.in_elems) * f.elem_bytes;
     if (kind == RLT_ALL_GATHER || kind == RLT_GATHER)
         d->bytes = f.in_elems ? d->bytes * g.n : f.out_elems * f.elem_bytes;
+    if (c->run->opts->alone)
+        return 0;
     if (rlt_coll_rooted(d->coll))
         set_root(c, &f, &g, d);
     return kind == RLT_ALL_TO_ALL ? send_counts(c, &f, g.n, d, err) : 0;

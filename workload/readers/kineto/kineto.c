@@ -32,6 +32,9 @@ static uint32_t rank_in_path(const char *path)
 /* Finds ranks from the content; if no file has one, from the names; if no name has one, from the order. */
 static void name_ranks(rlt_kin_run *run)
 {
+    if (run->opts->alone)
+        for (uint32_t i = 0; i < run->n_files; i++)
+            run->recordings[i].rank = run->recordings[i].world = 0;
     bool told = false, named = run->n_files > 1;
     for (uint32_t i = 0; i < run->n_files; i++) {
         told = told || run->recordings[i].rank != RLT_NONE;
