@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a search found, as a table, CSV or JSON. */
+/* The result of a search, as a table, CSV or JSON. */
 #include "tools/deploy/report.h"
 
 #include <inttypes.h>

@@ -118,6 +118,7 @@ static int refine(rlt_deploy_found *f, const rlt_deploy_settings *s, rlt_search_
     rlt_search_settings how = {.budget = s->refine, .seed = s->seed, .trials = 1, .threads = 1};
     how.method = rlt_search_method_find("portfolio", err);
     p.baseline = f->plans[f->best].point;
+    p.start = f->search->point; /* it may be the better start, though slower over the network */
     int rc = run_search(f->deployment, "refining", &p, &how, r, err);
     f->refined = rc ? NULL : r;
     return rc ? rc : enter_point(f, RLT_PLAN_REFINED, r->point, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The portfolio: coordinate descent from the best uniform point, then chains of annealing from several points.
- * After each round the better half of them goes on (successive halving: Jamieson, Talwalkar, AISTATS 2016).
- * Then descent and annealing in turns from the best point.
+ * The portfolio: coordinate descent from the best uniform point, then chains of annealing from several
+ * points. After each round the better half of them goes on (successive halving: Jamieson, Talwalkar, AISTATS
+ * 2016). Then descent and annealing in turns from the best point.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a trial remembers, draws and may still judge. */
+/* The memory, draws and budget of a trial. */
 #include "tools/search/trial.h"
 
 #include <stdlib.h>

@@ -35,7 +35,7 @@
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/program/program.h"
 
-/* What becomes of an operation. */
+/* The part that an operation plays. */
 typedef enum rlt_trace_role {
     RLT_TRACE_GONE,
     RLT_TRACE_DEVICE,
