@@ -38,7 +38,7 @@ int rlt_deploy_become(char **argv, rlt_error *err)
 
 const char *rlt_deploy_version(void)
 {
-    return "METIS";
+    return "METIS, OpenBLAS";
 }
 
 /* Times a strategy by both judges. */

@@ -73,7 +73,7 @@ said "not root: the needed ones" "needs packages that are missing; as root: apt-
 machine 1000 "$needed" ""
 fake sudo '[ "$1" = -n ] && exit 0; exec "$@"'
 deps
-expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 5"
+expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 6"
 
 for user in 0 1000; do
     machine $user "$needed" ""
