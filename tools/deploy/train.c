@@ -60,9 +60,9 @@ static void end_game(game *g)
 {
     rlt_lessons_free(&g->lessons);
     rlt_guide_free(g->guide);
-    g->guide = NULL;
     rlt_deployment_free(&g->d);
     rlt_deploy_unload(&g->c);
+    memset(g, 0, sizeof *g);
 }
 
 static int prepare(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
@@ -172,6 +172,8 @@ static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
         memcpy(s->first, s->began[(s->round + 1) % WINDOW], sizeof s->first);
     rlt_progress_start(&s->progress, "playing");
     int rc = rlt_pool_run(&work, rlt_pool_threads(o->jobs), err);
+    for (uint32_t i = 0; i < SLOTS; i++) /* games that were not taken, after an error or Ctrl-C */
+        end_game(&s->slots[i]);
     rlt_progress_end(&s->progress);
     rlt_progress_start(&s->progress, "learning");
     if (!rc)
