@@ -26,8 +26,7 @@ typedef struct tally {
     uint32_t pairs, wins, ties, losses;
     uint64_t guided[MOST_PAIRS],
         plain[MOST_PAIRS]; /* strategies judged until one was better; UINT64_MAX: none */
-    double cross_entropy, least, uniform;
-    uint32_t lessons;
+    rlt_lesson_scores scores;
 } tally;
 
 typedef struct check {
@@ -70,18 +69,9 @@ static void enter(tally *t, uint64_t guided, uint64_t plain)
 static int compare_visits(check *c, rlt_deployment *d, uint64_t seed, rlt_error *err)
 {
     rlt_lessons l = {0};
-    double log_p[RLT_SEARCH_MAX_OPTIONS];
     int rc = rlt_lessons_play(d, seed, c->settings->playouts, !c->settings->unguided, &l, err);
-    for (uint32_t i = 0; i < l.n && !rc; i++) {
-        double ce = 0;
-        rc = rlt_policy_evaluate(c->run, &l.list[i].state, log_p, err);
-        for (uint32_t a = 0; a < l.list[i].state.n_actions && !rc; a++)
-            ce -= l.list[i].target[a] * log_p[a];
-        c->graph.cross_entropy += ce;
-        c->graph.least += rlt_lesson_entropy(&l.list[i]);
-        c->graph.uniform += log(l.list[i].state.n_actions);
-        c->graph.lessons++;
-    }
+    if (!rc)
+        rc = rlt_lessons_score(&l, 0, c->run, &c->graph.scores, err);
     rlt_lessons_free(&l);
     return rc;
 }
@@ -133,7 +123,7 @@ static rlt_value middle(uint64_t *x, uint32_t n)
 
 static void show(rlt_sheet *sheet, const char *name, tally *t)
 {
-    double n = t->lessons ? t->lessons : 1;
+    double n = t->scores.n ? t->scores.n : 1;
     rlt_value v[RLT_BENEFIT_COLUMNS] = {rlt_text(name),
                                         rlt_count(t->pairs),
                                         rlt_count(t->wins),
@@ -141,9 +131,9 @@ static void show(rlt_sheet *sheet, const char *name, tally *t)
                                         rlt_count(t->losses),
                                         middle(t->guided, t->pairs),
                                         middle(t->plain, t->pairs),
-                                        rlt_real(t->cross_entropy / n),
-                                        rlt_real(t->least / n),
-                                        rlt_real(t->uniform / n)};
+                                        rlt_real(t->scores.cross_entropy / n),
+                                        rlt_real(t->scores.least / n),
+                                        rlt_real(t->scores.uniform / n)};
     rlt_sheet_row(sheet, v);
 }
 
@@ -158,10 +148,10 @@ static int do_graphs(check *c, rlt_sheet *sheet, rlt_error *err)
             rc = do_pair(c, graphs.text[i], k, err);
             rlt_progress_update(&c->progress, c->all.pairs, s->games);
         }
-        c->all.cross_entropy += c->graph.cross_entropy;
-        c->all.least += c->graph.least;
-        c->all.uniform += c->graph.uniform;
-        c->all.lessons += c->graph.lessons;
+        c->all.scores.cross_entropy += c->graph.scores.cross_entropy;
+        c->all.scores.least += c->graph.scores.least;
+        c->all.scores.uniform += c->graph.scores.uniform;
+        c->all.scores.n += c->graph.scores.n;
         if (!rc)
             show(sheet, c->name, &c->graph);
     }

@@ -338,9 +338,10 @@ int rlt_guide_state(rlt_deployment *d, uint32_t trial, const uint16_t *point, ui
     return 0;
 }
 
-int rlt_guide_prior(rlt_deployment *d, uint32_t trial, const uint16_t *point, uint32_t decided,
+int rlt_guide_prior(void *deployment, uint32_t trial, const uint16_t *point, uint32_t decided,
                     double *probability, rlt_error *err)
 {
+    rlt_deployment *d = deployment;
     const rlt_policy_state *s;
     features *x = &d->guide->trial[trial];
     int rc = rlt_guide_state(d, trial, point, decided, &s, err);

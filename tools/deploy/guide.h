@@ -22,8 +22,8 @@ void rlt_guide_free(rlt_guide *g);
 /* The features of a state; the arrays belong to the trial until its next call. */
 int rlt_guide_state(rlt_deployment *d, uint32_t trial, const uint16_t *point, uint32_t decided,
                     const rlt_policy_state **out, rlt_error *err) RLT_MUST_USE;
-/* The prior of tools/search. */
-int rlt_guide_prior(rlt_deployment *d, uint32_t trial, const uint16_t *point, uint32_t decided,
+/* The prior of tools/search; its context is the deployment. */
+int rlt_guide_prior(void *deployment, uint32_t trial, const uint16_t *point, uint32_t decided,
                     double *probability, rlt_error *err) RLT_MUST_USE;
 
 #endif

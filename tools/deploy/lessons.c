@@ -15,9 +15,6 @@
 
 enum { MAX_LESSONS = 1 << 24 };
 
-static const uint8_t features_of[RLT_EDGE_KINDS] = {RLT_LINK_FEATURES, RLT_FLOW_FEATURES, RLT_FLOW_FEATURES,
-                                                    RLT_PLACE_FEATURES, RLT_PLACE_FEATURES};
-
 /* Copies n items to *at, moves it on, and returns the copy. */
 static void *put(char **at, const void *from, size_t n, size_t size)
 {
@@ -33,7 +30,7 @@ static size_t bytes_of(const rlt_policy_state *s)
         (size_t)s->n_ops * RLT_OP_FEATURES + (size_t)s->n_devices * RLT_DEVICE_FEATURES + s->n_actions;
     size_t words = s->n_actions;
     for (int e = 0; e < RLT_EDGE_KINDS; e++) {
-        doubles += (size_t)s->edges[e].n * features_of[e];
+        doubles += (size_t)s->edges[e].n * rlt_policy_edge_features[e];
         words += 2 * (size_t)s->edges[e].n;
     }
     return doubles * sizeof(double) + words * sizeof(uint32_t) + s->n_actions;
@@ -49,8 +46,8 @@ static int copy(const rlt_policy_state *s, const double *target, rlt_lesson *out
     c->ops = put(&at, s->ops, (size_t)s->n_ops * RLT_OP_FEATURES, sizeof *s->ops);
     c->devices = put(&at, s->devices, (size_t)s->n_devices * RLT_DEVICE_FEATURES, sizeof *s->devices);
     for (int e = 0; e < RLT_EDGE_KINDS; e++)
-        c->edges[e].features =
-            put(&at, s->edges[e].features, (size_t)s->edges[e].n * features_of[e], sizeof(double));
+        c->edges[e].features = put(&at, s->edges[e].features,
+                                   (size_t)s->edges[e].n * rlt_policy_edge_features[e], sizeof(double));
     out->target = put(&at, target, s->n_actions, sizeof *target);
     for (int e = 0; e < RLT_EDGE_KINDS; e++) {
         c->edges[e].src = put(&at, s->edges[e].src, s->edges[e].n, sizeof(uint32_t));
@@ -118,4 +115,21 @@ double rlt_lesson_entropy(const rlt_lesson *l)
     for (uint32_t a = 0; a < l->state.n_actions; a++)
         sum -= l->target[a] > 0 ? l->target[a] * log(l->target[a]) : 0;
     return sum;
+}
+
+int rlt_lessons_score(const rlt_lessons *l, uint32_t first, rlt_policy_run *run, rlt_lesson_scores *sums,
+                      rlt_error *err)
+{
+    double log_p[RLT_SEARCH_MAX_OPTIONS];
+    int rc = 0;
+    for (uint32_t i = first; i < l->n && !rc; i++) {
+        const rlt_lesson *x = &l->list[i];
+        rc = rlt_policy_evaluate(run, &x->state, log_p, err);
+        for (uint32_t a = 0; a < x->state.n_actions && !rc; a++)
+            sums->cross_entropy -= x->target[a] * log_p[a];
+        sums->least += rlt_lesson_entropy(x);
+        sums->uniform += log(x->state.n_actions);
+        sums->n++;
+    }
+    return rc;
 }

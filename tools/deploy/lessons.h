@@ -34,5 +34,15 @@ int rlt_lessons_move(rlt_lessons *to, rlt_lessons *from, rlt_error *err) RLT_MUS
 void rlt_lessons_free(rlt_lessons *l);
 /* Entropy of the target: no cross-entropy is less. */
 double rlt_lesson_entropy(const rlt_lesson *l);
+/* Sums over lessons, in nats. */
+typedef struct rlt_lesson_scores {
+    double cross_entropy; /* of a policy with the targets */
+    double least;         /* the least possible: entropy of the targets */
+    double uniform;       /* cross-entropy if all actions are alike */
+    uint32_t n;
+} rlt_lesson_scores;
+/* Adds the scores of the lessons from `first` on. */
+int rlt_lessons_score(const rlt_lessons *l, uint32_t first, rlt_policy_run *run, rlt_lesson_scores *sums,
+                      rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -2,7 +2,6 @@
 /* The page of a deployment: `ringlet deploy --report`. It is drawn by tools/report/page/77-deploy.js. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
@@ -17,12 +16,10 @@
 #include "tools/report/page.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
-#include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/judge.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
-#include "workload/setup/locate.h"
 
 /* Adds a word of a command line, in quotes if a shell would change it. */
 static void add_word(rlt_growing *line, const char *word)

@@ -123,26 +123,26 @@ static void tell(rlt_deployment *d, uint32_t trial)
         rlt_progress_update(d->progress, d->judged += d->trials, d->to_judge);
 }
 
-static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
+static int judge_by(rlt_deployment *d, bool network, uint32_t trial, const uint16_t *point, rlt_judged *out,
+                    rlt_error *err)
 {
-    rlt_deployment *d = ctx;
     const rlt_strategy *s = rlt_deployment_strategy(d, trial, point);
     rlt_verdict *v = &d->verdicts[trial];
-    int rc = rlt_judge_tag(d->judges[trial], s, v, NULL, err);
+    int rc = network ? rlt_judge_network(d->judges[trial], s, v, err)
+                     : rlt_judge_tag(d->judges[trial], s, v, NULL, err);
     *out = (rlt_judged){v->time_ps, v->over};
     tell(d, trial);
     return rc;
 }
 
+static int judge(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
+{
+    return judge_by(ctx, false, trial, point, out, err);
+}
+
 static int judge_network(void *ctx, uint32_t trial, const uint16_t *point, rlt_judged *out, rlt_error *err)
 {
-    rlt_deployment *d = ctx;
-    const rlt_strategy *s = rlt_deployment_strategy(d, trial, point);
-    rlt_verdict *v = &d->verdicts[trial];
-    int rc = rlt_judge_network(d->judges[trial], s, v, err);
-    *out = (rlt_judged){v->time_ps, v->over};
-    tell(d, trial);
-    return rc;
+    return judge_by(ctx, true, trial, point, out, err);
 }
 
 /* A group into which no gradient flows has none to reduce: ps and all_reduce are the same. */
@@ -154,12 +154,6 @@ static void canonical(void *ctx, uint16_t *point)
             point[i] = d->instead[point[i]];
 }
 
-static int prior(void *ctx, uint32_t trial, const uint16_t *point, uint32_t decided, double *probability,
-                 rlt_error *err)
-{
-    return rlt_guide_prior(ctx, trial, point, decided, probability, err);
-}
-
 rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network)
 {
     return (rlt_search_problem){.n = d->grouping->n,
@@ -168,5 +162,5 @@ rlt_search_problem rlt_deployment_problem(rlt_deployment *d, bool network)
                                 .ctx = d,
                                 .judge = network ? judge_network : judge,
                                 .canonical = canonical,
-                                .prior = d->guide ? prior : NULL};
+                                .prior = d->guide ? rlt_guide_prior : NULL};
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet deploy`: loads, groups, searches, and judges what was found under contention. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
@@ -17,17 +14,14 @@
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/guide.h"
 #include "tools/deploy/policy/policy.h"
-
 #include "tools/deploy/report.h"
 #include "tools/search/search.h"
 #include "workload/deploy/cluster.h"
-#include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/judge.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/sfb.h"
 #include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
-#include "workload/setup/locate.h"
 
 int rlt_deploy_become(char **argv, rlt_error *err)
 {

@@ -108,30 +108,6 @@ static int take(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     return rc;
 }
 
-/* Mean cross-entropy over lessons from the first on. */
-static int cross_entropy(school *s, const rlt_lessons *l, uint32_t first, double *mean, rlt_error *err)
-{
-    double log_p[RLT_SEARCH_MAX_OPTIONS], sum = 0;
-    int rc = 0;
-    for (uint32_t i = first; i < l->n && !rc; i++) {
-        const rlt_lesson *x = &l->list[i];
-        rc = rlt_policy_evaluate(s->run, &x->state, log_p, err);
-        for (uint32_t a = 0; a < x->state.n_actions && !rc; a++)
-            sum -= x->target[a] * log_p[a];
-    }
-    *mean = l->n > first ? sum / (l->n - first) : 0;
-    return rc;
-}
-
-static void entropies(const rlt_lessons *l, uint32_t first, double *least, double *uniform)
-{
-    *least = *uniform = 0;
-    for (uint32_t i = first; i < l->n; i++) {
-        *least += rlt_lesson_entropy(&l->list[i]) / (l->n - first);
-        *uniform += log(l->list[i].state.n_actions) / (l->n - first);
-    }
-}
-
 /* Steps of Adam on lessons drawn at random. The rate falls to a tenth over all rounds. */
 static int learn(school *s, rlt_error *err)
 {
@@ -158,7 +134,7 @@ static int learn(school *s, rlt_error *err)
 static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
 {
     const rlt_deploy_settings *o = s->settings;
-    double taught, left_out, least, uniform;
+    rlt_lesson_scores taught = {0}, left_out = {0};
     rlt_pool_work work = {.n = o->games,
                           .slots = SLOTS,
                           .ctx = s,
@@ -180,15 +156,20 @@ static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
         rc = learn(s, err);
     rlt_progress_end(&s->progress);
     if (!rc)
-        rc = cross_entropy(s, &s->taught, s->first[0], &taught, err);
+        rc = rlt_lessons_score(&s->taught, s->first[0], s->run, &taught, err);
     if (!rc)
-        rc = cross_entropy(s, &s->left_out, s->first[1], &left_out, err);
+        rc = rlt_lessons_score(&s->left_out, s->first[1], s->run, &left_out, err);
     if (rc)
         return rc;
-    entropies(&s->left_out, s->first[1], &least, &uniform);
-    rlt_value v[RLT_ROUND_COLUMNS] = {
-        rlt_count(s->round + 1), rlt_count(s->taught.n), rlt_count(s->left_out.n), rlt_count(s->steps_done),
-        rlt_real(taught),        rlt_real(left_out),     rlt_real(least),          rlt_real(uniform)};
+    double n = left_out.n ? left_out.n : 1;
+    rlt_value v[RLT_ROUND_COLUMNS] = {rlt_count(s->round + 1),
+                                      rlt_count(s->taught.n),
+                                      rlt_count(s->left_out.n),
+                                      rlt_count(s->steps_done),
+                                      rlt_real(taught.n ? taught.cross_entropy / taught.n : 0),
+                                      rlt_real(left_out.cross_entropy / n),
+                                      rlt_real(left_out.least / n),
+                                      rlt_real(left_out.uniform / n)};
     rlt_sheet_row(sheet, v);
     return 0;
 }

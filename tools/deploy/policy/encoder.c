@@ -25,7 +25,8 @@ static void read_in(rlt_policy_run *r, const rlt_policy_state *s)
     for (int k = 0; k < RLT_EDGE_KINDS; k++) {
         uint32_t n = s->edges[k].n, w = rlt__edge_width(p);
         rlt__matrix y = rlt__mat(r->edge_tanh[k], n, w);
-        rlt__dense_forward(p, &p->at.edge_in[k], rlt__mat(s->edges[k].features, n, rlt__edge_features[k]), y);
+        rlt__dense_forward(p, &p->at.edge_in[k],
+                           rlt__mat(s->edges[k].features, n, rlt_policy_edge_features[k]), y);
         rlt__tanh(y.x, (size_t)n * w);
         rlt__affine_forward(p, &p->at.edge_norm[k], y, r->edge[k]);
     }
@@ -69,7 +70,8 @@ static void read_in_backward(rlt_policy_run *r, const rlt_policy_state *s, doubl
         uint32_t n = s->edges[k].n, w = rlt__edge_width(p);
         rlt__affine_backward(p, &p->at.edge_norm[k], rlt__mat(r->edge_tanh[k], n, w), r->d_edge[k], gradient);
         rlt__tanh_backward(r->edge_tanh[k], r->d_edge[k], (size_t)n * w);
-        rlt__dense_backward(p, &p->at.edge_in[k], rlt__mat(s->edges[k].features, n, rlt__edge_features[k]),
+        rlt__dense_backward(p, &p->at.edge_in[k],
+                            rlt__mat(s->edges[k].features, n, rlt_policy_edge_features[k]),
                             rlt__mat(r->d_edge[k], n, w), nothing, gradient);
     }
 }

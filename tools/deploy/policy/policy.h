@@ -43,6 +43,9 @@ enum {
     RLT_POLICY_WAYS = 3
 };
 
+/* Features of an edge of each kind. */
+extern const uint8_t rlt_policy_edge_features[RLT_EDGE_KINDS];
+
 /* A state of the search as numbers. All arrays are row-major and borrowed. */
 typedef struct rlt_policy_state {
     uint32_t n_ops, n_devices; /* operator groups, device groups */

@@ -13,8 +13,8 @@ enum { PURPOSE = 0x9011c7 };
 
 const uint8_t rlt__edge_src[RLT_EDGE_KINDS] = {RLT__DEVICE, RLT__OP, RLT__OP, RLT__OP, RLT__DEVICE};
 const uint8_t rlt__edge_dst[RLT_EDGE_KINDS] = {RLT__DEVICE, RLT__OP, RLT__OP, RLT__DEVICE, RLT__OP};
-const uint8_t rlt__edge_features[RLT_EDGE_KINDS] = {RLT_LINK_FEATURES, RLT_FLOW_FEATURES, RLT_FLOW_FEATURES,
-                                                    RLT_PLACE_FEATURES, RLT_PLACE_FEATURES};
+const uint8_t rlt_policy_edge_features[RLT_EDGE_KINDS] = {
+    RLT_LINK_FEATURES, RLT_FLOW_FEATURES, RLT_FLOW_FEATURES, RLT_PLACE_FEATURES, RLT_PLACE_FEATURES};
 const uint8_t rlt__node_features[RLT__NODE_KINDS] = {RLT_OP_FEATURES, RLT_DEVICE_FEATURES};
 const uint8_t rlt__entering[RLT__NODE_KINDS] = {3, 2};
 
@@ -46,7 +46,7 @@ static void lay_out(const rlt_policy_shape *s, rlt__layout *l)
         l->node_norm[t] = affine(l, h);
     }
     for (int k = 0; k < RLT_EDGE_KINDS; k++) {
-        l->edge_in[k] = dense(l, rlt__edge_features[k], e);
+        l->edge_in[k] = dense(l, rlt_policy_edge_features[k], e);
         l->edge_norm[k] = affine(l, e);
     }
     for (uint32_t i = 0; i < s->layers; i++) {

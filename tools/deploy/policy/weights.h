@@ -13,7 +13,7 @@ enum { RLT__OP, RLT__DEVICE, RLT__NODE_KINDS };
 
 /* Kinds of nodes that an edge of each kind leaves and enters. */
 extern const uint8_t rlt__edge_src[RLT_EDGE_KINDS], rlt__edge_dst[RLT_EDGE_KINDS];
-extern const uint8_t rlt__edge_features[RLT_EDGE_KINDS], rlt__node_features[RLT__NODE_KINDS];
+extern const uint8_t rlt__node_features[RLT__NODE_KINDS];
 /* Kinds of edges that enter a kind of node: o is their average. */
 extern const uint8_t rlt__entering[RLT__NODE_KINDS];
 
