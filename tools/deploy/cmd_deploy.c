@@ -42,8 +42,8 @@ static const rlt_option graph_options[] = {
 static const rlt_option cluster_options[] = {
     {"devices", 0, RLT_PARAM_TEXT, "TYPE:N[,...]",
      "Accelerators of the network in their order, such as v100:4,1080ti:8. Known types: v100, p100, 1080ti; "
-     "another is stated as TYPE=FACTOR@MEMORY:N, such as mine=1.3@24GiB:8 (factor: its time over that of the "
-     "device on which the graph was profiled).",
+     "another is stated as TYPE=FACTOR@MEMORY:N, such as mine=1.3@24GiB:8 (factor: its time over that of "
+     "the device on which the graph was profiled).",
      AT(devices)},
     {0}};
 static const rlt_option grouping_options[] = {
@@ -51,9 +51,11 @@ static const rlt_option grouping_options[] = {
      .preset = "20", .min = 1, .max = 4096},
     {"balance", 0, RLT_PARAM_NUMBER, "X", "Largest load of a group over the average.", AT(balance),
      .preset = "5", .min = 1, .max = 1000},
-    {"duplicate", 0, RLT_PARAM_FLAG, NULL, "Also let all devices of a group do the whole batch.",
-     AT(duplicate)},
     {0}};
+static const rlt_option action_options[] = {{"duplicate", 0, RLT_PARAM_FLAG, NULL,
+                                             "Also let all devices of a group do the whole batch.",
+                                             AT(duplicate)},
+                                            {0}};
 static const rlt_option search_options[] = {
     {"method", 'm', RLT_PARAM_WORD, "NAME", "Search method.", AT(method), .preset = "tag",
      .word_at = rlt_deploy_method_at},
@@ -82,8 +84,8 @@ static const rlt_option resume_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the best time over the strategies judged, as SVG.", AT(plot),
      .unrecorded = true},
     {"report", 0, RLT_PARAM_TEXT, "FILE",
-     "Write an HTML page to this file: the answer, the search, where each group runs and why, and the memory "
-     "of each device.",
+     "Write an HTML page to this file: the answer, the search, where each group runs and why, and the "
+     "memory of each device.",
      AT(page), .unrecorded = true},
     {0}};
 static const rlt_option methods_options[] = {
@@ -125,7 +127,6 @@ static const rlt_option policy_options[] = {
 static const rlt_option train_options[] = {
     {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]",
      "Operator graphs, or names of models, which take turns (default: random models).", AT(graph)},
-
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Weights, for --weights.", AT(weights), .required = true,
      .unrecorded = true},
     {"width", 0, RLT_PARAM_COUNT, "H", "Width of the network, a multiple of 4.", AT(width), .preset = "32",
@@ -142,10 +143,6 @@ static const rlt_option train_options[] = {
      .max = 1024},
     {"rate", 0, RLT_PARAM_NUMBER, "X", "Learning rate of the first step; it falls to a tenth.", AT(rate),
      .preset = "0.001", .min = 0, .max = 1},
-    {"groups", 0, RLT_PARAM_COUNT, "N", "Groups of operators, at most.", AT(groups), .preset = "20", .min = 1,
-     .max = 4096},
-    {"balance", 0, RLT_PARAM_NUMBER, "X", "Largest load of a group over the average.", AT(balance),
-     .preset = "5", .min = 1, .max = 1000},
     {"seed", 0, RLT_PARAM_COUNT, "N", "Seed of models, clusters, games and weights.", AT(seed),
      .preset = "1"},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
@@ -160,6 +157,7 @@ static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
                                                  {"Graph", graph_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
+                                                 {NULL, action_options, 0},
                                                  {"Search", search_options, 0},
                                                  {"Policy", weights_options, 0},
                                                  {"Files", resume_options, 0},
@@ -169,6 +167,7 @@ static const rlt_option_group evaluate_groups[] = {{"Input", many_options, 0},
                                                    {"Graph", graph_options, 0},
                                                    {"Cluster", cluster_options, 0},
                                                    {"Groups", grouping_options, 0},
+                                                   {NULL, action_options, 0},
                                                    {"Search", methods_options, 0},
                                                    {"Policy", weights_options, 0},
                                                    OUTPUT,
@@ -177,10 +176,12 @@ static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
                                                  {"Graph", graph_options, 0},
                                                  {"Cluster", cluster_options, 0},
                                                  {"Groups", grouping_options, 0},
+                                                 {NULL, action_options, 0},
                                                  {"Strategies", judges_options, 0},
                                                  OUTPUT,
                                                  {0}};
-static const rlt_option_group train_groups[] = {{"Training", train_options, 0}, {0}};
+static const rlt_option_group train_groups[] = {
+    {"Training", train_options, 0}, {"Groups", grouping_options, 0}, {0}};
 
 static const rlt_option_group policy_groups[] = {{"Comparison", policy_options, 0},
                                                  {"Graph", graph_options, 0},
@@ -225,10 +226,8 @@ static const rlt_command evaluate = {
     .summary = "search methods compared on graphs and clusters",
     .description =
         "Searches each graph on each cluster with each method and each seed, with the same budget. The "
-        "groups of "
-        "operators are the same for all methods. Shows the median, the least and the most of the seeds, "
-        "beside data "
-        "parallelism and the best strategy that treats all groups alike.",
+        "groups of operators are the same for all methods. Shows the median, the least and the most of the "
+        "seeds, beside data parallelism and the best strategy that treats all groups alike.",
     .example =
         "ringlet deploy evaluate --graphs traces/small-cnn.graph.txt --topologies testbed-4xv100-4xv100 "
         "--budget 200 --seeds 3",
@@ -243,8 +242,7 @@ static const rlt_command judges = {
     .summary = "whether the two timings rank strategies alike",
     .description =
         "Times random strategies twice: as the search does, with the reference's timing, and over the "
-        "network, "
-        "where links are shared. Shows Spearman's rank correlation of the two.",
+        "network, where links are shared. Shows Spearman's rank correlation of the two.",
     .example = "ringlet deploy judges --graphs traces/small-cnn.graph.txt --topologies testbed-4xv100-4xv100 "
                "--budget 50",
     .options = judges_groups,
