@@ -182,6 +182,27 @@ static void games(void **state)
     }
 }
 
+/* Cross-entropy is at least the entropy of the visits, and that of a policy which knows nothing is log n. */
+static void scores(void **state)
+{
+    (void)state;
+    fixture f;
+    rlt_lessons l = {0};
+    rlt_lesson_scores sums = {0};
+    rlt_policy_run *run;
+    set_up(&f, 2);
+    assert_int_equal(rlt_lessons_play(&f.d, 3, 60, false, &l, &err), 0);
+    assert_true(l.n > 1);
+    assert_int_equal(rlt_policy_run_create(f.policy, &run, &err), 0);
+    assert_int_equal(rlt_lessons_score(&l, 1, run, &sums, &err), 0);
+    assert_int_equal(sums.n, l.n - 1);
+    assert_true(fabs(sums.uniform - sums.n * log(f.d.n_actions)) < 1e-9);
+    assert_true(sums.least > 0 && sums.least < sums.uniform && sums.least < sums.cross_entropy);
+    rlt_policy_run_free(run);
+    rlt_lessons_free(&l);
+    tear_down(&f);
+}
+
 /* Points that mean the same take the same time. */
 static void equals(void **state)
 {
@@ -215,7 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models), cmocka_unit_test(clusters), cmocka_unit_test(features),
-        cmocka_unit_test(games),  cmocka_unit_test(equals),
+        cmocka_unit_test(games),  cmocka_unit_test(equals),   cmocka_unit_test(scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,6 +168,21 @@ static void separable(void **state)
     }
 }
 
+/* The portfolio descends first, if its share of the budget allows a pass. */
+static void portfolio_descends(void **state)
+{
+    static toy t;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        t = (toy){.seed = seed};
+        rlt_search_settings s = settings("portfolio", 1 + OPTIONS + 3 * N * OPTIONS);
+        rlt_search_result r = run(&t, &s);
+        assert_int_equal(r.best.cost, best_of(&t, false).cost);
+        assert_true(r.curve[r.n_curve - 1].judged <= 1 + OPTIONS + N * OPTIONS);
+        rlt_search_free(&r);
+    }
+}
+
 /* All probability on the best options: each playout decides one more variable. */
 static int perfect(void *ctx, uint32_t trial, const uint16_t *point, uint32_t decided, double *probability,
                    rlt_error *e)
@@ -376,11 +391,17 @@ static void interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas),  cmocka_unit_test(rules),
-        cmocka_unit_test(separable), cmocka_unit_test(a_perfect_prior),
-        cmocka_unit_test(threads),   cmocka_unit_test(a_start),
-        cmocka_unit_test(refused),   cmocka_unit_test(points_that_mean_the_same),
-        cmocka_unit_test(games),     cmocka_unit_test(interrupted),
+        cmocka_unit_test(formulas),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(separable),
+        cmocka_unit_test(portfolio_descends),
+        cmocka_unit_test(a_perfect_prior),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(a_start),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(points_that_mean_the_same),
+        cmocka_unit_test(games),
+        cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
