@@ -39,7 +39,7 @@
 #include <string.h>
 
 #include "collectives/collective.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"

@@ -15,7 +15,7 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 

@@ -37,15 +37,20 @@ static uint32_t kind_by_ends(const rlt_topology *t, uint32_t link)
     return rlt_topology_node_kind(t, l.dst) == RLT_ACCELERATOR ? 2 : 1;
 }
 
+static bool has_orbits(const rlt_product_dim *d)
+{
+    return d->f.shape->orbit && d->ports == RLT_PORTS_PLAIN;
+}
+
 uint32_t rlt__link_kind(const rlt_topology *t, uint32_t link)
 {
     enum { ENDS = 3 };
     uint32_t first = 0, d = t->n_dims ? dim_of_link(t, link) : 0;
     for (uint32_t i = 0; i < d; i++) {
         const rlt_factor *f = &t->dims[i].f;
-        first += f->shape->orbit ? f->shape->orbits(f) : ENDS;
+        first += has_orbits(&t->dims[i]) ? f->shape->orbits(f) : ENDS;
     }
-    if (!t->n_dims || !t->dims[d].f.shape->orbit)
+    if (!t->n_dims || !has_orbits(&t->dims[d]))
         return first + kind_by_ends(t, link);
     const rlt_product_dim *p = &t->dims[d];
     return first + p->f.shape->orbit(&p->f, (link - p->first_link) % p->f.links);
@@ -83,7 +88,7 @@ static int count_classes(const rlt_topology *t, const uint32_t *sizes, uint32_t 
         return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the bandwidth of some links was changed");
     for (uint32_t d = 0; d < t->n_dims; d++) {
         const rlt_factor *f = &t->dims[d].f;
-        if (!f->shape->orbit)
+        if (!has_orbits(&t->dims[d]))
             return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "a %s dimension is not the same everywhere",
                             f->shape->info.name);
         uint32_t taken = match_dim(f, sizes + used, n - used);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/network.h"
 #include "net/network_internal.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of network models, and their shared parts. */
 #include "net/network.h"
+#include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/network_internal.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "net/usage_internal.h"

@@ -35,9 +35,9 @@
 
 #include <stdint.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"

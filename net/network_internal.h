@@ -4,10 +4,10 @@
 #ifndef RLT_NET_NETWORK_INTERNAL_H
 #define RLT_NET_NETWORK_INTERNAL_H
 
+#include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/network.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/usage_internal.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"

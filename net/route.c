@@ -14,6 +14,8 @@
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
+#include "net/topology/part.h"
+#include "net/topology/ports.h"
 #include "net/topology/route_graph.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
@@ -67,7 +69,7 @@ static int reserve_walk(rlt_router *r, rlt_error *err)
 {
     uint64_t longest = INLINE_LINKS;
     for (uint32_t i = 0; i < r->t->n_dims; i++)
-        longest += r->t->dims[i].f.max_hops;
+        longest += r->t->dims[i].f.max_hops + rlt_port_hops(r->t, &r->t->dims[i]);
     return rlt_grow(&r->walk.links, &r->walk.capacity, sizeof *r->walk.links, longest, RLT_MAX_LINKS,
                     "links of a route", err);
 }
@@ -128,6 +130,93 @@ __attribute__((noinline)) static uint64_t slowest_link(const rlt_topology *t, co
         least = bw < least ? bw : least;
     }
     return least;
+}
+
+static void step_over(rlt_router *r, uint32_t link, rlt_factor_links cls)
+{
+    rlt_walk *w = &r->walk;
+    uint64_t bw = r->t->n_changed ? rlt_changed_bw(r->t, link, cls.bw_Bps) : cls.bw_Bps;
+    w->links[w->n++] = link;
+    w->latency_ps += cls.latency_ps;
+    w->bw_Bps = bw < w->bw_Bps ? bw : w->bw_Bps;
+}
+
+/* Goes from accelerator `from` to accelerator `to`, which differ in coordinate d alone. */
+static void walk_dim(rlt_router *r, const rlt_product_dim *d, uint32_t from, uint32_t to, rlt_pick pick)
+{
+    uint32_t x = from / d->stride % d->size, y = to / d->stride % d->size;
+    uint32_t group = from % d->stride + from / d->stride / d->size * d->stride;
+    uint32_t *links = r->walk.links + r->walk.n, n = d->f.shape->route(&d->f, x, y, pick, links);
+    for (uint32_t k = 0; k < n; k++)
+        step_over(r, d->first_link + group * d->f.links + links[k], rlt_dim_link(d, links[k]));
+}
+
+/* Goes between an accelerator and its NIC: out of the node, or back. */
+static void walk_nic(rlt_router *r, const rlt_product_dim *d, uint32_t accelerator, bool back)
+{
+    const rlt_topology *t = r->t;
+    if (d->ports == RLT_PORTS_NICS)
+        step_over(r, d->first_nic_link + 2 * accelerator + back, d->nic_link);
+    if (d->ports != RLT_PORTS_IN_GRAPH)
+        return;
+    const rlt_product_dim *inside = &t->dims[0];
+    const rlt_part *part = inside->f.part;
+    uint32_t n, a = accelerator % part->n, nic = part->n + part->nic_of[a];
+    const uint32_t *links = rlt_part_route(part, back ? nic : a, back ? a : nic, &n);
+    for (uint32_t k = 0; k < n; k++)
+        step_over(r, inside->first_link + accelerator / part->n * inside->f.links + links[k],
+                  rlt_dim_link(inside, links[k]));
+}
+
+/* Crosses dimension d by the ports of both accelerators, which may differ in the coordinates below, too. */
+static void walk_ports(rlt_router *r, const rlt_product_dim *d, uint32_t from, uint32_t to, rlt_pick pick)
+{
+    uint32_t out = rlt_port_nic(r->t, d, from), in = rlt_port_nic(r->t, d, to), outer = d->stride * d->size;
+    uint32_t group = from / outer * d->planes + out % d->planes;
+    uint32_t x = from / d->stride % d->size * d->per_plane + out / d->planes;
+    uint32_t y = to / d->stride % d->size * d->per_plane + in / d->planes;
+    walk_nic(r, d, from, false);
+    uint32_t *links = r->walk.links + r->walk.n, n = d->f.shape->route(&d->f, x, y, pick, links);
+    for (uint32_t k = 0; k < n; k++)
+        step_over(r, d->first_link + group * d->f.links + links[k], rlt_dim_link(d, links[k]));
+    walk_nic(r, d, to, true);
+}
+
+/* Whether a message first moves inside its node, see net/topology/ports.h. */
+static bool moves_inside(const rlt_router *r, const rlt_product_dim *d, uint32_t from, uint32_t to)
+{
+    uint32_t out = rlt_port_nic(r->t, d, from), in = rlt_port_nic(r->t, d, to);
+    return out % d->planes != in % d->planes || (d->pxn && out != in);
+}
+
+/* As route_product, where ports are not plain or a dimension is a graph. The lowest dimension that differs
+ * and has ports decides whether the coordinates below it change before it or with it. */
+static void route_ports(rlt_router *r, uint32_t src, uint32_t dst, rlt_pick pick)
+{
+    const rlt_topology *t = r->t;
+    uint32_t at = src, first = 0;
+    rlt_walk_clear(&r->walk);
+    for (uint32_t i = 0; i < t->n_dims && !first; i++) {
+        const rlt_product_dim *d = &t->dims[i];
+        if (d->ports != RLT_PORTS_PLAIN && src / d->stride % d->size != dst / d->stride % d->size) {
+            if (moves_inside(r, d, src, dst))
+                break;
+            first = i;
+        }
+    }
+    for (uint32_t i = first; i < t->n_dims; i++) {
+        const rlt_product_dim *d = &t->dims[i];
+        uint32_t span = d->stride * d->size;
+        uint32_t to = at - at % span +
+                      (first && i == first ? dst % span : at % d->stride + dst % span - dst % d->stride);
+        if (at / d->stride % d->size == to / d->stride % d->size)
+            continue;
+        if (d->ports == RLT_PORTS_PLAIN)
+            walk_dim(r, d, at, to, pick);
+        else
+            walk_ports(r, d, at, to, pick);
+        at = to;
+    }
 }
 
 /* Dimension order: below the current dimension, coordinates are those of the destination; above it, those of
@@ -284,7 +373,9 @@ find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
         value = r->sprayed[src]++;
     rlt_graph_pick pick = {by_destination, by_destination ? to : value, (uint32_t)(key >> 32)};
     int rc = 0;
-    if (from != to && r->t->n_dims)
+    if (from != to && r->t->n_dims && !r->t->plain)
+        route_ports(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});
+    else if (from != to && r->t->n_dims)
         route_product(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});
     else if (from != to)
         rc = route_graph(r, r->reach, src, dst, pick);

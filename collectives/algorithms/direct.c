@@ -18,7 +18,7 @@
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"

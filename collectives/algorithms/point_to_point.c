@@ -2,7 +2,7 @@
 /* Member 0 sends one message per channel to member 1. */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/lanes.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

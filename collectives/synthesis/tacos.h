@@ -18,8 +18,8 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "net/endpoint/endpoint.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 

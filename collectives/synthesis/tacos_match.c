@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "collectives/synthesis/tacos.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/heap.h"
 #include "sim/base/random.h"

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/flow/internal.h"
 #include "net/flow/maxmin.h"
 #include "net/fold.h"
@@ -16,7 +17,6 @@
 #include "net/network_internal.h"
 #include "net/network_tree.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "net/usage_internal.h"

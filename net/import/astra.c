@@ -7,11 +7,11 @@
  */
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/read.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"

@@ -2,6 +2,7 @@
 /*
  * Products of dimensions in one line, innermost first:
  *   ring:4@200GB/s,500ns*switch:8@50GB/s,500ns     shape:size@bandwidth,latency[,key=value...]
+ *   hgx-h100-8*rail:64@400Gbps,2us                 or the name or file of a topology, or JSON in braces
  * A size such as 4x4x4 also sets the shape's `sizes`. The short names of the papers on multi-dimensional
  * networks are accepted, too: RI, FC, SW.
  */
@@ -9,11 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
+#include "net/import/import.h"
 #include "net/import/read.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
@@ -26,7 +28,9 @@ typedef struct reader {
     const char *text;
     rlt_arena arena;
     rlt_dim_spec dims[RLT_MAX_DIMS];
+    rlt_topology *whole[RLT_MAX_DIMS]; /* topologies that stand for dimensions */
     uint32_t n_dims;
+    const rlt_import *import;
     char where[160];
     rlt_error *err;
 } reader;
@@ -154,6 +158,35 @@ static int read_dim(reader *r, const char **p)
     return 0;
 }
 
+/* Whether the text up to the next '*' names a topology: it has no size, and is no shape's name. */
+static bool is_whole(const char *p)
+{
+    size_t n = strcspn(p, "*:@,");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), p);
+    for (uint32_t i = 0; rlt_shape_list(i); i++)
+        if (strcmp(shape_name(name), rlt_shape_list(i)->name) == 0)
+            return false;
+    return n > 0 && p[n] != ':' && p[n] != '@';
+}
+
+/* Reads a topology that stands for dimensions. */
+static int read_whole(reader *r, const char **p)
+{
+    rlt_dim_spec *d = &r->dims[r->n_dims];
+    const char *at = *p;
+    char *w = word(r, p, "*");
+    if (!w || !(d->where = rlt_arena_strdup(&r->arena, place(r, at))))
+        return rlt_nomem(r->err);
+    if (w[0] == 0)
+        return rlt_fail(r->err, RLT_EMALFORMED, place(r, at), "expected a shape or a topology");
+    int rc = rlt__topo_part(w, r->import, &r->whole[r->n_dims], r->err);
+    if (rc)
+        return rc;
+    d->whole = &r->whole[r->n_dims++];
+    return 0;
+}
+
 static int read_dims(reader *r)
 {
     const char *p = r->text;
@@ -162,25 +195,29 @@ static int read_dims(reader *r)
     for (;; p++) {
         if (r->n_dims == RLT_MAX_DIMS)
             return rlt_fail(r->err, RLT_ERANGE, place(r, p), "more than %d dimensions", RLT_MAX_DIMS);
-        int rc = read_dim(r, &p);
+        int rc = is_whole(p) ? read_whole(r, &p) : read_dim(r, &p);
         if (rc < 0 || *p == 0)
             return rc;
     }
 }
 
-int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *err)
+int rlt_topology_from_compact(const char *text, const rlt_import *import, rlt_topology **out, rlt_error *err)
 {
-    reader r = {.text = text, .err = err};
+    reader r = {.text = text, .import = import, .err = err};
     *out = NULL;
     int rc = read_dims(&r);
     if (rc == 0) {
         rlt_topology_spec spec = {
             .name = text, .where = text, .source = "", .hash = rlt_hash_bytes(text, strlen(text), 0)};
         spec.endpoint = rlt_endpoint_default();
+        if (r.whole[0])
+            rlt__topo_node(r.whole[0], &spec);
         spec.n_dims = r.n_dims;
         spec.dims = r.dims;
         rc = rlt_topology_build(&spec, out, err);
     }
+    for (uint32_t i = 0; i < r.n_dims; i++)
+        rlt_topology_free(r.whole[i]);
     rlt_arena_free(&r.arena);
     return rc;
 }

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/read.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/graph.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

@@ -41,8 +41,7 @@ typedef int reader(const char *name, const char *text, size_t length, const rlt_
 static int read_json(const char *name, const char *text, size_t length, const rlt_import *import,
                      rlt_topology **out, rlt_error *err)
 {
-    (void)import;
-    return rlt_topology_from_json(name, text, length, out, err);
+    return rlt_topology_from_json(name, text, length, import, out, err);
 }
 
 static int read_graphml(const char *name, const char *text, size_t length, const rlt_import *import,

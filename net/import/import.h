@@ -29,6 +29,10 @@ typedef struct rlt_import {
     /* NCCL's graph dump, whose rings become the recommended ones; may be NULL. */
     const char *graph_name, *graph_text;
     size_t graph_length;
+    /* Where topologies that stand inside this one are found, and how many it stands in itself. Set by
+     * rlt_topology_import. */
+    const char *dirs;
+    uint32_t depth;
 } rlt_import;
 
 /* Returns the table of parameters of an rlt_import. */
@@ -40,7 +44,7 @@ RLT_API const rlt_param *rlt_import_parameters(void);
  *   "-"        standard input
  *   JSON text  as it would stand in a file
  *   a product  dimensions in compact form, innermost first: ring:4@200GB/s,500ns*switch:8@50GB/s,500ns
- *              Each is shape:size@bandwidth,latency[,key=value...]
+ *              Each is shape:size@bandwidth,latency[,key=value...], or the name or file of a topology
  *   a name     of a file in one of the directories `dirs` (see sim/base/find.h; NULL: none)
  * RLT_EMALFORMED and RLT_ESCHEMA with file:line:column; RLT_ETOPOLOGY (disconnected, no accelerator);
  * RLT_EIO. A name that is not found is RLT_EIO; the error suggests the nearest existing one.

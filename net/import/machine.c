@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/read.h"
 #include "net/shapes/shapes.h"
-#include "net/topology/endpoint.h"
 #include "sim/base/units.h"
 
 enum { MAX_ROUTES = 1 << 20, MAX_RINGS = 1024 };

@@ -5,6 +5,7 @@
 #ifndef RLT_NET_IMPORT_READ_H
 #define RLT_NET_IMPORT_READ_H
 
+#include "net/import/import.h"
 #include "net/topology/build.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -24,12 +25,18 @@ bool rlt__topo_kind(const char *word, rlt_node_kind *kind);
 #define RLT__KINDS "accelerator, nic, pcie, cpu, switch"
 
 /* The readers. `name` is the file's name in messages. */
-int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
-                           rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_json(const char *name, const char *text, size_t length, const rlt_import *import,
+                           rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 int rlt_topology_from_graphml(const char *name, const char *text, size_t length, rlt_topology **out,
                               rlt_error *err) RLT_MUST_USE;
 int rlt_topology_from_astra(const char *name, const char *text, size_t length, rlt_topology **out,
                             rlt_error *err) RLT_MUST_USE;
-int rlt_topology_from_compact(const char *text, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+int rlt_topology_from_compact(const char *text, const rlt_import *import, rlt_topology **out,
+                              rlt_error *err) RLT_MUST_USE;
+/* Loads a topology that stands in a product, by the rules of rlt_topology_load. */
+int rlt__topo_part(const char *spec, const rlt_import *import, rlt_topology **out,
+                   rlt_error *err) RLT_MUST_USE;
+/* Takes over the endpoint and the node of the topology that is the first dimension. */
+void rlt__topo_node(const rlt_topology *first, rlt_topology_spec *spec);
 
 #endif

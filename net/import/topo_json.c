@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
+#include "net/import/import.h"
 #include "net/import/read.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/map.h"
 #include "sim/base/param.h"
@@ -104,6 +105,14 @@ static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
 
 /* ---- dimensions of a product ---- */
 
+/* A file that is being read. */
+typedef struct file {
+    rlt_arena *arena;
+    const rlt_import *import;
+    rlt_topology *whole[RLT_MAX_DIMS]; /* topologies that stand for dimensions */
+    bool endpoint;                     /* the file states one */
+} file;
+
 /* Returns a list of whole numbers as "4x4x4", and their product in *product. */
 static int read_sizes(rlt_json v, rlt_arena *arena, const char **text, uint64_t *product, rlt_error *err)
 {
@@ -182,8 +191,23 @@ static int read_dim(rlt_json v, rlt_arena *arena, rlt_dim_spec *d, rlt_error *er
     return 0;
 }
 
-static int read_dims(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_error *err)
+/* Reads a dimension: an object, or the name of a topology that stands for dimensions. */
+static int read_dim_or_whole(rlt_json v, file *f, uint32_t i, rlt_dim_spec *d, rlt_error *err)
 {
+    if (!rlt_json_is_string(v))
+        return read_dim(v, f->arena, d, err);
+    if (!(d->where = rlt__json_place(f->arena, v)))
+        return rlt_nomem(err);
+    int rc = rlt__topo_part(rlt_json_string(v), f->import, &f->whole[i], err);
+    if (rc < 0)
+        return rlt_error_prefix(err, d->where), rc;
+    d->whole = &f->whole[i];
+    return 0;
+}
+
+static int read_dims(rlt_json v, file *f, rlt_topology_spec *spec, rlt_error *err)
+{
+    rlt_arena *arena = f->arena;
     uint32_t n = rlt_json_count(v);
     if (!rlt_json_is_array(v) || n == 0)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a list of dimensions, innermost first");
@@ -194,12 +218,18 @@ static int read_dims(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_
         return rlt_nomem(err);
     uint32_t i = 0;
     for (rlt_json d = rlt_json_first(v); rlt_json_is(d); d = rlt_json_next(d), i++) {
-        int rc = read_dim(d, arena, &dims[i], err);
+        int rc = read_dim_or_whole(d, f, i, &dims[i], err);
         if (rc < 0)
             return rc;
     }
     spec->n_dims = n;
     spec->dims = dims;
+    if (f->whole[0]) {
+        rlt_endpoint stated = spec->endpoint;
+        rlt__topo_node(f->whole[0], spec);
+        if (f->endpoint)
+            spec->endpoint = stated;
+    }
     return 0;
 }
 
@@ -210,7 +240,7 @@ static uint32_t product_size(const rlt_topology_spec *spec)
 {
     uint64_t n = 1;
     for (uint32_t i = 0; i < spec->n_dims && n <= MAX_SIZE; i++)
-        n *= spec->dims[i].size;
+        n *= spec->dims[i].whole ? rlt_topology_accelerators(*spec->dims[i].whole) : spec->dims[i].size;
     return n <= MAX_SIZE ? (uint32_t)n : 0;
 }
 
@@ -268,9 +298,10 @@ static int read_rings(rlt_json v, rlt_arena *arena, const rlt__json_graph *graph
 
 /* ---- the whole file ---- */
 
-static int read_all(rlt_json root, const char *name, rlt_arena *arena, rlt__json_graph *graph,
-                    rlt_topology_spec *spec, rlt_error *err)
+static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *graph, rlt_topology_spec *spec,
+                    rlt_error *err)
 {
+    rlt_arena *arena = f->arena;
     static const char *const product[] = {"name", "source", "endpoint", "dims", "rings", NULL};
     static const char *const any[] = {"name",   "source", "endpoint", "nodes", "links",
                                       "routes", "dims",   "rings",    NULL};
@@ -285,17 +316,19 @@ static int read_all(rlt_json root, const char *name, rlt_arena *arena, rlt__json
     spec->endpoint = rlt_endpoint_default();
     if (rlt_json_is(endpoint) && (rc = read_endpoint(endpoint, &spec->endpoint, err)) < 0)
         return rc;
+    f->endpoint = rlt_json_is(endpoint);
     if (!is_graph && !rlt_json_is(dims))
         return rlt_json_fail(root, RLT_ESCHEMA, err,
                              "expected 'dims' (a product of shapes) or 'nodes' and 'links' (a graph)");
-    rc = is_graph ? rlt__json_graph_read(root, arena, graph, spec, err) : read_dims(dims, arena, spec, err);
+    rc = is_graph ? rlt__json_graph_read(root, arena, graph, spec, err) : read_dims(dims, f, spec, err);
     return rc < 0 ? rc : read_rings(rlt_json_get(root, "rings"), arena, is_graph ? graph : NULL, spec, err);
 }
 
-int rlt_topology_from_json(const char *name, const char *text, size_t length, rlt_topology **out,
-                           rlt_error *err)
+int rlt_topology_from_json(const char *name, const char *text, size_t length, const rlt_import *import,
+                           rlt_topology **out, rlt_error *err)
 {
     rlt_arena arena = {0};
+    file f = {.arena = &arena, .import = import};
     rlt__json_graph graph = {0};
     rlt_topology_spec spec = {.where = name, .hash = rlt_hash_bytes(text, length, 0), .source = ""};
     rlt_json_doc *doc;
@@ -303,9 +336,11 @@ int rlt_topology_from_json(const char *name, const char *text, size_t length, rl
     int rc = rlt_json_parse(name, text, length, &doc, err);
     if (rc < 0)
         return rc;
-    rc = read_all(rlt_json_root(doc), name, &arena, &graph, &spec, err);
+    rc = read_all(rlt_json_root(doc), name, &f, &graph, &spec, err);
     if (rc == 0)
         rc = rlt_topology_build(&spec, out, err);
+    for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
+        rlt_topology_free(f.whole[i]);
     rlt_strings_free(&graph.ids);
     rlt_arena_free(&arena);
     rlt_json_free(doc);

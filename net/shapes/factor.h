@@ -24,12 +24,16 @@ enum { RLT_FACTOR_NUMBERS = 20, RLT_FACTOR_GIVEN = 2 };
 enum { RLT_MAX_DIM_PARAMS = 8 };
 
 typedef struct rlt_dim_spec {
+    /* A whole topology in the place of a shape, or NULL; the other fields but `where` are then unused. A
+     * graph is taken over: the builder sets *whole to NULL. */
+    struct rlt_topology **whole;
     const char *shape;
     uint32_t size;        /* accelerators in the dimension */
     uint64_t bw_Bps;      /* bandwidth of one accelerator into the dimension, or 0 if link_bw_Bps is given */
     uint64_t link_bw_Bps; /* bandwidth of one link, or 0 */
     rlt_time latency_ps;  /* latency of one link */
-    uint32_t n_params;    /* parameters of the shape: "sizes=4x4x4", "levels=3", "oversubscription=2", ... */
+    uint32_t ports_per_node; /* consecutive ports of one node, for shapes that tell them apart; 0: 1 */
+    uint32_t n_params; /* parameters of the shape: "sizes=4x4x4", "levels=3", "oversubscription=2", ... */
     struct {
         const char *name, *value;
     } params[RLT_MAX_DIM_PARAMS];
@@ -56,6 +60,7 @@ typedef struct rlt_factor {
     uint32_t degree[2]; /* links of each class that leave an accelerator, if the shape's `degree` is NULL */
     uint32_t number[RLT_FACTOR_NUMBERS]; /* numbers of the shape; part of a topology's hash */
     uint32_t given[RLT_FACTOR_GIVEN];    /* parameters that only `build` needs */
+    const struct rlt_part *part;         /* a graph (net/topology/part.h); NULL: a shape in closed form */
 } rlt_factor;
 
 static inline const rlt_factor_links *rlt_factor_class(const rlt_factor *f, uint32_t link)

@@ -56,7 +56,7 @@ typedef struct rlt_shape {
     X(torus)                                                                                                 \
     X(fat_tree)                                                                                              \
     X(dragonfly)                                                                                             \
-    X(rail_optimised)
+    X(rail)
 #define RLT_X(name) extern const rlt_shape rlt_shape_##name;
 RLT_SHAPES(RLT_X)
 #undef RLT_X

@@ -6,6 +6,7 @@
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "net/topology/ports.h"
 #include "net/topology/route_graph.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -156,8 +157,8 @@ static int least_bisection(const rlt_topology *t, uint64_t *value, rlt_error *er
             inner *= f->number[s];
         }
         if (!grid && t->n_dims > 1 && rc == 0)
-            rc = try_halves(t, stride, f->n, value, err);
-        stride *= f->n;
+            rc = try_halves(t, stride, t->dims[d].size, value, err);
+        stride *= t->dims[d].size;
     }
     return rc;
 }
@@ -220,18 +221,26 @@ static void extremes_of_graph(const rlt_topology *t, rlt_topology_facts *facts)
 static void extremes_of_product(const rlt_topology *t, rlt_topology_facts *facts)
 {
     for (uint32_t i = 0; i < t->n_dims; i++) {
-        const rlt_factor *f = &t->dims[i].f;
-        uint64_t least = rlt_factor_egress(f, 0), most = least;
-        for (uint32_t a = 1; f->shape->degree && a < f->n; a++) {
-            uint64_t egress = rlt_factor_egress(f, a);
+        const rlt_product_dim *d = &t->dims[i];
+        uint64_t least = rlt_dim_egress(d, 0), most = least;
+        for (uint32_t a = 1; (d->f.shape->degree || d->f.part) && a < d->size; a++) {
+            uint64_t egress = rlt_dim_egress(d, a);
             least = egress < least ? egress : least;
             most = egress > most ? egress : most;
         }
         facts->min_egress_Bps += least;
         facts->max_egress_Bps += most;
-        facts->links_by_dim[i] = t->dims[i].groups * f->links;
-        facts->diameter_hops += f->max_hops;
-        facts->diameter_ps += f->max_ps;
+        facts->links_by_dim[i] =
+            d->groups * d->f.links + (d->ports == RLT_PORTS_NICS ? 2 * t->accelerators : 0);
+        uint32_t hops = d->f.max_hops + rlt_port_hops(t, d);
+        rlt_time latency = d->f.max_ps + rlt_port_latency(t, d);
+        if (i > 0 && !d->pxn && d->planes == 1) { /* messages never move inside the node first */
+            facts->diameter_hops = facts->diameter_hops > hops ? facts->diameter_hops : hops;
+            facts->diameter_ps = facts->diameter_ps > latency ? facts->diameter_ps : latency;
+        } else {
+            facts->diameter_hops += hops;
+            facts->diameter_ps += latency;
+        }
     }
 }
 

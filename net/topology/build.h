@@ -7,8 +7,8 @@
 #ifndef RLT_NET_TOPOLOGY_BUILD_H
 #define RLT_NET_TOPOLOGY_BUILD_H
 
+#include "net/endpoint/endpoint.h"
 #include "net/shapes/factor.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -46,6 +46,7 @@ typedef struct rlt_topology_spec {
     /* Either a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;
+    uint32_t node_size; /* accelerators of a node; 0: see rlt_topology_node_size */
     /* or a graph (n_nodes > 0) of directed links. `logical` gives its dimensions for hierarchical
      * collectives, innermost first; their product is the number of accelerators (0: one dimension of all). */
     uint32_t n_nodes, n_links, n_routes, n_logical;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
 #include "net/topology/topology.h"

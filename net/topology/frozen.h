@@ -3,12 +3,25 @@
 #ifndef RLT_NET_TOPOLOGY_FROZEN_H
 #define RLT_NET_TOPOLOGY_FROZEN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/endpoint/endpoint.h"
 #include "net/shapes/factor.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
+
+typedef struct rlt_part rlt_part;
+
+/* How accelerators reach a dimension, see net/topology/ports.h. */
+typedef enum rlt_port_kind {
+    RLT_PORTS_PLAIN,    /* each by a port of its own; one plane for each index inside the node */
+    RLT_PORTS_OWN,      /* each by a port of its own; other planes, or messages do not move inside first */
+    RLT_PORTS_NICS,     /* by NICs, which are nodes of the dimension */
+    RLT_PORTS_IN_GRAPH, /* by NICs of the graph that is dimension 0 */
+} rlt_port_kind;
 
 /*
  * A dimension of a product. `group` is the mixed-radix index of the other coordinates.
@@ -17,10 +30,20 @@
  *   local node x >= n of group g   switch first_switch + g * switches + (x - n)
  *
  *   Example: ring:4*switch:8, dimension 1: n = 8, stride 4. Local node 3 of group 1 is accelerator 13.
+ *
+ * Unless the ports are plain, group g is plane g mod planes of the outer index g / planes, and local node x
+ * < n is the port of NIC (x mod per_plane) * planes + plane in node x / per_plane.
  */
 typedef struct rlt_product_dim {
     rlt_factor f;
+    uint32_t size; /* nodes along its coordinate; f.n counts ports */
     uint32_t stride, groups, first_link, first_switch;
+    rlt_port_kind ports;
+    uint32_t nics, planes, per_plane; /* in a node; per_plane = nics / planes */
+    bool pxn;
+    uint32_t first_nic;        /* node, for RLT_PORTS_NICS */
+    uint32_t first_nic_link;   /* 2a: from accelerator a to its NIC; 2a + 1: back */
+    rlt_factor_links nic_link; /* bandwidth and latency of a link to a NIC */
 } rlt_product_dim;
 
 /* A graph. Links are in order of ids; the links of each node are compressed rows. */
@@ -52,6 +75,9 @@ struct rlt_topology {
     uint32_t n_rings, *rings; /* accelerators of all rings, one ring after the other */
     uint32_t n_dims;          /* 0 in a graph */
     rlt_product_dim dims[RLT_MAX_DIMS];
+    rlt_part *parts[RLT_MAX_DIMS]; /* graphs that are dimensions; NULL for the others */
+    bool plain;                    /* all ports are plain, and no dimension is a graph */
+    uint32_t node_size;            /* accelerators of a node */
     uint32_t n_changed, changed_room;
     rlt_changed_link *changed;
     rlt_map changed_at; /* link -> index into changed */

@@ -10,6 +10,8 @@
 #include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
+#include "net/topology/part.h"
+#include "net/topology/ports.h"
 #include "sim/base/map.h"
 
 static void free_graph(rlt_frozen_graph *g)
@@ -37,6 +39,8 @@ void rlt_topology_free(rlt_topology *t)
     free_graph(&t->graph);
     free(t->changed);
     rlt_map_free(&t->changed_at);
+    for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
+        rlt_part_free(t->parts[i]);
     free(t->rings);
     free(t->source);
     free(t->name);
@@ -78,20 +82,66 @@ uint32_t rlt_topology_links(const rlt_topology *t)
     return t->links;
 }
 
-static uint32_t global_node(const rlt_product_dim *d, uint32_t group, uint32_t local)
+static uint32_t global_node(const rlt_topology *t, const rlt_product_dim *d, uint32_t group, uint32_t local)
 {
     if (local >= d->f.n)
         return d->first_switch + group * d->f.switches + (local - d->f.n);
-    return group % d->stride + local * d->stride + group / d->stride * d->stride * d->f.n;
+    if (d->ports == RLT_PORTS_PLAIN)
+        return group % d->stride + local * d->stride + group / d->stride * d->stride * d->f.n;
+    uint32_t node = group / d->planes * d->size + local / d->per_plane;
+    return rlt_port_node(t, d, node, local % d->per_plane * d->planes + group % d->planes);
+}
+
+/* The dimension of a switch or NIC. */
+static const rlt_product_dim *dim_of_other(const rlt_topology *t, uint32_t node)
+{
+    uint32_t i = t->n_dims - 1;
+    while (i &&
+           (node < t->dims[i].first_switch || (!t->dims[i].f.switches && t->dims[i].ports != RLT_PORTS_NICS)))
+        i--;
+    return &t->dims[i];
+}
+
+static bool is_nic_of(const rlt_product_dim *d, uint32_t node)
+{
+    return d->ports == RLT_PORTS_NICS && node >= d->first_nic;
+}
+
+/* The node of the graph that a switch of a product stands for, with that graph; NULL: it is of a shape. */
+static const rlt_topology *part_of(const rlt_topology *t, uint32_t node, uint32_t *local)
+{
+    const rlt_product_dim *d = dim_of_other(t, node);
+    if (!d->f.part || is_nic_of(d, node))
+        return NULL;
+    *local = d->f.n + (node - d->first_switch) % d->f.switches;
+    return d->f.part->graph;
 }
 
 bool rlt_topology_forwards(const rlt_topology *t, uint32_t node)
 {
+    uint32_t local;
+    const rlt_topology *part;
     if (!t->n_dims)
         return t->graph.forwards[node];
-    if (node >= t->accelerators || t->n_dims > 1)
+    if (node >= t->accelerators)
+        return (part = part_of(t, node, &local)) ? part->graph.forwards[local] : true;
+    const rlt_factor *f = &t->dims[0].f;
+    if (t->n_dims > 1)
         return true;
-    return t->dims[0].f.switches == 0 && !t->dims[0].f.shape->complete;
+    return f->part ? f->part->graph->graph.forwards[node % f->n] : f->switches == 0 && !f->shape->complete;
+}
+
+/* Link between an accelerator and its NIC. */
+static rlt_link nic_link(const rlt_topology *t, uint32_t dim, uint32_t id)
+{
+    const rlt_product_dim *d = &t->dims[dim];
+    uint32_t i = id - d->first_nic_link, accelerator = i / 2;
+    uint32_t nic = rlt_port_node(t, d, accelerator / d->stride, rlt_port_nic(t, d, accelerator));
+    return (rlt_link){.src = i % 2 ? nic : accelerator,
+                      .dst = i % 2 ? accelerator : nic,
+                      .dim = dim,
+                      .bw_Bps = t->n_changed ? rlt_changed_bw(t, id, d->nic_link.bw_Bps) : d->nic_link.bw_Bps,
+                      .latency_ps = d->nic_link.latency_ps};
 }
 
 rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
@@ -102,36 +152,41 @@ rlt_link rlt_topology_link(const rlt_topology *t, uint32_t id)
     while (i && id < t->dims[i].first_link)
         i--;
     const rlt_product_dim *d = &t->dims[i];
+    if (d->ports == RLT_PORTS_NICS && id >= d->first_nic_link)
+        return nic_link(t, i, id);
     uint32_t group = (id - d->first_link) / d->f.links, local = (id - d->first_link) % d->f.links, src, dst;
     d->f.shape->ends(&d->f, local, &src, &dst);
-    const rlt_factor_links *cls = rlt_factor_class(&d->f, local);
-    return (rlt_link){.src = global_node(d, group, src),
-                      .dst = global_node(d, group, dst),
+    rlt_factor_links cls = rlt_dim_link(d, local);
+    return (rlt_link){.src = global_node(t, d, group, src),
+                      .dst = global_node(t, d, group, dst),
                       .dim = i,
-                      .bw_Bps = t->n_changed ? rlt_changed_bw(t, id, cls->bw_Bps) : cls->bw_Bps,
-                      .latency_ps = cls->latency_ps};
+                      .bw_Bps = t->n_changed ? rlt_changed_bw(t, id, cls.bw_Bps) : cls.bw_Bps,
+                      .latency_ps = cls.latency_ps};
 }
 
 rlt_node_kind rlt_topology_node_kind(const rlt_topology *t, uint32_t node)
 {
+    uint32_t local;
+    const rlt_topology *part;
     if (!t->n_dims)
         return (rlt_node_kind)t->graph.kind[node];
-    return node < t->accelerators ? RLT_ACCELERATOR : RLT_SWITCH;
-}
-
-static const rlt_product_dim *dim_of_switch(const rlt_topology *t, uint32_t node)
-{
-    uint32_t i = t->n_dims - 1;
-    while (i && (node < t->dims[i].first_switch || !t->dims[i].f.switches))
-        i--;
-    return &t->dims[i];
+    if (node < t->accelerators)
+        return RLT_ACCELERATOR;
+    if (is_nic_of(dim_of_other(t, node), node))
+        return RLT_NIC;
+    return (part = part_of(t, node, &local)) ? (rlt_node_kind)part->graph.kind[local] : RLT_SWITCH;
 }
 
 uint32_t rlt_topology_in_network(const rlt_topology *t, uint32_t node)
 {
+    uint32_t local;
+    const rlt_topology *part;
     if (!t->n_dims)
         return t->graph.in_network[node];
-    return node < t->accelerators ? 0 : dim_of_switch(t, node)->f.in_network;
+    if (node < t->accelerators || is_nic_of(dim_of_other(t, node), node))
+        return 0;
+    return (part = part_of(t, node, &local)) ? part->graph.in_network[local]
+                                             : dim_of_other(t, node)->f.in_network;
 }
 
 uint32_t rlt_topology_in_networks(const rlt_topology *t)
@@ -162,16 +217,27 @@ uint32_t rlt_topology_reverse(const rlt_topology *t, uint32_t link)
 
 const char *rlt_topology_node_name(const rlt_topology *t, uint32_t node, char *buffer, size_t size)
 {
+    uint32_t local;
+    const rlt_topology *part;
     if (!t->n_dims) {
         snprintf(buffer, size, "%s", rlt_interned(&t->graph.names, node));
-    } else if (node < t->accelerators) {
-        snprintf(buffer, size, "acc%" PRIu32, node);
-    } else {
-        const rlt_product_dim *d = dim_of_switch(t, node);
-        uint32_t k = node - d->first_switch;
-        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, (uint32_t)(d - t->dims),
-                 k / d->f.switches, k % d->f.switches);
+        return buffer;
     }
+    if (node < t->accelerators) {
+        snprintf(buffer, size, "acc%" PRIu32, node);
+        return buffer;
+    }
+    const rlt_product_dim *d = dim_of_other(t, node);
+    uint32_t dim = (uint32_t)(d - t->dims), k = node - d->first_switch;
+    if (is_nic_of(d, node))
+        snprintf(buffer, size, "nic%" PRIu32 ".%" PRIu32 ".%" PRIu32, dim, (node - d->first_nic) / d->nics,
+                 (node - d->first_nic) % d->nics);
+    else if ((part = part_of(t, node, &local)) != NULL)
+        snprintf(buffer, size, "%s.%" PRIu32 ".%" PRIu32, rlt_interned(&part->graph.names, local), dim,
+                 k / d->f.switches);
+    else
+        snprintf(buffer, size, "sw%" PRIu32 ".%" PRIu32 ".%" PRIu32, dim, k / d->f.switches,
+                 k % d->f.switches);
     return buffer;
 }
 
@@ -190,20 +256,48 @@ static const char *read_number(const char *text, uint32_t limit, uint32_t *out)
     return text;
 }
 
+/* Reads "i.j.k" with i below the number of dimensions. */
+static bool read_three(const rlt_topology *t, const char *text, uint32_t *i, uint32_t *j, uint32_t *k)
+{
+    const char *p = read_number(text, t->n_dims, i);
+    if (!p || *p++ != '.' || !(p = read_number(p, RLT_MAX_LINKS, j)) || *p++ != '.')
+        return false;
+    p = read_number(p, RLT_MAX_LINKS, k);
+    return p && !*p;
+}
+
+/* Finds "name.dimension.group", a node of a graph that is a dimension. */
+static uint32_t find_in_part(const rlt_topology *t, const char *name)
+{
+    const char *second = strrchr(name, '.'), *first = second;
+    uint32_t dim, group;
+    while (first && first > name && (first == second || *first != '.'))
+        first--;
+    if (!first || first == name || read_number(first + 1, t->n_dims, &dim) != second)
+        return RLT_NONE;
+    const rlt_product_dim *d = &t->dims[dim];
+    const char *end = read_number(second + 1, d->groups, &group);
+    if (!d->f.part || !end || *end)
+        return RLT_NONE;
+    uint32_t local = rlt_intern_find(&d->f.part->graph->graph.names, name, (size_t)(first - name));
+    return local == RLT_NONE || local < d->f.n ? RLT_NONE
+                                               : d->first_switch + group * d->f.switches + local - d->f.n;
+}
+
 static uint32_t find_in_product(const rlt_topology *t, const char *name)
 {
-    uint32_t i, group, local;
+    uint32_t i, j, k;
     if (strncmp(name, "acc", 3) == 0) {
         const char *end = read_number(name + 3, t->accelerators, &i);
-        return end && !*end ? i : RLT_NONE;
+        return end && !*end ? i : find_in_part(t, name);
     }
-    if (strncmp(name, "sw", 2) != 0)
-        return RLT_NONE;
-    const char *p = read_number(name + 2, t->n_dims, &i);
-    if (!p || *p++ != '.' || !(p = read_number(p, t->dims[i].groups, &group)) || *p++ != '.' ||
-        !(p = read_number(p, t->dims[i].f.switches, &local)) || *p)
-        return RLT_NONE;
-    return t->dims[i].first_switch + group * t->dims[i].f.switches + local;
+    if (strncmp(name, "sw", 2) == 0 && read_three(t, name + 2, &i, &j, &k) && j < t->dims[i].groups &&
+        k < t->dims[i].f.switches && !t->dims[i].f.part)
+        return t->dims[i].first_switch + j * t->dims[i].f.switches + k;
+    if (strncmp(name, "nic", 3) == 0 && read_three(t, name + 3, &i, &j, &k) &&
+        t->dims[i].ports == RLT_PORTS_NICS && k < t->dims[i].nics && j < t->accelerators / t->dims[i].stride)
+        return t->dims[i].first_nic + j * t->dims[i].nics + k;
+    return find_in_part(t, name);
 }
 
 uint32_t rlt_topology_find_node(const rlt_topology *t, const char *name)
@@ -223,10 +317,10 @@ rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
     if (!t->n_dims)
         return (rlt_dim){.shape = "graph", .size = t->graph.logical[d]};
     const rlt_factor *f = &t->dims[d].f;
-    bool one_latency = f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps;
+    bool one_latency = !f->part && (f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps);
     return (rlt_dim){.shape = f->shape->info.name,
-                     .size = f->n,
-                     .bw_Bps = f->bw_Bps,
+                     .size = t->dims[d].size,
+                     .bw_Bps = rlt_dim_Bps(&t->dims[d]),
                      .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
                      .in_network = f->in_network};
 }
@@ -254,7 +348,7 @@ static uint64_t regular_egress(const rlt_topology *t, uint32_t accelerator)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < t->n_dims; i++)
-        sum += rlt_factor_egress(&t->dims[i].f, accelerator / t->dims[i].stride % t->dims[i].f.n);
+        sum += rlt_dim_egress(&t->dims[i], accelerator / t->dims[i].stride % t->dims[i].size);
     return sum;
 }
 
@@ -291,7 +385,7 @@ bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps)
         const rlt_factor *f = &t->dims[i].f;
         if (f->n > 1 && f->bw_Bps == 0)
             return false;
-        *bw_Bps += rlt_factor_egress(f, 0);
+        *bw_Bps += rlt_dim_egress(&t->dims[i], 0);
     }
     return true;
 }
@@ -304,6 +398,11 @@ uint32_t rlt_topology_rings(const rlt_topology *t)
 const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i)
 {
     return i < t->n_rings ? t->rings + (size_t)i * t->accelerators : NULL;
+}
+
+uint32_t rlt_topology_node_size(const rlt_topology *t)
+{
+    return t->node_size;
 }
 
 const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t)

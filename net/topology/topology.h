@@ -28,8 +28,7 @@
  *   ring                            1/2
  *   fully connected                 1/(n-1)
  *   mesh, torus                     1/(2k), k sub-dimensions
- *   switch, fat-tree, dragonfly     1
- *   rail-optimised                  the bandwidth is that of both its networks together
+ *   switch, fat-tree, dragonfly, rail   1
  *
  * `link_bandwidth` gives a link's own bandwidth instead.
  *
@@ -43,9 +42,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/shapes/shapes.h"
-#include "net/topology/endpoint.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
 
@@ -134,6 +134,14 @@ RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accele
 /* Returns true, with the bandwidth, if all accelerators have the same egress and ingress and this is known
  * without looking at each (products without borders). */
 RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
+
+/* Returns the parameters of a dimension of any shape: how accelerators reach it (net/topology/ports.h). */
+RLT_API const rlt_param *rlt_port_parameters(void);
+
+/* Returns the accelerators of a node, which are consecutive: those that reach each other without the network
+ * between nodes; all of them if nothing says where nodes end. In a product written out, a node ends before
+ * the first dimension that has less than half the bandwidth of the one before it. */
+RLT_API uint32_t rlt_topology_node_size(const rlt_topology *t);
 
 /* Rings that the file recommends for ring algorithms, one per channel; each is a permutation of
  * accelerators. */

@@ -8,8 +8,8 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "net/endpoint/endpoint.h"
 #include "net/network.h"
-#include "net/topology/endpoint.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
 

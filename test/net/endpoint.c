@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 

@@ -5,12 +5,12 @@
  */
 #include <stdio.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/network.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/import/import.h"
 #include "net/import/read.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
@@ -371,7 +371,7 @@ static void test_large(void **state)
     (void)state;
     static world w;
     rlt_error err = {0};
-    assert_int_equal(rlt_topology_from_compact("switch:1048576@50GB/s,500ns", &w.t, &err), 0);
+    assert_int_equal(rlt_topology_from_compact("switch:1048576@50GB/s,500ns", NULL, &w.t, &err), 0);
     uint32_t size = 1048576;
     assert_int_equal(rlt_net_fold_translations(w.t, &size, 1, &w.fold, &err), 0);
     assert_int_equal(w.fold.n_classes, 2);

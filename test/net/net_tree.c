@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/import/read.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
@@ -327,12 +327,13 @@ static void test_read_and_written(void **state)
             fail_msg("'%s' does not say '%s'", err.what, bad[i][1]);
     }
     rlt_topology *t = NULL, *again = NULL;
-    assert_int_equal(rlt_topology_from_compact("switch:3@50GB/s,500ns,in_network=multicast", &t, NULL), 0);
+    assert_int_equal(rlt_topology_from_compact("switch:3@50GB/s,500ns,in_network=multicast", NULL, &t, NULL),
+                     0);
     for (int graphml = 0; graphml < 2; graphml++) {
         char *text = NULL;
         assert_int_equal(rlt_topology_export(t, graphml ? "graphml" : "json", &text, NULL), 0);
         assert_int_equal(graphml ? rlt_topology_from_graphml("x", text, strlen(text), &again, NULL)
-                                 : rlt_topology_from_json("x", text, strlen(text), &again, NULL),
+                                 : rlt_topology_from_json("x", text, strlen(text), NULL, &again, NULL),
                          0);
         assert_int_equal(rlt_topology_in_network(again, rlt_topology_find_node(again, "sw0.0.0")),
                          RLT_CAN_MULTICAST);

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"

@@ -42,7 +42,7 @@ static bench setup(const char *spec, rlt_routing routing)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    if (rlt_topology_from_compact(spec, &t, &err) != 0)
+    if (rlt_topology_from_compact(spec, NULL, &t, &err) != 0)
         fail_msg("%s: %s: %s", spec, err.where, err.what);
     return with(t, (rlt_placement){.n = rlt_topology_accelerators(t)}, routing);
 }
@@ -520,7 +520,7 @@ static void searched_routes_match_closed_forms(void **state)
         rlt_graph_routes *small;
         rlt_walk walk = {0};
         assert_int_equal(rlt_topology_export(product.t, "json", &text, NULL), 0);
-        assert_int_equal(rlt_topology_from_json("t.json", text, strlen(text), &t, NULL), 0);
+        assert_int_equal(rlt_topology_from_json("t.json", text, strlen(text), NULL, &t, NULL), 0);
         bench b = with(t, (rlt_placement){.n = product.p->n}, RLT_ROUTE_DMODK);
         assert_int_equal(rlt_graph_routes_create(t, 0, NULL, &small, NULL), 0);
         for (uint32_t s = 0; s < b.p->n; s++)

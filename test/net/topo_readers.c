@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/import/read.h"
 #include "net/topology/build.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -29,12 +29,17 @@
 
 typedef int reader(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err);
 
+static int from_json(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
+{
+    return rlt_topology_from_json(name, text, length, NULL, out, err);
+}
+
 static int compact(const char *name, const char *text, size_t length, rlt_topology **out, rlt_error *err)
 {
     char *copy = strndup(text, length); /* NUL-terminated, as an argument would be */
     (void)name;
     assert_non_null(copy);
-    int rc = rlt_topology_from_compact(copy, out, err);
+    int rc = rlt_topology_from_compact(copy, NULL, out, err);
     free(copy);
     return rc;
 }
@@ -75,7 +80,7 @@ static const struct sample {
     {"juwels-booster", 3648, 3648 + 4 * (152 + 19 * 6 + 6 * 8), 3648 * 3 + 4 * 2 * (912 + 152 * 6 + 114 * 8),
      0, 2, 325},
     {"summit", 1026, 1026 + 171 + 6, 2 * (1026 + 1026), 0, 2, 50 + 2.4},
-    {"pod-512-rail", 512, 512 + 64 + 16 + 32, 2 * (512 + 512 + 16 * 32), 0, 1, 450 + 50},
+    {"pod-512-rail", 512, 512 + 64 + 16 + 32, 2 * (512 + 512 + 16 * 32), 0, 2, 450 + 50},
     {"fat-tree-3l-1024", 1024, 1024 + 128 + 128 + 64, 2 * (1024 + 1024 + 1024), 0, 1, 50},
     {"tpu-v4-4x4x4", 64, 64, 64 * 6, 0, 1, 300},
     {"rashidi-2d", 1024, 1024 + 8, 1024 * (2 + 2), 0, 2, 300},
@@ -190,7 +195,7 @@ static const char graph_text[] =
 static void json_graph(void **state)
 {
     (void)state;
-    rlt_topology *t = read_ok(rlt_topology_from_json, graph_text);
+    rlt_topology *t = read_ok(from_json, graph_text);
     assert_false(rlt_topology_is_product(t));
     assert_string_equal(rlt_topology_name(t), "box");
     assert_string_equal(rlt_topology_source(t), "made up");
@@ -216,7 +221,7 @@ static const char product_text[] =
 static void same_product_from_json_and_one_line(void **state)
 {
     (void)state;
-    rlt_topology *a = read_ok(rlt_topology_from_json, product_text);
+    rlt_topology *a = read_ok(from_json, product_text);
     rlt_topology *b = read_ok(compact, "RI:4@200GB/s,500ns*SW:8@400Gbps,700ns");
     assert_true(rlt_topology_is_product(a));
     assert_int_equal(rlt_topology_accelerators(a), 32);
@@ -347,7 +352,7 @@ static void wrong_json_names_its_place(void **state)
          "f:3:50: routes[0].via[0]", "'z'"},
         {NODES "\"links\":[]}", "f", ""},
     };
-    expect_all_wrong(rlt_topology_from_json, table, sizeof table / sizeof *table);
+    expect_all_wrong(from_json, table, sizeof table / sizeof *table);
 }
 
 /* ---- one-liners ---- */
@@ -610,8 +615,8 @@ static void damage(reader *read, const char *sample)
 static void damaged_files_never_crash(void **state)
 {
     (void)state;
-    damage(rlt_topology_from_json, graph_text);
-    damage(rlt_topology_from_json, product_text);
+    damage(from_json, graph_text);
+    damage(from_json, product_text);
     damage(rlt_topology_from_astra, yaml_text);
     damage(compact, "RI:4@200GB/s,500ns*SW:8@50GB/s,500ns*torus:2x2@1GB/s,0");
     damage(rlt_topology_from_graphml, graphml_text);
@@ -667,7 +672,7 @@ static void placements(void **state)
 {
     (void)state;
     rlt_topology *t =
-        read_ok(rlt_topology_from_json,
+        read_ok(from_json,
                 "{\"nodes\":[{\"id\":\"gpu\",\"count\":4,\"kind\":\"accelerator\"},{\"id\":\"n\",\"count\":2,"
                 "\"kind\":\"nic\"}],"
                 "\"links\":[{\"src\":\"gpu0\",\"dst\":\"n0\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"

@@ -26,7 +26,7 @@ static rlt_topology *load(const char *spec)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    if (rlt_topology_from_compact(spec, &t, &err) != 0)
+    if (rlt_topology_from_compact(spec, NULL, &t, &err) != 0)
         fail_msg("%s: %s: %s", spec, err.where, err.what);
     return t;
 }
@@ -35,7 +35,7 @@ static int refused(const char *spec, rlt_error *err)
 {
     rlt_topology *t = NULL;
     *err = (rlt_error){0};
-    int rc = rlt_topology_from_compact(spec, &t, err);
+    int rc = rlt_topology_from_compact(spec, NULL, &t, err);
     assert_null(t);
     assert_int_equal(rc, err->code);
     return rc;
@@ -524,7 +524,7 @@ static void written_topologies_read_back(void **state)
         rlt_topology_free(again);
         free(text);
         assert_int_equal(rlt_topology_export(t, "json", &text, &err), 0);
-        if (rlt_topology_from_json("x.json", text, strlen(text), &again, &err) != 0)
+        if (rlt_topology_from_json("x.json", text, strlen(text), NULL, &again, &err) != 0)
             fail_msg("%s: %s", err.where, err.what);
         same_counts(t, again);
         rlt_topology_free(again);

@@ -274,7 +274,7 @@ static void use_topology(rlt_topology *t)
         if (draw(8) == 0) {
             rlt_topology *again = NULL;
             assert_int_equal(rlt_topology_export(t, "json", &text, &err), 0);
-            if (rlt_topology_from_json("exported", text, strlen(text), &again, &err))
+            if (rlt_topology_from_json("exported", text, strlen(text), NULL, &again, &err))
                 fail_msg("what was exported is refused: %s: %s", err.where, err.what);
             assert_int_equal(rlt_topology_links(again), rlt_topology_links(t));
             rlt_topology_free(again);
@@ -301,7 +301,7 @@ static void try_compact(const bytes *b)
 {
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    judge(rlt_topology_from_compact(b->at, &t, &err), &err);
+    judge(rlt_topology_from_compact(b->at, NULL, &t, &err), &err);
     if (t)
         use_topology(t);
 }
@@ -354,7 +354,7 @@ static void graphml(void **unused)
     rlt_error err = {0};
     char *text = NULL;
     (void)unused;
-    assert_int_equal(rlt_topology_from_json("g", graph_json, strlen(graph_json), &t, &err), 0);
+    assert_int_equal(rlt_topology_from_json("g", graph_json, strlen(graph_json), NULL, &t, &err), 0);
     assert_int_equal(rlt_topology_export(t, "graphml", &text, &err), 0);
     rlt_topology_free(t);
     torture(text, strlen(text), 1500, try_topology);
@@ -395,7 +395,7 @@ static void placements(void **unused)
         "{\"ranks\": [3, \"a0\", {\"accelerator\": \"a1\", \"nic\": \"s\"}, {\"accelerator\": 2}]}";
     rlt_error err = {0};
     (void)unused;
-    assert_int_equal(rlt_topology_from_json("g", graph_json, strlen(graph_json), &network, &err), 0);
+    assert_int_equal(rlt_topology_from_json("g", graph_json, strlen(graph_json), NULL, &network, &err), 0);
     torture(good, strlen(good), 2000, try_placement);
     rlt_topology_free(network);
 }

@@ -144,6 +144,8 @@ static void list_shapes(rlt_table *t)
     char text[1024];
     for (uint32_t i = 0; (s = rlt_shape_list(i)); i++)
         put(t, s->name, s->summary, rlt_params_describe(s->parameters, text, sizeof text));
+    put(t, "of every shape", "how the accelerators of a node reach the dimension",
+        rlt_params_describe(rlt_port_parameters(), text, sizeof text));
 }
 
 static void list_readers(rlt_table *t)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"

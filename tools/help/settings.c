@@ -5,10 +5,11 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/in_network/reactive.h"
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/packet/packet.h"
 #include "net/shapes/shapes.h"
-#include "net/topology/endpoint.h"
+#include "net/topology/topology.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "tools/calibrate/select.h"
@@ -84,6 +85,8 @@ static void visit_shapes(const rlt_setting_visitor *v)
         snprintf(given, sizeof given, "--topology %s:SIZE@RATE,LATENCY,", s->name);
         visit_table(v, (rlt_setting_owner){of, given, NULL}, s->parameters);
     }
+    visit_table(v, (rlt_setting_owner){"ports of a dimension", "--topology SHAPE:SIZE@RATE,LATENCY,", NULL},
+                rlt_port_parameters());
 }
 
 static void visit_models(const rlt_setting_visitor *v)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "collectives/collective.h"
+#include "net/endpoint/endpoint.h"
 #include "net/links.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/column.h"
 #include "sim/base/error.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/column.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collectives/collective.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

@@ -25,7 +25,7 @@
 #define RLT_WORKLOAD_DESIGN_DESIGN_H
 
 #include "collectives/collective.h"
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"

@@ -11,10 +11,10 @@
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
+#include "net/endpoint/endpoint.h"
 #include "net/network.h"
 #include "net/packet/packet.h"
 #include "net/route.h"
-#include "net/topology/endpoint.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -73,7 +73,7 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
 void rlt_setup_free(rlt_setup *s);
 /* Returns the settings of every aggregating switch, of an rlt_setup. */
 const rlt_param *rlt_switch_parameters(void);
-/* Applies one --set by name and value. Known are settings of endpoints (net/topology/endpoint.h); of the
+/* Applies one --set by name and value. Known are settings of endpoints (net/endpoint/endpoint.h); of the
  * packet model, if it is the network or reactive protocols run (net/packet/packet.h; with or without
  * "packet." in front); channels, chunks, window, directions, servers, patterns, schedule, order of
  * algorithms; switch.slots, switch.memory, switch.width, switch.sharing, switch.fallback; and those of

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "workload/design/design.h"

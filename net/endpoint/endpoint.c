@@ -3,7 +3,7 @@
  * Endpoint parameters in one table, and the cost of a message under them. Protocol constants come from the
  * topology file.
  */
-#include "net/topology/endpoint.h"
+#include "net/endpoint/endpoint.h"
 
 #include <stdio.h>
 #include <string.h>

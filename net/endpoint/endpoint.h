@@ -34,8 +34,8 @@
  * Times of a kernel scale with its clock: with `clock` in GHz, launch and protocol times are those at 1 GHz,
  * divided by it, so that machines of one family can share them.
  */
-#ifndef RLT_NET_TOPOLOGY_ENDPOINT_H
-#define RLT_NET_TOPOLOGY_ENDPOINT_H
+#ifndef RLT_NET_ENDPOINT_ENDPOINT_H
+#define RLT_NET_ENDPOINT_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Products whose accelerators share NICs, whose planes are joined, and whose nodes are graphs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "net/import/import.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+
+static char directory[] = "/tmp/rlt-ports-XXXXXX";
+
+/* Two accelerators at one PCIe switch with a NIC, two at another, joined by their CPUs; NVLink in pairs. */
+static const char node_text[] =
+    "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":\"accelerator\"},"
+    "{\"id\":\"c\",\"kind\":\"accelerator\"},{\"id\":\"d\",\"kind\":\"accelerator\"},"
+    "{\"id\":\"p\",\"kind\":\"pcie\"},{\"id\":\"q\",\"kind\":\"pcie\"},{\"id\":\"u\",\"kind\":\"cpu\"},"
+    "{\"id\":\"v\",\"kind\":\"cpu\"},{\"id\":\"m\",\"kind\":\"nic\"},{\"id\":\"n\",\"kind\":\"nic\"}],"
+    "\"links\":[{\"src\":\"a\",\"dst\":\"b\",\"bandwidth\":\"100GB/s\",\"latency\":\"1ns\"},"
+    "{\"src\":\"c\",\"dst\":\"d\",\"bandwidth\":\"100GB/s\",\"latency\":\"1ns\"},"
+    "{\"src\":\"a\",\"dst\":\"p\",\"bandwidth\":\"20GB/s\",\"latency\":\"2ns\"},"
+    "{\"src\":\"b\",\"dst\":\"p\",\"bandwidth\":\"20GB/s\",\"latency\":\"2ns\"},"
+    "{\"src\":\"c\",\"dst\":\"q\",\"bandwidth\":\"20GB/s\",\"latency\":\"2ns\"},"
+    "{\"src\":\"d\",\"dst\":\"q\",\"bandwidth\":\"20GB/s\",\"latency\":\"2ns\"},"
+    "{\"src\":\"p\",\"dst\":\"u\",\"bandwidth\":\"20GB/s\",\"latency\":\"4ns\"},"
+    "{\"src\":\"q\",\"dst\":\"v\",\"bandwidth\":\"20GB/s\",\"latency\":\"4ns\"},"
+    "{\"src\":\"u\",\"dst\":\"v\",\"bandwidth\":\"10GB/s\",\"latency\":\"8ns\"},"
+    "{\"src\":\"p\",\"dst\":\"m\",\"bandwidth\":\"20GB/s\",\"latency\":\"16ns\"},"
+    "{\"src\":\"q\",\"dst\":\"n\",\"bandwidth\":\"20GB/s\",\"latency\":\"16ns\"}]}";
+
+static void write_file(const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s.json", directory, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fputs(text, f) >= 0, 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+static rlt_topology *load(const char *spec)
+{
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    if (rlt_topology_load(spec, directory, &t, &err) != 0)
+        fail_msg("%s: %s: %s", spec, err.where, err.what);
+    return t;
+}
+
+/* Returns the route as "acc0 nic1.0.0 sw1.0.0 nic1.1.0 acc5". */
+static const char *route(const rlt_topology *t, uint32_t src, uint32_t dst)
+{
+    static char text[512];
+    char name[64];
+    rlt_placement p = {.n = rlt_topology_accelerators(t)};
+    rlt_router *r;
+    rlt_path path;
+    assert_int_equal(rlt_router_create(t, &p, RLT_ROUTE_DMODK, &r, NULL), 0);
+    assert_int_equal(rlt_route(r, src, dst, 0, &path), 0);
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "%s", rlt_topology_node_name(t, src, name, sizeof name));
+    for (uint32_t i = 0; i < path.n; i++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used, " %s",
+            rlt_topology_node_name(t, rlt_topology_link(t, path.links[i]).dst, name, sizeof name));
+    rlt_router_free(r);
+    return text;
+}
+
+static const struct {
+    const char *spec;
+    uint32_t n, others, links, hops, node;
+    uint64_t egress_GBps, bisection_GBps;
+    rlt_time diameter_ns;
+} machines[] = {
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4", 32, 4 + 4 + 16, 2 * (32 + 16 + 32), 6, 8, 325, 200,
+     22},
+    {"switch:8@300GB/s,1ns*fat-tree:4@25GB/s,10ns,hosts_per_leaf=2,nics=4", 32, 4 + 4 * (2 + 2) + 16,
+     2 * (32 + 4 * (4 + 4) + 32), 8, 8, 325, 200, 42},
+    {"switch:8@300GB/s,1ns*fat-tree:4@25GB/s,10ns,hosts_per_leaf=4,nics=4,planes=1", 32, 4 + 4 + 4 + 16,
+     2 * (32 + 16 + 16 + 32), 8, 8, 325, 200, 42},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns", 32, 4 + 8 + 4, 2 * (32 + 32 + 32), 6, 8, 325, 400, 42},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=8", 32, 4 + 8, 2 * (32 + 32), 4, 8, 325, 400, 22},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,pxn=off", 32, 4 + 8 + 4, 2 * (32 + 32 + 32), 4, 8, 325, 400,
+     40},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=1,pcie=50GB/s", 32, 4 + 1 + 4, 2 * (32 + 4 + 32), 4, 8,
+     350, 50, 20},
+    {"pair*rail:3@50GB/s,100ns", 12, 3 * 6 + 2 + 3, 2 * (3 * 11 + 6 + 2 * 3), 14, 4, 120, 0, 458},
+};
+
+static void counts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        rlt_topology *t = load(machines[i].spec);
+        rlt_topology_facts facts;
+        assert_int_equal(rlt_topology_analyse(t, &facts, NULL), 0);
+        assert_int_equal(rlt_topology_accelerators(t), machines[i].n);
+        assert_int_equal(rlt_topology_nodes(t), machines[i].n + machines[i].others);
+        assert_int_equal(rlt_topology_links(t), machines[i].links);
+        assert_int_equal(rlt_topology_node_size(t), machines[i].node);
+        assert_true(facts.min_egress_Bps == machines[i].egress_GBps * 1000000000);
+        if (machines[i].bisection_GBps)
+            assert_true(facts.bisection_Bps == machines[i].bisection_GBps * 1000000000);
+        rlt_topology_free(t);
+    }
+}
+
+/* Every route is a walk over existing links whose sums are right; names lead back to their nodes; links come
+ * in pairs. */
+static void routes_are_walks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        rlt_topology *t = load(machines[i].spec);
+        rlt_placement p = {.n = machines[i].n};
+        rlt_router *r;
+        for (uint32_t v = 0; v < rlt_topology_nodes(t); v++) {
+            char name[64];
+            assert_int_equal(rlt_topology_find_node(t, rlt_topology_node_name(t, v, name, sizeof name)), v);
+        }
+        for (uint32_t l = 0; l < rlt_topology_links(t); l++)
+            assert_true(rlt_topology_reverse(t, l) != RLT_NONE);
+        for (int routing = 0; routing < 3; routing++) {
+            assert_int_equal(rlt_router_create(t, &p, (rlt_routing)routing, &r, NULL), 0);
+            for (uint32_t pair = 0; pair < p.n * p.n; pair++) {
+                uint32_t at = pair / p.n;
+                rlt_time latency = 0;
+                uint64_t bw = UINT64_MAX;
+                rlt_path path;
+                assert_int_equal(rlt_route(r, at, pair % p.n, 0, &path), 0);
+                assert_true(path.n <= machines[i].hops);
+                for (uint32_t k = 0; k < path.n; k++) {
+                    rlt_link l = rlt_topology_link(t, path.links[k]);
+                    assert_int_equal(l.src, at);
+                    at = l.dst;
+                    latency += l.latency_ps;
+                    bw = l.bw_Bps < bw ? l.bw_Bps : bw;
+                }
+                assert_int_equal(at, pair % p.n);
+                assert_true(path.latency_ps == latency && path.bw_Bps == bw);
+                assert_true(latency <= machines[i].diameter_ns * RLT_NS);
+            }
+            rlt_router_free(r);
+        }
+        rlt_topology_free(t);
+    }
+}
+
+/* Accelerators 0 and 1 share NIC 0, 2 and 3 NIC 1. A message moves inside its node to the receiver's index,
+ * unless both use one NIC. */
+static void messages_move_inside(void **state)
+{
+    (void)state;
+    rlt_topology *t = load("switch:4@100GB/s,1ns*switch:2@10GB/s,1ns,nics=2");
+    assert_string_equal(route(t, 0, 1), "acc0 sw0.0.0 acc1");
+    assert_string_equal(route(t, 0, 5), "acc0 nic1.0.0 sw1.0.0 nic1.1.0 acc5");
+    assert_string_equal(route(t, 0, 7), "acc0 sw0.0.0 acc3 nic1.0.1 sw1.1.0 nic1.1.1 acc7");
+    rlt_topology_free(t);
+    t = load("switch:4@100GB/s,1ns*switch:2@10GB/s,1ns,nics=2,planes=1,pxn=off");
+    assert_string_equal(route(t, 0, 7), "acc0 nic1.0.0 sw1.0.0 nic1.1.1 acc7");
+    rlt_topology_free(t);
+    t = load("switch:4@100GB/s,1ns*rail:4@10GB/s,1ns,nodes_per_leaf=2,pxn=off");
+    assert_string_equal(route(t, 0, 6), "acc0 sw1.0.0 sw1.0.9 sw1.0.2 acc6");
+    assert_string_equal(route(t, 0, 4), "acc0 sw1.0.0 acc4");
+    rlt_topology_free(t);
+    t = load("switch:4@100GB/s,1ns*rail:4@10GB/s,1ns,nodes_per_leaf=2");
+    assert_string_equal(route(t, 0, 6), "acc0 sw0.0.0 acc2 sw1.0.2 acc6");
+    rlt_topology_free(t);
+}
+
+/* An accelerator of a graph takes the NIC at its own PCIe switch. */
+static void a_graph_has_its_own_nics(void **state)
+{
+    (void)state;
+    rlt_topology *t = load("pair*rail:2@50GB/s,100ns");
+    assert_string_equal(route(t, 0, 1), "acc0 acc1");
+    assert_string_equal(route(t, 0, 2), "acc0 p.0.0 u.0.0 v.0.0 q.0.0 acc2");
+    assert_string_equal(route(t, 0, 5), "acc0 p.0.0 m.0.0 sw1.0.0 m.0.1 p.0.1 acc5");
+    assert_string_equal(route(t, 3, 6), "acc3 q.0.0 n.0.0 sw1.0.1 n.0.1 q.0.1 acc6");
+    assert_string_equal(route(t, 3, 4),
+                        "acc3 q.0.0 v.0.0 u.0.0 p.0.0 acc0 p.0.0 m.0.0 sw1.0.0 m.0.1 p.0.1 acc4");
+    assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "m.0.1")), RLT_NIC);
+    assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "u.0.0")), RLT_CPU);
+    rlt_topology_free(t);
+    t = load("pair*rail:2@50GB/s,100ns,pxn=off");
+    assert_string_equal(route(t, 3, 4), "acc3 q.0.0 n.0.0 sw1.0.1 sw1.0.3 sw1.0.0 m.0.1 p.0.1 acc4");
+    rlt_topology_free(t);
+}
+
+/* A topology in a product stands for its dimensions: written out, from a file, and in JSON. */
+static void parts_stand_for_their_dimensions(void **state)
+{
+    (void)state;
+    write_file("box", "{\"endpoint\":{\"launch\":\"3us\"},\"dims\":[{\"shape\":\"switch\",\"size\":8,"
+                      "\"bandwidth\":\"300GB/s\",\"latency\":\"1ns\"}]}");
+    write_file("cluster", "{\"dims\":[\"box\",{\"shape\":\"rail\",\"size\":4,\"bandwidth\":\"25GB/s\","
+                          "\"latency\":\"10ns\"}]}");
+    const char *const same[] = {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns", "box*rail:4@25GB/s,10ns",
+                                "cluster", "{\"dims\":[\"cluster\"]}"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        rlt_topology *t = load(same[i]);
+        assert_int_equal(rlt_topology_dims(t), 2);
+        assert_int_equal(rlt_topology_node_size(t), 8);
+        assert_true(rlt_topology_endpoint(t)->launch_ps == (i ? 3 * RLT_US : 0));
+        assert_string_equal(route(t, 0, 18), "acc0 sw0.0.0 acc2 sw1.0.2 acc18");
+        rlt_topology_free(t);
+    }
+}
+
+static const struct {
+    const char *spec, *what;
+} wrong[] = {
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=3", "3 NICs do not divide the 8 accelerators of a node"},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4,planes=3", "3 planes do not divide the 4 NICs"},
+    {"switch:8@300GB/s,1ns*ring:4@25GB/s,10ns,planes=1", "one port of a node in each plane"},
+    {"pair*switch:4@25GB/s,10ns,nics=4", "has NICs of its own, 2 a node"},
+    {"pair*switch:4@25GB/s,10ns,pcie=4GB/s", "has NICs of its own"},
+    {"bare*switch:4@25GB/s,10ns", "has no NICs: state how many a node has with nics="},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4,nics=4", "given twice"},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,pxn=maybe", "pxn"},
+    {"pear*switch:4@25GB/s,10ns", "no such file"},
+    {"loop", "topologies inside topologies"},
+    {"-*switch:4@25GB/s,10ns", "standard input"},
+    {"pair**switch:4@25GB/s,10ns", "expected a shape"},
+};
+
+static void wrong_parts(void **state)
+{
+    (void)state;
+    write_file("bare",
+               "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":\"accelerator\"}],"
+               "\"links\":[{\"src\":\"a\",\"dst\":\"b\",\"bandwidth\":\"100GB/s\",\"latency\":\"1ns\"}]}");
+    write_file("loop", "{\"dims\":[\"loop\"]}");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        if (rlt_topology_load(wrong[i].spec, directory, &t, &err) == 0)
+            fail_msg("%s was read", wrong[i].spec);
+        if (!strstr(err.what, wrong[i].what))
+            fail_msg("%s: %s: '%s' lacks '%s'", wrong[i].spec, err.where, err.what, wrong[i].what);
+        assert_null(t);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return 1;
+    write_file("pair", node_text);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"pair", "box", "cluster", "bare", "loop"};
+    char path[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s.json", directory, names[i]);
+        unlink(path);
+    }
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),
+        cmocka_unit_test(routes_are_walks),
+        cmocka_unit_test(messages_move_inside),
+        cmocka_unit_test(a_graph_has_its_own_nics),
+        cmocka_unit_test(parts_stand_for_their_dimensions),
+        cmocka_unit_test(wrong_parts),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
