@@ -97,6 +97,29 @@ static void find_dims(rlt_group *group, const rlt_topology *t, const uint32_t *a
     group->axes[0] = RLT_NONE;
 }
 
+/* Returns the members of a node, if they stand in order of nodes and are as many on each; else 0. */
+static uint32_t members_of_node(const rlt_topology *t, const uint32_t *acc, uint32_t n)
+{
+    uint32_t size = rlt_topology_node_size(t), most = rlt_topology_accelerators(t) / size, node = 1;
+    while (node < n && acc[node] / size == acc[0] / size)
+        node++;
+    if (n % node || n / node > most)
+        return 0;
+    unsigned char *seen = calloc(most / 8 + 1, 1);
+    bool regular = seen != NULL;
+    for (uint32_t m = 0; m < n && regular; m++) {
+        uint32_t at = acc[m] / size;
+        if (m % node == 0) {
+            regular = !(seen[at / 8] >> at % 8 & 1);
+            seen[at / 8] |= (unsigned char)(1u << at % 8);
+        } else {
+            regular = at == acc[m - 1] / size;
+        }
+    }
+    free(seen);
+    return regular ? node : 0;
+}
+
 /* Restricts each recommended ring to the group's members, in the ring's order. */
 static int find_rings(rlt_group *group, const rlt_topology *t, const uint32_t *acc, rlt_error *err)
 {
@@ -194,6 +217,7 @@ int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32
         return rlt_fail(err, RLT_ERANGE, "group", "expected 1 to %d ranks, got %u", RLT_MAX_MEMBERS, n);
     if (is_whole_product(t, p, ranks, n)) {
         whole_dims(out, t);
+        out->node = rlt_topology_node_size(t);
         return 0;
     }
     uint32_t *acc = malloc(n * sizeof *acc);
@@ -202,6 +226,7 @@ int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32
     int rc = place_ranks(out, t, p, ranks, acc, err);
     if (rc == 0) {
         find_dims(out, t, acc);
+        out->node = members_of_node(t, acc, n);
         rc = find_rings(out, t, acc, err);
     }
     free(acc);
@@ -228,6 +253,7 @@ rlt_coll_request rlt_group_request(const rlt_group *g, rlt_coll_kind kind, uint6
                             .ranks = g->ranks,
                             .bytes = bytes,
                             .n_dims = g->n_dims,
+                            .node = g->node,
                             .n_rings = g->n_rings,
                             .topology = g->topology,
                             .placement = g->placement};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Ring algorithms: every member communicates only with its two neighbours. Lanes are channels x directions x
- * chunks and run independently. Channel c follows the recommended ring c mod rings. With directions = 2, half
+ * chunks and run independently. Channel c follows the recommended ring c mod rings; over nodes of several
+ * members, the ring of node_ring.h. With directions = 2, half
  * the lanes run backwards.
  *
  * Positions count along the lane's direction: e is a member's position, e + 1 that of its right neighbour.
@@ -26,7 +27,9 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/algorithms/grid.h"
 #include "collectives/algorithms/lanes.h"
+#include "collectives/algorithms/node_ring.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -35,7 +38,7 @@
 /* NCCL moves pieces of 512 KiB under its Simple protocol: a buffer of 4 MiB in 8 slots (NCCL's
  * src/include/device.h). */
 #define PIECE_BYTES ((uint64_t)512 << 10)
-enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128 };
+enum { MAX_PIECES = 1 << 16, MAX_TURNS = 128, MAX_ENTRIES = 1 << 26 };
 
 typedef struct ring_lane {
     rlt_lane lane;
@@ -46,6 +49,7 @@ typedef struct ring_lane {
     const uint32_t *turn;
     /* all-to-all on given rings: number of members at places [0, i) with a larger block */
     const uint32_t *larger;
+    const void *owned; /* of lane 0: rings over nodes; NULL: none */
 } ring_lane;
 
 /* A lane as seen by one member. */
@@ -250,7 +254,6 @@ static uint32_t ring_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
     uint32_t n = plan->req.n;
     if (n == 1)
         return 0;
-    view v = look(plan, member, lane);
     switch (plan->req.kind) {
     case RLT_ALL_REDUCE:
     case RLT_BARRIER:
@@ -258,11 +261,13 @@ static uint32_t ring_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
     case RLT_REDUCE_SCATTER:
     case RLT_ALL_GATHER:
         return n - 1;
-    case RLT_ALL_TO_ALL:
-        return v.lane->order ? 3 * n : n;
     default:
-        return chain_steps(plan, &v);
+        break;
     }
+    view v = look(plan, member, lane);
+    if (plan->req.kind == RLT_ALL_TO_ALL)
+        return v.lane->order ? 3 * n : n;
+    return chain_steps(plan, &v);
 }
 
 /* circulate() for members in natural order in upward direction, where most runs spend their time. */
@@ -311,6 +316,11 @@ __attribute__((noinline)) static void any_step(const rlt_plan *plan, uint32_t me
 static void ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     const ring_lane *l = (const ring_lane *)plan->data + lane;
+    if (plan->shared) {
+        uint32_t first = plan->req.kind == RLT_ALL_GATHER ? plan->req.n - 1 : 0;
+        rlt_node_ring_step(plan, member, lane, k + first, first, out);
+        return;
+    }
     if (l->upwards && plan->req.kind <= RLT_REDUCE_SCATTER)
         circulate_upwards(l, plan->req.n, member, k, out);
     else
@@ -427,6 +437,24 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     return 0;
 }
 
+/* Lists the rings over nodes. They belong to the plan. */
+static int make_node_rings(rlt_plan *plan, uint32_t rings, rlt_error *err)
+{
+    uint32_t n = plan->req.n, node = plan->req.node;
+    uint32_t **list = malloc(rings * (sizeof *list + n * sizeof **list));
+    if (!list)
+        return rlt_nomem(err);
+    for (uint32_t c = 0; c < rings; c++) {
+        list[c] = (uint32_t *)(void *)(list + rings) + (size_t)c * n;
+        for (uint32_t place = 0; place < n; place++)
+            list[c][place] =
+                rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
+    }
+    plan->req.n_rings = rings;
+    plan->req.rings = (const uint32_t *const *)list;
+    return 0;
+}
+
 static bool is_chain(rlt_coll_kind kind)
 {
     return kind == RLT_BROADCAST || kind == RLT_REDUCE;
@@ -438,7 +466,25 @@ static uint32_t default_pieces(uint64_t lane_bytes)
     return pieces < 1 ? 1 : pieces > MAX_PIECES ? MAX_PIECES : (uint32_t)pieces;
 }
 
-static int ring_plan(rlt_plan *plan, rlt_error *err)
+/* Plans rings over nodes in closed form. */
+static int plan_nodes(rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_request *req = &plan->req;
+    uint32_t channels = req->params.channels ? req->params.channels : req->node;
+    uint32_t chunks = req->params.chunks ? req->params.chunks : 1;
+    if (channels > RLT_MAX_LANES / chunks)
+        return rlt_lanes_set(plan, channels, 1, chunks, err);
+    int rc = rlt_lanes_set(plan, channels * chunks, 1, 1, err);
+    if (rc)
+        return rc;
+    plan->shared = true;
+    plan->buffers = 1;
+    plan->blocks = req->n * plan->channels;
+    plan->data = calloc(1, sizeof(ring_lane));
+    return plan->data ? 0 : rlt_nomem(err);
+}
+
+static int plan_lanes(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
     uint32_t channels = req->params.channels ? req->params.channels : req->n_rings ? req->n_rings : 1;
@@ -463,10 +509,53 @@ static int ring_plan(rlt_plan *plan, rlt_error *err)
     return make_lanes(plan, chunks, err);
 }
 
+static int ring_plan(rlt_plan *plan, rlt_error *err)
+{
+    uint32_t rings = rlt_node_rings(&plan->req);
+    if (rlt_node_ring_closed(&plan->req) && (uint64_t)plan->req.n * RLT_MAX_LANES < UINT32_MAX / 2)
+        return plan_nodes(plan, err);
+    if (rings && plan->req.params.channels)
+        rings = plan->req.params.channels;
+    if (!rings || (uint64_t)rings * plan->req.n > MAX_ENTRIES)
+        return plan_lanes(plan, err);
+    int rc = make_node_rings(plan, rings, err);
+    if (rc)
+        return rc;
+    const uint32_t *const *list = plan->req.rings;
+    rc = plan_lanes(plan, err);
+    if (plan->data)
+        ((ring_lane *)plan->data)->owned = list;
+    else
+        free((void *)(uintptr_t)list);
+    return rc;
+}
+
+static void ring_release(rlt_plan *plan)
+{
+    free((void *)(uintptr_t)((ring_lane *)plan->data)->owned);
+}
+
+/* Whether members of a node reach each other over switches alone: nodes that are visited backwards then look
+ * the same. */
+static bool node_is_switched(const rlt_coll_request *req)
+{
+    uint32_t filled = 1, d = 0;
+    for (; d < req->n_dims && filled < req->node && rlt_shape_is(req->shapes[d], "switch"); d++)
+        filled *= req->dims[d];
+    return filled == req->node;
+}
+
 /* Members differ on given rings, and in rooted kinds. */
 static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
 {
     const ring_lane *l = plan->data;
+    if (plan->shared) {
+        if (!node_is_switched(&plan->req))
+            return 0;
+        sizes[0] = plan->req.node;
+        sizes[1] = plan->req.n / plan->req.node;
+        return 2;
+    }
     return rlt_coll_rooted(plan->req.kind) || l->order ? 0 : rlt_one_cycle(plan, sizes);
 }
 
@@ -487,4 +576,5 @@ const rlt_algorithm rlt_ring = {
     .steps = ring_steps,
     .step = ring_step,
     .symmetry = ring_symmetry,
+    .release = ring_release,
 };
