@@ -100,8 +100,8 @@ typedef struct rlt_coll_request {
     const char *shapes[RLT_MAX_DIMS];
     /* dimension of the topology that contains each one; RLT_NONE: not inside a single one */
     uint32_t axes[RLT_MAX_DIMS];
-    /* Members of a node: members k * node .. (k + 1) * node - 1 are on one node, each k on another. n: all are
-     * on one node; 0: unknown, or nodes have unequal numbers. */
+    /* Members of a node: members k * node .. (k + 1) * node - 1 are on one node, each k on another. n: all
+     * are on one node; 0: unknown, or nodes have unequal numbers. */
     uint32_t node;
     /* Ring orders along real links, each a permutation of the members, borrowed; n_rings 0: natural order. */
     uint32_t n_rings;
@@ -159,7 +159,7 @@ typedef struct rlt_group {
     uint32_t dims[RLT_MAX_DIMS];
     const char *shapes[RLT_MAX_DIMS]; /* borrowed from the topology */
     uint32_t axes[RLT_MAX_DIMS];      /* dimension of the topology that contains each one */
-    uint32_t node; /* members of a node, as in rlt_coll_request */
+    uint32_t node;                    /* members of a node, as in rlt_coll_request */
     uint32_t n_rings;
     uint32_t **rings;             /* owned */
     const rlt_topology *topology; /* borrowed */

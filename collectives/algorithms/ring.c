@@ -49,7 +49,7 @@ typedef struct ring_lane {
     const uint32_t *turn;
     /* all-to-all on given rings: number of members at places [0, i) with a larger block */
     const uint32_t *larger;
-    const void *owned; /* of lane 0: rings over nodes; NULL: none */
+    const void *owned; /* lane 0: rings over nodes; NULL: none */
 } ring_lane;
 
 /* A lane as seen by one member. */
@@ -447,8 +447,7 @@ static int make_node_rings(rlt_plan *plan, uint32_t rings, rlt_error *err)
     for (uint32_t c = 0; c < rings; c++) {
         list[c] = (uint32_t *)(void *)(list + rings) + (size_t)c * n;
         for (uint32_t place = 0; place < n; place++)
-            list[c][place] =
-                rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
+            list[c][place] = rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
     }
     plan->req.n_rings = rings;
     plan->req.rings = (const uint32_t *const *)list;

@@ -300,6 +300,7 @@ static void rings_take_the_time_of_flows(void **state)
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             test_net n = {.topology = nets[i], .model = &rlt_net_flow, .algorithm = "ring", .packet = &set};
+            n.channels = 1;
             test_run flow = test_collective(&n, RLT_ALL_REDUCE, sizes[k], NULL);
             n.model = &rlt_net_packet;
             test_run packet = test_collective(&n, RLT_ALL_REDUCE, sizes[k], NULL);

@@ -37,6 +37,7 @@ unknown='unknown setting\|unknown option\|belongs to'
 sed '1d' "$tmp/settings" | cut -d, -f1-3 >"$tmp/rows"
 last="" wrong="" n=0
 while IFS=, read -r one of how; do
+    case $how in *" SHAPE:"*) of="shape switch" ;; esac
     case $how in '"--topology '*) how="--topology ${of#shape }:4@50GB/s,500ns,$one=VALUE" ;; esac
     text=${how##* }
     case $how in column*) continue ;; esac # a file's: below
