@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rings over nodes of several members: their order, their proof, and the NICs that they fill. */
+#include "collectives/algorithms/node_ring.h"
+
+#include <string.h>
+
+#include "collectives/algorithm.h"
+#include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "test/support/support.h"
+
+static void by_hand(void **state)
+{
+    static const uint32_t one[] = {1, 2, 0, 3, 5, 4}, two[] = {2, 0, 1, 4, 3, 5};
+    (void)state;
+    for (uint32_t place = 0; place < 6; place++) {
+        assert_int_equal(rlt_node_ring_at(6, 3, 1, place), one[place]);
+        assert_int_equal(rlt_node_ring_at(6, 3, 2, place), two[place]);
+    }
+}
+
+/* A ring visits each member once, node after node. It leaves each node where it enters the next one, but for
+ * the way back to the first of an odd number of nodes. All rings together enter and leave a node once at each
+ * of its members. */
+static void order(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 7; nodes++)
+        for (uint32_t g = 2; g <= 8; g++) {
+            uint32_t n = nodes * g, entered[64] = {0}, left[64] = {0};
+            for (uint32_t start = 0; start < g; start++) {
+                bool seen[64] = {false};
+                for (uint32_t place = 0; place < n; place++) {
+                    uint32_t m = rlt_node_ring_at(n, g, start, place);
+                    uint32_t next = rlt_node_ring_at(n, g, start, (place + 1) % n);
+                    assert_true(m < n && !seen[m]);
+                    seen[m] = true;
+                    assert_int_equal(m / g, place / g);
+                    uint32_t apart = (m % g + g - next % g) % g;
+                    if (m / g == next / g)
+                        assert_true(apart == 1 || apart == g - 1);
+                    else if (nodes % 2 == 0)
+                        assert_int_equal(apart, 0);
+                    entered[m] += place % g == 0;
+                    left[m] += place % g == g - 1;
+                }
+            }
+            for (uint32_t m = 0; m < n; m++)
+                assert_true(entered[m] == 1 && left[m] == 1);
+        }
+}
+
+/* Proven by the checker: all kinds, even and odd numbers of nodes, channels that fit the nodes or not, shares
+ * of several sizes. */
+static void proof(void **state)
+{
+    static const uint32_t channels[] = {0, 1, 3, 4, 8};
+    uint32_t plans = 0;
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 4; nodes++)
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
+            for (size_t c = 0; c < sizeof channels / sizeof *channels && kind != RLT_SEND_RECV; c++)
+                for (uint64_t bytes = kind == RLT_BARRIER ? 0 : 1001; bytes < 2100; bytes += 1047) {
+                    rlt_coll_request req = {.kind = (rlt_coll_kind)kind,
+                                            .n = nodes * 4,
+                                            .node = 4,
+                                            .bytes = kind == RLT_BARRIER ? 0 : bytes,
+                                            .root = 5,
+                                            .params = {.channels = channels[c]}};
+                    rlt_plan plan;
+                    rlt_error err = {0};
+                    assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), 0);
+                    if (rlt_plan_check(&plan, &err) != 0)
+                        fail_msg("%u nodes, %s, %u channels: %s: %s", nodes, rlt_coll_name(req.kind),
+                                 channels[c], err.where, err.what);
+                    plans++;
+                    rlt_plan_free(&plan);
+                }
+    assert_true(plans > 200);
+}
+
+/* Large rings reach the lesser of the NVLink and all NICs: here eight of 50 GB/s, or four shared ones of 25. */
+static void all_nics_are_used(void **state)
+{
+    static const struct {
+        const char *topology;
+        double busbw_GBps;
+        uint32_t n;
+    } machines[] = {
+        {"switch:8@450GB/s,500ns*rail:4@50GB/s,500ns", 400, 32},
+        {"switch:8@450GB/s,500ns*rail:3@50GB/s,500ns", 400, 24},
+        {"switch:8@450GB/s,500ns*rail:4@50GB/s,500ns,pxn=off", 400, 32},
+        {"switch:8@300GB/s,500ns*fat-tree:4@25GB/s,500ns,nics=4,planes=1", 100, 32},
+        {"switch:4@120GB/s,500ns*rail:2@50GB/s,500ns", 120 * 4 / 3.0, 8}, /* NVLink: three hops in four */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        test_net net = {.topology = machines[i].topology, .model = &rlt_net_flow, .algorithm = "ring"};
+        uint64_t bytes = (uint64_t)1 << 30;
+        double seconds = (double)test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps / 1e12;
+        double busbw = (double)bytes / seconds * 2 * (machines[i].n - 1) / machines[i].n / 1e9;
+        if (busbw < 0.95 * machines[i].busbw_GBps || busbw > 1.001 * machines[i].busbw_GBps)
+            fail_msg("%s: %.1f GB/s of %.1f", machines[i].topology, busbw, machines[i].busbw_GBps);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(order),
+        cmocka_unit_test(proof),
+        cmocka_unit_test(all_nics_are_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
