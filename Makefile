@@ -177,7 +177,7 @@ $(BUILD)/flags: FORCE
 # Headers for programs and plug-ins: these doors, and the closure of their includes.
 DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/random.h sim/base/registry.h sim/queue.h sim/sim.h \
          net/topology/topology.h net/topology/placement.h net/import/import.h net/endpoint/endpoint.h net/route.h net/usage.h net/network.h \
-         collectives/collective.h collectives/algorithm.h collectives/plan.h collectives/algorithms/lanes.h collectives/check/checker.h \
+         collectives/collective.h collectives/algorithm.h collectives/plan.h collectives/lanes.h collectives/check/checker.h \
          collectives/bound.h collectives/executor.h \
          workload/program/program.h workload/program/reader.h workload/program/rescale.h \
          workload/models/model.h workload/models/accelerator.h workload/training/training.h \

@@ -17,8 +17,8 @@
  * Example: all-to-all of n = 4. Distance 3 = 1 + 2: the block moves by 1 in round 0 and by 2 in round 1.
  */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

@@ -16,8 +16,8 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"

@@ -38,7 +38,7 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 

@@ -5,9 +5,9 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/algorithms/schedule.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

@@ -21,7 +21,7 @@
 #include "collectives/algorithms/grid.h"
 
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 #include "sim/base/time.h"
 
 typedef struct view {

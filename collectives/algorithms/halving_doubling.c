@@ -16,8 +16,8 @@
  * that saves bytes. In a reduce-scatter or all-gather, n - 1 blocks leave or reach it, as without the detour.
  */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"

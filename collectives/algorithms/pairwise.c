@@ -7,7 +7,7 @@
  */
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Member 0 sends one message per channel to member 1. */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"

@@ -13,8 +13,8 @@
  * the blocks that a core member has gathered are one run.
  */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

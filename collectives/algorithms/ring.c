@@ -28,9 +28,9 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
-#include "collectives/algorithms/lanes.h"
-#include "collectives/algorithms/node_ring.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
+#include "collectives/nodes/node_ring.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"

@@ -21,8 +21,8 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/grid.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"

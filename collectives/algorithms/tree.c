@@ -6,13 +6,16 @@
  * places are leaves, so an inner member of one tree is a leaf of the other, and no member carries more than
  * twice the bytes.
  *
- *   reduce       up both trees to the root
- *   broadcast    down both trees
- *   all-reduce   up to member 0 and down again
+ *   reduce       up both trees to the root   broadcast    down both trees   all-reduce   up to member 0 and
+ * down again
  *
  * Lanes are channels x trees x chunks. Chunks follow each other: a member's sends of a chunk in one direction
  * (up, down) begin when those of the chunk before are out. Every wait is for an earlier chunk, so there is no
  * deadlock.
+ *
+ * An all-reduce over nodes of several members uses NCCL's trees: double_tree.h over the nodes, a chain
+ * inside. Channel c of C begins the chain at member c g / C of each of the g members, so that all NICs are
+ * used.
  *
  *   scatter      One binomial tree: the holder of the blocks of a run of members sends the latter half to the
  *                first member of that half, until it is alone. ceil(log2(n)) rounds of (n-1)/n M bytes in all
@@ -22,8 +25,9 @@
  * Their lanes are channels x chunks, independent of each other.
  */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
+#include "collectives/nodes/double_tree.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
@@ -31,10 +35,12 @@
 #define PIECE_BYTES ((uint64_t)512 << 10)
 enum { TREES = 2, MAX_PIECES = 256 };
 
-/* Position of a member in a lane's tree. All fields are places; the root's place is 0. */
+/* Position of a member in a lane's tree. `place` and what follows are places; the root's place is 0, and its
+ * parent RLT_NONE. Over nodes of g members, place k g + q is q places behind the head of node k. */
 typedef struct node {
     uint32_t n, root, shift;
-    uint32_t place, parent, n_children, children[2];
+    uint32_t g, head; /* g 0: the tree is over members */
+    uint32_t place, parent, n_children, children[3];
 } node;
 
 static uint32_t place_of(const node *t, uint32_t member)
@@ -45,6 +51,8 @@ static uint32_t place_of(const node *t, uint32_t member)
 
 static uint32_t member_at(const node *t, uint32_t place)
 {
+    if (t->g)
+        return place - place % t->g + rlt_plus(t->head, place % t->g, t->g);
     if (place > 0 && t->shift)
         place = place == 1 ? t->n - 1 : place - 1;
     return rlt_plus(place, t->root, t->n);
@@ -61,8 +69,33 @@ static uint32_t parent_of(uint32_t place, uint32_t n)
     return up < n ? up : place ^ bit;
 }
 
+/* A chain inside each node, which begins at its head; NCCL's trees over the nodes. The head has the parent
+ * and the first child, the second of the chain has the second child (NCCL's balanced tree,
+ * src/graph/search.cc). */
+static void add_neighbours(node *t)
+{
+    uint32_t nodes = t->n / t->g, k = t->place / t->g, q = t->place % t->g;
+    rlt_tree_place at = rlt_double_tree(nodes, k, t->shift);
+    t->n_children = 0;
+    if (q < 2 && q < at.n_children)
+        t->children[t->n_children++] = at.children[q] * t->g;
+    if (q + 1 < t->g)
+        t->children[t->n_children++] = t->place + 1;
+    t->parent = t->place - 1;
+    if (q == 0 && at.parent != RLT_NONE) {
+        rlt_tree_place up = rlt_double_tree(nodes, at.parent, t->shift);
+        t->parent = at.parent * t->g + (up.children[0] != k);
+    } else if (q == 0) {
+        t->parent = RLT_NONE;
+    }
+}
+
 static void add_children(node *t)
 {
+    if (t->g) {
+        add_neighbours(t);
+        return;
+    }
     uint32_t half = (t->place ? t->place & (0u - t->place) : 1u << (rlt_log2(t->n) + 1)) >> 1;
     t->n_children = 0;
     if (t->place && half)
@@ -73,13 +106,25 @@ static void add_children(node *t)
         t->children[t->n_children++] = t->place + half;
 }
 
+/* Whether the trees are over nodes: rooted kinds go from any member. */
+static bool over_nodes(const rlt_coll_request *req)
+{
+    return req->kind == RLT_ALL_REDUCE && req->node > 1 && req->node < req->n;
+}
+
 static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     const rlt_coll_request *req = &plan->req;
     node t = {.n = req->n, .shift = lane / plan->chunks % TREES};
     t.root = req->kind == RLT_ALL_REDUCE ? 0 : req->root;
-    t.place = place_of(&t, member);
-    t.parent = t.place ? parent_of(t.place, t.n) : RLT_NONE;
+    if (over_nodes(req)) {
+        t.g = req->node;
+        t.head = (uint32_t)((uint64_t)(lane / plan->chunks / TREES) * t.g / plan->channels) % t.g;
+        t.place = member - member % t.g + rlt_minus(member % t.g, t.head, t.g);
+    } else {
+        t.place = place_of(&t, member);
+        t.parent = t.place ? parent_of(t.place, t.n) : RLT_NONE;
+    }
     add_children(&t);
     return t;
 }
@@ -90,12 +135,12 @@ static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
  */
 static uint32_t up_steps(const rlt_plan *plan, const node *t)
 {
-    return plan->req.kind == RLT_BROADCAST ? 0 : (uint32_t)(t->n_children > 0) + (t->place > 0);
+    return plan->req.kind == RLT_BROADCAST ? 0 : (uint32_t)(t->n_children > 0) + (t->parent != RLT_NONE);
 }
 
 static uint32_t down_steps(const rlt_plan *plan, const node *t)
 {
-    return plan->req.kind == RLT_REDUCE ? 0 : (uint32_t)(t->place > 0) + t->n_children;
+    return plan->req.kind == RLT_REDUCE ? 0 : (uint32_t)(t->parent != RLT_NONE) + t->n_children;
 }
 
 static void send_to(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t place, uint32_t peer_step,
@@ -134,7 +179,7 @@ static void up_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t
 static void down_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32_t k, uint32_t begin,
                       rlt_step *out)
 {
-    uint32_t receives = t->place > 0;
+    uint32_t receives = t->parent != RLT_NONE;
     if (k < receives) {
         out->recv_from = member_at(t, t->parent);
         out->recv_count = 1;
@@ -142,6 +187,7 @@ static void down_step(const rlt_plan *plan, const node *t, uint32_t lane, uint32
     }
     node child = *t;
     child.place = t->children[k - receives];
+    child.parent = t->place;
     add_children(&child);
     send_to(plan, t, lane, child.place, up_steps(plan, &child), out);
     out->nowait = k + 1 < down_steps(plan, t);
@@ -274,7 +320,7 @@ static uint32_t default_chunks(uint64_t lane_bytes, uint32_t ways)
 static int tree_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    uint32_t channels = req->params.channels ? req->params.channels : 1;
+    uint32_t channels = req->params.channels ? req->params.channels : over_nodes(req) ? req->node : 1;
     plan->buffers = 1;
     if (halves(req->kind)) {
         plan->blocks = req->n;
@@ -290,7 +336,7 @@ static int tree_plan(rlt_plan *plan, rlt_error *err)
 }
 
 static const rlt_param parameters[] = {
-    RLT_HAS_CHANNELS("1"),
+    RLT_HAS_CHANNELS("1; all-reduce over nodes: one for each member of a node"),
     RLT_HAS_CHUNKS("per tree, pieces of 512 KiB, at most 256; gather, scatter: 1"),
     {0}};
 

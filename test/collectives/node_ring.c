@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings over nodes of several members: their order, their proof, and the NICs that they fill. */
-#include "collectives/algorithms/node_ring.h"
+#include "collectives/nodes/node_ring.h"
 
 #include <string.h>
 

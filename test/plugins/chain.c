@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How to add an algorithm with a parameter: a broadcast down a chain, one chunk after the other. */
 #include "collectives/algorithm.h"
-#include "collectives/algorithms/lanes.h"
 #include "collectives/collective.h"
+#include "collectives/lanes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "workload/plugin/plugin.h"

@@ -9,8 +9,8 @@
  *
  * g members a node, N nodes, n = N g. Ring c of C: s = c g / C, rounded down; node 0 is entered at member s.
  */
-#ifndef RLT_COLLECTIVES_ALGORITHMS_NODE_RING_H
-#define RLT_COLLECTIVES_ALGORITHMS_NODE_RING_H
+#ifndef RLT_COLLECTIVES_NODES_NODE_RING_H
+#define RLT_COLLECTIVES_NODES_NODE_RING_H
 
 #include <stdbool.h>
 #include <stdint.h>

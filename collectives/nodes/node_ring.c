@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings over nodes of several members. */
-#include "collectives/algorithms/node_ring.h"
+#include "collectives/nodes/node_ring.h"
 
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 
 uint32_t rlt_node_rings(const rlt_coll_request *req)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collectives/algorithms/lanes.h"
+#include "collectives/lanes.h"
 
 #include "sim/base/error.h"
 

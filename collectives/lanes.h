@@ -3,8 +3,8 @@
  * Shared by the algorithms. The lanes of a plan are numbered (channel, direction, chunk), with the chunk
  * fastest. The block sizes of each lane are precomputed, so that steps need no division.
  */
-#ifndef RLT_COLLECTIVES_ALGORITHMS_LANES_H
-#define RLT_COLLECTIVES_ALGORITHMS_LANES_H
+#ifndef RLT_COLLECTIVES_LANES_H
+#define RLT_COLLECTIVES_LANES_H
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
