@@ -409,6 +409,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
                               (turned ? (size_t)directed * req->n * sizeof(uint32_t) : 0));
     if (!lanes)
         return rlt_nomem(err);
+    lanes[0] = (ring_lane){.owned = NULL}; /* the plan frees it, also after an error below */
     plan->data = lanes;
     uint32_t *tables = (uint32_t *)(void *)(lanes + plan->lanes);
     for (uint32_t r = 0; r < rings; r++) {
