@@ -61,9 +61,11 @@ MPI_PKG := ompi-c
 DEPLOY_SRC := $(addprefix tools/deploy/,benefit.c cases.c evaluate.c group.c guide.c lessons.c page.c problem.c random.c report.c search.c train.c) $(sort $(wildcard tools/deploy/policy/*.c))
 DEPLOY_INSTEAD_OF := tools/deploy/none.c
 DEPLOY_LIBS := -lmetis -lopenblas
-# METIS has no pkg-config file, and CBLAS several.
-includes = $(shell printf '\#include <%s.h>\n' $(1) | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
-has_deploy := $(if $(filter metis,$(WITHOUT)),,$(call includes,metis cblas))
+# METIS has no pkg-config file, and CBLAS several; another package's cblas.h may be there without OpenBLAS.
+# GNU make 4.3 keeps the backslash of \# inside a function, older ones do not.
+hash := \#
+links = $(shell { printf '$(hash)include <%s.h>\n' $(1); echo 'int main(void){return 0;}'; } | $(CC) -x c -o /dev/null - $(2) >/dev/null 2>&1 && echo yes)
+has_deploy := $(if $(filter metis,$(WITHOUT)),,$(call links,metis cblas,$(DEPLOY_LIBS)))
 ALL_BESIDE := ringlet-serve ringlet-mpi ringlet-deploy
 BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WITHOUT)),,$(if $(call found,$(MPI_PKG)),ringlet-mpi)) \
           $(if $(has_deploy),ringlet-deploy)
@@ -123,7 +125,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $< $(TOOLS) $(BUILD)/libringlet.a -lcmocka $(PKG_LIBS) $(PEER_LIBS) -lm -lpthread
 # Solvers that tests compare with, where they are here. GLPK has no pkg-config file.
-$(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(shell echo '\#include <glpk.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo -lglpk)
+$(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(if $(call links,glpk,-lglpk),-lglpk)
 
 # Tests of parts of the command. Those of a companion are linked with it where that is built.
 TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))

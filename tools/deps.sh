@@ -6,12 +6,13 @@
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
 # check the format, count instructions and follow the tour.
 set -u
-# Proof that a package is installed: a command, a library by its pkg-config name, or a header.
+# Proof that a package is installed: a command, a library by its pkg-config name, a header, or a library that links.
+# cblas.h alone proves nothing: other packages have one, too.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
 optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
-    header=cblas.h:libopenblas-serial-dev"
+    link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
     clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev"
 
@@ -19,6 +20,7 @@ missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
         header=*) w=${w#header=} && gcc -E -include "${w%%:*}" -x c /dev/null >/dev/null 2>&1 || echo "${w##*:}" ;;
+        link=*) w=${w#link=} && echo 'int main(void){return 0;}' | gcc -x c -o /dev/null - -l"${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac
