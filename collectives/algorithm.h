@@ -122,6 +122,7 @@ struct rlt_algorithm {
     uint32_t kinds;       /* supported kinds, a bit 1 << rlt_coll_kind each */
     uint32_t counted;     /* subset of `kinds` that is also supported with counts */
     rlt_serves served_by; /* endpoint protocols that can carry its messages */
+    rlt_hop hop;          /* kind of its steps between nodes */
     /* Fills the plan: lanes, blocks, buffers. Fails with a reason if the algorithm cannot serve the
      * request. */
     int (*plan)(rlt_plan *plan, rlt_error *err);

@@ -3,7 +3,11 @@
 #include "collectives/selector.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "collectives/library.h"
+#include "collectives/tuner/tuner.h"
+#include "net/endpoint/internode.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/units.h"
@@ -126,13 +130,47 @@ static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
     return rc == 0 || rc == RLT_ENOMEM;
 }
 
+/* Marks candidates that cannot plan the request, and puts the best first. */
+static uint32_t drop_impossible(const rlt_coll_request *req, rlt_candidate *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!all[i].excluded && !can_plan(all[i].algorithm, req))
+            all[i].excluded = "this topology cannot do it";
+    put_best_first(all, n);
+    return n;
+}
+
+/* Fills `all` with the protocols for a plan, the best first. Algorithms that NCCL has not take its choice for
+ * rings. */
+static uint32_t candidates_of(const rlt_plan *plan, const rlt_endpoint *e, rlt_candidate *all)
+{
+    rlt_tuner_machine machine;
+    rlt_tuner_call call;
+    uint32_t n = 0;
+    if (rlt__library_knows(&plan->req, e, &machine, &call)) {
+        n = rlt__library_candidates(&machine, &call, e, plan->algorithm, all);
+        if (n == 0 && plan->algorithm->served_by == RLT_FOR_STEPS)
+            n = rlt__library_candidates(&machine, &call, e, &rlt_ring, all);
+    }
+    if (n == 0)
+        n = add_candidates(&plan->req, e, plan->algorithm, all, 0);
+    put_best_first(all, n);
+    return n;
+}
+
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES])
 {
     const rlt_endpoint *e = rlt_request_endpoint(req);
     const rlt_algorithm *usual = rlt_algorithm_usual(req), *a;
+    rlt_tuner_machine machine;
+    rlt_tuner_call call;
     uint32_t n = 0;
     if (!e)
         return 0;
+    if (rlt__library_knows(req, e, &machine, &call)) {
+        n = rlt__library_candidates(&machine, &call, e, NULL, out);
+        return drop_impossible(req, out, n);
+    }
     n = add_candidates(req, e, usual, out, n);
     for (uint32_t i = 0; usual == &rlt_ring && req->kind == RLT_ALL_REDUCE && (a = rlt_algorithm_at(i)); i++)
         if (a->served_by == RLT_FOR_NVLS && can_plan(a, req))
@@ -187,6 +225,41 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
     return t;
 }
 
+/* Whether the request's members are on several nodes, as far as is known. */
+static bool spans_nodes(const rlt_coll_request *req)
+{
+    return req->topology && req->node != req->n;
+}
+
+/* Lines that a protocol puts on the wire, by the end of its name: "LL", "P2P-LL", "LL128". */
+static rlt_line line_of(const rlt_protocol *p)
+{
+    size_t n = strlen(p->name);
+    if (n >= 2 && strcmp(p->name + n - 2, "LL") == 0)
+        return RLT_LINE_LL;
+    return n >= 5 && strcmp(p->name + n - 5, "LL128") == 0 ? RLT_LINE_LL128 : RLT_LINE_SIMPLE;
+}
+
+/* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
+static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+{
+    const rlt_coll_request *req = &plan->req;
+    uint32_t lanes = plan->lanes / (plan->chunks ? plan->chunks : 1);
+    if (e->internode.kind == RLT_INTERNODE_NONE || !spans_nodes(req))
+        return;
+    out->far = true;
+    out->step = rlt_internode_cost(&e->internode, plan->algorithm->hop, line_of(&out->protocol), req->bytes);
+    if (plan->algorithm->hop == RLT_HOP_TREE)
+        out->ramp_ppm = e->ramp_ppm / 1000 * lanes < UINT32_MAX / 1000 ? e->ramp_ppm * lanes : UINT32_MAX;
+    if (out->protocol.serves == RLT_FOR_STEPS && lanes)
+        out->channels = out->channels > lanes ? out->channels / lanes : 1;
+    if (plan->algorithm->hop == RLT_HOP_DIRECT) {
+        unsigned __int128 peers = (unsigned __int128)(uint64_t)e->internode.peer_ps * (req->n - req->node);
+        out->setup_ps = rlt_time_add(
+            out->setup_ps, peers > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)peers);
+    }
+}
+
 void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
@@ -195,8 +268,7 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
     *out = (rlt_tuning){0};
     if (!e)
         return;
-    uint32_t n = add_candidates(req, e, plan->algorithm, all, 0);
-    put_best_first(all, n);
+    uint32_t n = candidates_of(plan, e, all);
     if (n == 0 || all[0].excluded)
         return;
     rlt_protocol p = e->protocols[all[0].protocol];
@@ -214,6 +286,7 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* already part of the setup time */
+    cost_between(plan, e, out);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)

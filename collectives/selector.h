@@ -7,8 +7,9 @@
  *
  *     base + steps * step + bytes * steps / (bus bandwidth * members)
  *
- * For a ring all-reduce, steps = 2(n - 1). NCCL's tuner predicts, it does not measure: its choice is not
- * always the fastest. The simulation then says how long the choice takes.
+ * For a ring all-reduce, steps = 2(n - 1). Over several nodes the whole of NCCL's tuner chooses
+ * (collectives/library.h), if the endpoint states the generation of its GPUs. NCCL's tuner predicts, it does
+ * not measure: its choice is not always the fastest. The simulation then says how long the choice takes.
  */
 #ifndef RLT_COLLECTIVES_SELECTOR_H
 #define RLT_COLLECTIVES_SELECTOR_H
@@ -31,7 +32,7 @@ typedef struct rlt_candidate {
     const char *excluded; /* reason for its exclusion; NULL: it can be chosen */
 } rlt_candidate;
 
-enum { RLT_MAX_CANDIDATES = 2 * RLT_MAX_PROTOCOLS };
+enum { RLT_MAX_CANDIDATES = 24 };
 
 /* Returns the endpoint in force for a request; NULL if its collectives are not tuned. */
 const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);

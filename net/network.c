@@ -131,6 +131,14 @@ rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t)
     return scaled_time(t, c->latency_scale);
 }
 
+/* Whether the message goes between nodes under a tuning that tells this apart. */
+static bool is_far(const rlt_net_core *c, const rlt_message *m)
+{
+    const rlt_placement *p = rlt_router_placement(c->router);
+    uint32_t node = rlt_topology_node_size(rlt_router_topology(c->router));
+    return m->tuning->far && rlt_placed(p, m->src) / node != rlt_placed(p, m->dst) / node;
+}
+
 int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
 {
     rlt_path *p = &leg->path;
@@ -139,8 +147,9 @@ int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
     c->base.bytes_offered += others * m->bytes;
     if (p->n)
         p->bw_Bps = rlt__scaled_bw(p->bw_Bps, c->bandwidth_scale);
-    rlt_message_cost cost = m->tuning ? rlt_tuning_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps)
-                                      : rlt_endpoint_cost(&c->endpoint, m->bytes, p->bw_Bps);
+    rlt_message_cost cost = !m->tuning     ? rlt_endpoint_cost(&c->endpoint, m->bytes, p->bw_Bps)
+                            : is_far(c, m) ? rlt_tuning_far_cost(&c->endpoint, m->tuning, m->bytes)
+                                           : rlt_tuning_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps);
     leg->wire_bytes = cost.wire_bytes;
     leg->tail_ps = rlt_time_add(scaled_time(p->latency_ps, c->latency_scale),
                                 scaled_time(cost.delay_ps, c->latency_scale));

@@ -266,6 +266,9 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
     c->base.bytes_offered += reduce ? bytes + others : bytes;
     *(reduce ? &c->base.bytes_absorbed : &c->base.bytes_replicated) += others;
     leg->path = (rlt_path){.n = c->shares.n, .latency_ps = x->latency_ps, .bw_Bps = x->bw_Bps};
+    /* Members in order: if any two are on different nodes, the first and the last are. */
+    uint32_t first = m->ranks && m->n ? m->ranks[0] : 0, end = m->n ? m->n - 1 : 0;
+    uint32_t last = m->ranks && m->n ? m->ranks[end] : end;
     return rlt__net_leg_slow(
-        c, &(rlt_message){.src = m->root, .dst = m->root, .bytes = m->bytes, .tuning = m->tuning}, leg);
+        c, &(rlt_message){.src = first, .dst = last, .bytes = m->bytes, .tuning = m->tuning}, leg);
 }

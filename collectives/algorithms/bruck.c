@@ -251,6 +251,7 @@ const rlt_algorithm rlt_bruck = {
     .parameters = parameters,
     .kinds = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_BARRIER,
     .counted = 1u << RLT_ALL_GATHER,
+    .hop = RLT_HOP_DIRECT,
     .plan = bruck_plan,
     .steps = bruck_steps,
     .step = bruck_step,

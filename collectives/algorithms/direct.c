@@ -217,6 +217,7 @@ const rlt_algorithm rlt_direct = {
              1u << RLT_SCATTER,
     .counted = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER | 1u << RLT_GATHER |
                1u << RLT_SCATTER,
+    .hop = RLT_HOP_DIRECT,
     .plan = direct_plan,
     .steps = direct_steps,
     .step = direct_step,

@@ -43,6 +43,7 @@ const rlt_algorithm rlt_pairwise = {
     .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_REDUCE_SCATTER | 1u << RLT_ALL_GATHER | 1u << RLT_ALL_TO_ALL |
              1u << RLT_BARRIER,
     .counted = 1u << RLT_ALL_TO_ALL | 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,
+    .hop = RLT_HOP_DIRECT,
     .plan = pairwise_plan,
     .steps = pairwise_steps,
     .step = pairwise_step,

@@ -40,6 +40,7 @@ const rlt_algorithm rlt_point_to_point = {
     .parameters = parameters,
     .served_by = RLT_FOR_DIRECT,
     .kinds = 1u << RLT_SEND_RECV,
+    .hop = RLT_HOP_DIRECT,
     .plan = plan,
     .steps = steps,
     .step = step,

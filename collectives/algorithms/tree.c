@@ -33,7 +33,7 @@
 #include "sim/base/time.h"
 
 #define PIECE_BYTES ((uint64_t)512 << 10)
-enum { TREES = 2, MAX_PIECES = 256 };
+enum { TREES = 2, MAX_PIECES = 256, LONG_PIECES = 11, LEAST_PIECE = 256 };
 
 /* Position of a member in a lane's tree. `place` and what follows are places; the root's place is 0, and its
  * parent RLT_NONE. Over nodes of g members, place k g + q is q places behind the head of node k. */
@@ -310,9 +310,14 @@ static void tree_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
         down_step(plan, &t, lane, k - up, up, out);
 }
 
-static uint32_t default_chunks(uint64_t lane_bytes, uint32_t ways)
+static uint32_t default_chunks(const rlt_coll_request *req, uint64_t lane_bytes, uint32_t ways)
 {
-    uint64_t pieces = lane_bytes / PIECE_BYTES;
+    uint64_t piece = PIECE_BYTES;
+    if (over_nodes(req)) { /* chains are long: NCCL makes pieces smaller when there are few */
+        piece = lane_bytes / LONG_PIECES;
+        piece = piece < LEAST_PIECE ? LEAST_PIECE : piece > PIECE_BYTES ? PIECE_BYTES : piece;
+    }
+    uint64_t pieces = lane_bytes / piece;
     uint32_t most = RLT_MAX_LANES / ways < MAX_PIECES ? RLT_MAX_LANES / ways : MAX_PIECES;
     return pieces < 1 ? 1 : pieces > most ? most : (uint32_t)pieces;
 }
@@ -327,7 +332,7 @@ static int tree_plan(rlt_plan *plan, rlt_error *err)
         return rlt_lanes_set(plan, channels, 1, req->params.chunks ? req->params.chunks : 1, err);
     }
     uint32_t ways = channels < RLT_MAX_LANES / TREES ? channels * TREES : RLT_MAX_LANES;
-    uint32_t chunks = req->params.chunks ? req->params.chunks : default_chunks(req->bytes / ways, ways);
+    uint32_t chunks = req->params.chunks ? req->params.chunks : default_chunks(req, req->bytes / ways, ways);
     int rc = rlt_lanes_set(plan, channels, TREES, chunks, err);
     if (rc)
         return rc;
@@ -349,6 +354,7 @@ const rlt_algorithm rlt_tree = {
     .kinds =
         1u << RLT_ALL_REDUCE | 1u << RLT_BROADCAST | 1u << RLT_REDUCE | 1u << RLT_GATHER | 1u << RLT_SCATTER,
     .counted = 1u << RLT_GATHER | 1u << RLT_SCATTER,
+    .hop = RLT_HOP_TREE,
     .plan = tree_plan,
     .steps = tree_steps,
     .step = tree_step,

@@ -70,6 +70,60 @@ static void write_protocol(const rlt_param *p, const void *from, char *text, siz
     snprintf(text, size, "%s", e->protocol < 0 ? "auto" : e->protocols[e->protocol].name);
 }
 
+static int read_network(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
+{
+    rlt_endpoint *e = into;
+    (void)p;
+    return rlt_endpoint_set_network(e, text, where, err);
+}
+
+static void write_network(const rlt_param *p, const void *from, char *text, size_t size)
+{
+    const rlt_endpoint *e = from;
+    (void)p;
+    snprintf(text, size, "%s", rlt_internode_name(e->internode.kind));
+}
+
+int rlt_endpoint_set_network(rlt_endpoint *e, const char *name, const char *where, rlt_error *err)
+{
+    char known[256] = "";
+    const char *known_name;
+    for (uint32_t i = 0; (known_name = rlt_internode_name(i)); i++) {
+        if (strcasecmp(name, known_name) == 0) {
+            e->internode = rlt_internode_class(i);
+            return 0;
+        }
+        rlt_list_name(known, sizeof known, known_name);
+    }
+    return rlt_fail(err, RLT_EUSAGE, where, "unknown network '%.64s': known are %s", name, known);
+}
+
+/* Reads "2.30". */
+static int read_nccl(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
+{
+    rlt_endpoint *e = into;
+    unsigned major = 0, minor = 0;
+    char rest;
+    (void)p;
+    if (strncmp(text, "nccl-", 5) == 0)
+        text += 5;
+    if (strcmp(text, "newest") != 0 && (sscanf(text, "%2u.%2u%c", &major, &minor, &rest) != 2 || major < 1))
+        return rlt_fail(err, RLT_EUSAGE, where,
+                        "expected a version of NCCL, such as 2.27, or newest, got '%.32s'", text);
+    e->nccl = 100 * major + minor;
+    return 0;
+}
+
+static void write_nccl(const rlt_param *p, const void *from, char *text, size_t size)
+{
+    const rlt_endpoint *e = from;
+    (void)p;
+    if (e->nccl)
+        snprintf(text, size, "%u.%u", e->nccl / 100, e->nccl % 100);
+    else
+        snprintf(text, size, "newest");
+}
+
 #define AT(field) RLT_FIELD(rlt_endpoint, field)
 #define MAX_PPM   1e9 /* a factor of 1000 */
 static const rlt_param parameters[] = {
@@ -96,6 +150,33 @@ static const rlt_param parameters[] = {
      .help = "lines charged for copying one line of the own share"},
     {"reduce_lines", .kind = RLT_PARAM_PPM, AT(reduce_lines_ppm), .max = MAX_PPM,
      .help = "time of a summed line, relative to one that is not summed"},
+    {"ramp", .kind = RLT_PARAM_PPM, AT(ramp_ppm), .max = 10e6, .preset = "0.6",
+     .help =
+         "trees over nodes: time of a piece in each step, relative to its time on links that all channels "
+         "share"},
+    {"gpu", .kind = RLT_PARAM_CHOICE, .words = "unknown|volta|ampere|hopper|blackwell|cdna3", AT(gpu),
+     .preset = "unknown", .help = "generation of the GPU, for the choice of the tuner"},
+    {"host", .kind = RLT_PARAM_CHOICE, .words = "intel|amd|arm|power", AT(host), .preset = "intel",
+     .help = "vendor of the host's processor, for the choice of the tuner"},
+    {"nccl", .kind = RLT_PARAM_OTHER, .read = read_nccl, .write = write_nccl, .preset = "newest",
+     .arg = "version such as 2.27, or newest", .help = "version of NCCL whose tuner chooses"},
+    {"network", .kind = RLT_PARAM_OTHER, .read = read_network, .write = write_network, .preset = "none",
+     .arg = "class of network", .help = "class of the network between nodes; it sets the next seven",
+     .word_at = rlt_internode_name},
+    {"network_latency", .kind = RLT_PARAM_DURATION, AT(internode.latency_ps), .usual = "of the class",
+     .help = "added to each step between nodes"},
+    {"network_rise", .kind = RLT_PARAM_DURATION, AT(internode.rise_ps), .usual = "of the class",
+     .help = "added to each step between nodes in collectives from 32 KiB on"},
+    {"network_efficiency", .kind = RLT_PARAM_PPM, AT(internode.efficiency_ppm), .min = 1, .max = 1e6,
+     .usual = "of the class", .help = "payload over wire bytes between nodes, Simple"},
+    {"network_tree_efficiency", .kind = RLT_PARAM_PPM, AT(internode.tree_efficiency_ppm), .min = 1,
+     .max = 1e6, .usual = "of the class", .help = "the same for trees"},
+    {"network_staging", .kind = RLT_PARAM_RATE, AT(internode.staging_Bps), .usual = "of the class",
+     .help = "rate at which a node's host passes on LL's lines; 0: no limit"},
+    {"network_peer", .kind = RLT_PARAM_DURATION, AT(internode.peer_ps), .usual = "of the class",
+     .help = "all-to-all: once for each member on other nodes"},
+    {"network_ll128", .kind = RLT_PARAM_CHOICE, .words = "on|off", AT(internode.no_LL128),
+     .usual = "of the class", .help = "use of LL128 between nodes"},
     {0}};
 
 const rlt_param *rlt_endpoint_parameters(void)

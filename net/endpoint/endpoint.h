@@ -41,6 +41,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
@@ -60,6 +61,17 @@ typedef enum rlt_serves {
     RLT_FOR_DIRECT, /* every member sends to every other at once */
     RLT_FOR_NVLS,   /* summed and replicated in the switch */
 } rlt_serves;
+
+/* Generations of GPUs, and vendors of host processors, as NCCL's tuner tells them apart. */
+typedef enum rlt_gpu {
+    RLT_GPU_UNKNOWN,
+    RLT_GPU_VOLTA,
+    RLT_GPU_AMPERE,
+    RLT_GPU_HOPPER,
+    RLT_GPU_BLACKWELL,
+    RLT_GPU_CDNA3
+} rlt_gpu;
+typedef enum rlt_host { RLT_HOST_INTEL, RLT_HOST_AMD, RLT_HOST_ARM, RLT_HOST_POWER } rlt_host;
 
 typedef struct rlt_protocol {
     char name[16];
@@ -94,6 +106,13 @@ typedef struct rlt_endpoint {
     uint32_t copy_ppm;                /* time of a local copy, relative to its time on the links */
     uint64_t narrow_Bps;              /* bandwidth whose time is added for one-byte elements; 0: none */
     uint32_t copy_lines_ppm, reduce_lines_ppm; /* lines charged per line copied; time of a summed line */
+    rlt_gpu gpu;                               /* for the tuner, as are host and nccl */
+    rlt_host host;
+    uint32_t
+        ramp_ppm;  /* trees over nodes: time of a piece in each step, relative to its time on links that all
+                          channels share */
+    uint32_t nccl; /* version that chooses, 100 * major + minor; 0: the newest known */
+    rlt_internode internode; /* network between nodes */
 } rlt_endpoint;
 
 /* Returns the default endpoint: nic rule, all costs zero, no protocols. */
@@ -114,6 +133,9 @@ typedef struct rlt_message_cost {
     uint64_t wire_bytes;
 } rlt_message_cost;
 RLT_API rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64_t bw_Bps);
+/* Sets the network between nodes to a class, by name. RLT_EUSAGE for an unknown one. */
+RLT_API int rlt_endpoint_set_network(rlt_endpoint *e, const char *name, const char *where,
+                                     rlt_error *err) RLT_MUST_USE;
 /* Returns a kernel time under the endpoint's clock. */
 RLT_API rlt_time rlt_endpoint_kernel(const rlt_endpoint *e, rlt_time at_1GHz_ps);
 
@@ -125,10 +147,15 @@ typedef struct rlt_tuning {
     uint32_t channels;     /* channels in use */
     uint32_t together;     /* messages that one sender has under way at once */
     rlt_time setup_ps;     /* time once per collective, in addition to the endpoint's launch */
+    uint32_t ramp_ppm;     /* added to each message inside a node, relative to its time on the links */
+    bool far;              /* steps between nodes cost `step`; false: messages cost the same everywhere */
+    rlt_internode_step step;
 } rlt_tuning;
-/* Returns the cost of a message under a tuning. */
+/* Returns the cost of a message under a tuning, inside a node. */
 RLT_API rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
                                          uint64_t bw_Bps);
+/* Returns the cost of a message under a tuning whose `far` is set, between nodes. */
+RLT_API rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes);
 /* Returns the time that `bytes` take in lines over `channels` channels. */
 RLT_API rlt_time rlt_protocol_lines(const rlt_protocol *p, uint64_t bytes, uint32_t channels);
 

@@ -150,5 +150,17 @@ rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uin
     if (least - w > extra)
         extra = least - w;
     cost.delay_ps = rlt_time_add(cost.delay_ps, extra);
+    if (t->ramp_ppm && bw_Bps)
+        cost.delay_ps =
+            rlt_time_add(cost.delay_ps, part_of(rlt_transfer_time(cost.wire_bytes, bw_Bps), t->ramp_ppm));
     return cost;
+}
+
+rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes)
+{
+    const rlt_internode_step *s = &t->step;
+    unsigned __int128 wire = ((unsigned __int128)bytes * s->wire_num + s->wire_den - 1) / s->wire_den;
+    rlt_time each = rlt_time_add(e->message_ps, clamp(((unsigned __int128)bytes * e->byte_fs + 500) / 1000));
+    return (rlt_message_cost){rlt_time_add(each, s->delay_ps),
+                              wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire};
 }

@@ -53,11 +53,12 @@ static int read_params(rlt_json v, const rlt_param *table, const char *other, vo
     for (uint32_t i = 0; i + 2 < MOST && table[i].name; i++)
         keys[i + 1] = table[i].name;
     int rc = rlt_json_only(v, keys, err);
-    for (rlt_json m = rlt_json_first(v); rc == 0 && rlt_json_is(m); m = rlt_json_next(m)) {
-        const rlt_param *p = rlt_params_find(table, rlt_json_key(m));
+    /* In the order of the table: a row may set others that stand behind it. */
+    for (const rlt_param *p = table; rc == 0 && p->name; p++) {
+        rlt_json m = rlt_json_get(v, p->name);
         char number[32];
         rlt_error why = {0};
-        if (!p)
+        if (!rlt_json_is(m))
             continue;
         const char *text = setting_text(v, p->name, number, sizeof number);
         if (!text)

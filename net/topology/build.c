@@ -312,6 +312,20 @@ static void hash_endpoint(rlt_topology *t)
     }
 }
 
+/* The network between nodes is known when the dimensions are. */
+static void hash_internode(rlt_topology *t)
+{
+    const rlt_internode *f = &t->endpoint.internode;
+    if (!f->kind)
+        return;
+    mix_number(t, (uint64_t)f->latency_ps);
+    mix_number(t, (uint64_t)f->rise_ps);
+    mix_number(t, (uint64_t)f->peer_ps);
+    mix_number(t, f->staging_Bps);
+    mix_number(t, (uint64_t)f->efficiency_ppm << 32 | f->tree_efficiency_ppm);
+    mix_number(t, f->no_LL128);
+}
+
 static char *copy_printable(const char *text)
 {
     char *copy = strdup(text ? text : "");
@@ -348,6 +362,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
         rc = rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator: neither dimensions nor nodes");
     if (rc || (rc = copy_rings(spec, t, err)) != 0)
         goto fail;
+    hash_internode(t);
     *out = t;
     return 0;
 fail:

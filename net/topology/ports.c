@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/part.h"
@@ -13,6 +15,7 @@
 typedef struct settings {
     uint32_t nics, planes;
     uint32_t no_pxn;
+    uint32_t network; /* class of network; RLT_NONE: not stated */
     uint64_t pcie_Bps;
 } settings;
 
@@ -26,6 +29,9 @@ static const rlt_param parameters[] = {
      .help = "move to the receiver's NIC index inside the node first"},
     {"pcie", .kind = RLT_PARAM_RATE, RLT_FIELD(settings, pcie_Bps), .min = 1, .max = RLT_MAX_LINK_Bps,
      .usual = "that of a port", .help = "bandwidth of an accelerator's link to its NIC"},
+    {"network", .kind = RLT_PARAM_CHOICE, .word_at = rlt_internode_name, RLT_FIELD(settings, network),
+     .usual = "infiniband, if the node's endpoint is tuned",
+     .help = "class of network: costs of a step between nodes beside the links"},
     {0}};
 
 const rlt_param *rlt_port_parameters(void)
@@ -90,7 +96,7 @@ static int count_nics(const rlt_dim_spec *spec, const settings *s, rlt_topology 
 int rlt_ports_read(const rlt_dim_spec *spec, rlt_topology *t, uint32_t i, rlt_dim_spec *out, rlt_error *err)
 {
     rlt_product_dim *d = &t->dims[i];
-    settings s = {0};
+    settings s = {.network = RLT_NONE};
     int rc = read_settings(spec, &s, out, err);
     d->size = spec->size;
     d->ports = RLT_PORTS_OWN;
@@ -98,6 +104,10 @@ int rlt_ports_read(const rlt_dim_spec *spec, rlt_topology *t, uint32_t i, rlt_di
         rc = count_nics(spec, &s, t, i, err);
     if (rc)
         return rc;
+    if (s.network != RLT_NONE)
+        t->endpoint.internode = rlt_internode_class(s.network);
+    else if (i && t->endpoint.channels && t->endpoint.internode.kind == RLT_INTERNODE_NONE)
+        t->endpoint.internode = rlt_internode_class(RLT_INTERNODE_USUAL);
     bool rail = spec->shape && strcmp(spec->shape, "rail") == 0;
     d->planes = s.planes ? s.planes : rail ? 1 : d->nics;
     if (d->nics % d->planes)

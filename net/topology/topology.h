@@ -143,6 +143,17 @@ RLT_API const rlt_param *rlt_port_parameters(void);
  * the first dimension that has less than half the bandwidth of the one before it. */
 RLT_API uint32_t rlt_topology_node_size(const rlt_topology *t);
 
+/* How a node of a machine is joined inside and to the network. */
+typedef struct rlt_node_facts {
+    uint32_t accelerators, nics;
+    uint64_t inside_Bps; /* one accelerator to the others of its node; 0: unknown */
+    uint64_t nic_Bps;    /* one NIC into the network; 0: unknown, or NICs differ */
+    uint32_t in_network; /* flags RLT_CAN_... that all switches inside a node have */
+    uint32_t outside;    /* and those of the network between nodes */
+} rlt_node_facts;
+/* Returns the facts of a node; those of a graph from its first node. */
+RLT_API rlt_node_facts rlt_topology_node(const rlt_topology *t);
+
 /* Rings that the file recommends for ring algorithms, one per channel; each is a permutation of
  * accelerators. */
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
