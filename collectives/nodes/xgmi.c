@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* RCCL's table of paths, src/graph/rome_models.cc of ROCm/rccl@0cbce2a, model of 8 GPUs linked all to all. */
+#include "collectives/nodes/xgmi.h"
+
+static const uint32_t paths[RLT_XGMI_PATHS][RLT_XGMI_GPUS] = {
+    {0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 2, 4, 3, 5, 7, 6}, {2, 5, 0, 3, 7, 1, 6, 4}, {3, 6, 1, 5, 2, 7, 4, 0},
+    {4, 7, 0, 6, 5, 1, 3, 2}, {5, 4, 6, 3, 0, 7, 2, 1}, {6, 2, 0, 4, 1, 7, 5, 3}, {7, 3, 1, 4, 2, 6, 0, 5},
+};
+
+const uint32_t (*rlt_xgmi_paths(void))[RLT_XGMI_GPUS]
+{
+    return paths;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The tuner of NCCL and RCCL: the time that the library predicts for each algorithm and protocol of a
+ * collective, and so its choice. Pure functions over plain structs; a machine is known only by the channels
+ * that the library's search found on it (collectives/tuner/search.h computes them).
+ *
+ *     time = latency + bytes / bandwidth
+ *
+ * `bytes` is the buffer of one rank for all-reduce, broadcast and reduce, and the total of all ranks for
+ * all-gather and reduce-scatter (as in collectives/collective.h). N nodes of g GPUs, n = N g ranks.
+ *
+ *   Example: 3 nodes of 8 H100, 8 channels of 24 GB/s, tree found as the plain pattern, all-reduce of 8 GiB,
+ *   2.22.3: 86069.97 us by tree, Simple (logged in NVIDIA/nccl issue 1453).
+ *
+ * Arithmetic is single precision where the library's is (a logged value can be met to its last digit). It
+ * uses only + - * /, so the choice is the same on every machine with IEEE floats. No event's time depends on
+ * it.
+ *
+ * Versions. NCCL 2.18 to 2.30 have the constants of their own release (src/graph/tuning.cc at each tag); 2.31
+ * is not published: it takes those of 2.30.7, and rlt_tuner_version_note says so. Without a third number
+ * ("2.29"), the last release of that row holds. RCCL is that of NCCL 2.21.5 (ROCm/rccl@0cbce2a), with the
+ * table of MI300X alone.
+ *
+ *   from     change
+ *   2.18     oldest table: NVLSTree, posting overhead, plug-in latency added to the network's
+ *   2.19     plain tree * .85, NVLS ratio 5/6, plateau of rings 1.4 (before sm80 1.9)
+ *   2.20     CollNet Direct for all-gather and reduce-scatter
+ *   2.21     latency of NVLS 25 us, LL * 1/2, LL bounds of Hopper
+ *   2.23     PAT; tree Simple on the network 14 us instead of 28; 2(N - 1) network steps in a ring
+ *   2.24     PAT * .75 instead of .85
+ *   2.25     Blackwell
+ *   2.26     the plain tree of any node counts
+ *   2.27     LL128 over PXN on Hopper and newer
+ *   2.28     NVLS by efficiency and a bound per channel; Blackwell's own tables
+ *   2.29     network latency of NVLSTree 20.9 us, its correction by size on Blackwell with x86
+ *   2.29.7   ring LL128 of Blackwell 40 GB/s a channel
+ *   2.30     NVLSTree of Blackwell 80 GB/s a channel; LL128 across Hopper and newer
+ */
+#ifndef RLT_COLLECTIVES_TUNER_TUNER_H
+#define RLT_COLLECTIVES_TUNER_TUNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rlt_tuner_kind {
+    RLT_TUNER_ALL_REDUCE,
+    RLT_TUNER_ALL_GATHER,
+    RLT_TUNER_REDUCE_SCATTER,
+    RLT_TUNER_BROADCAST,
+    RLT_TUNER_REDUCE,
+    RLT_TUNER_KINDS
+} rlt_tuner_kind;
+
+/* In the library's order: among equal times the first one is chosen. */
+typedef enum rlt_tuner_algorithm {
+    RLT_TUNER_TREE,
+    RLT_TUNER_RING,
+    RLT_TUNER_COLLNET_DIRECT,
+    RLT_TUNER_COLLNET_CHAIN,
+    RLT_TUNER_NVLS,
+    RLT_TUNER_NVLS_TREE,
+    RLT_TUNER_PAT,
+    RLT_TUNER_ALGORITHMS
+} rlt_tuner_algorithm;
+
+typedef enum rlt_tuner_protocol {
+    RLT_TUNER_LL,
+    RLT_TUNER_LL128,
+    RLT_TUNER_SIMPLE,
+    RLT_TUNER_PROTOCOLS
+} rlt_tuner_protocol;
+
+enum { RLT_TUNER_CANDIDATES = RLT_TUNER_ALGORITHMS * RLT_TUNER_PROTOCOLS };
+
+/* sm70, sm80, sm90 and sm100 (and those between, as the library rounds them down); gfx942. */
+typedef enum rlt_tuner_arch {
+    RLT_TUNER_VOLTA,
+    RLT_TUNER_AMPERE,
+    RLT_TUNER_HOPPER,
+    RLT_TUNER_BLACKWELL,
+    RLT_TUNER_MI300X
+} rlt_tuner_arch;
+
+typedef enum rlt_tuner_cpu {
+    RLT_TUNER_INTEL,
+    RLT_TUNER_AMD,
+    RLT_TUNER_ARM,
+    RLT_TUNER_POWER,
+    RLT_TUNER_MIXED /* nodes with processors of several vendors */
+} rlt_tuner_cpu;
+
+/* Kinds of path, nearest first (order of NCCL 2.30). */
+typedef enum rlt_tuner_path {
+    RLT_VIA_LOC,
+    RLT_VIA_NVL, /* NVLink */
+    RLT_VIA_NVB, /* NVLink through a GPU between */
+    RLT_VIA_C2C,
+    RLT_VIA_PIX, /* one PCIe bridge */
+    RLT_VIA_PXB, /* several */
+    RLT_VIA_P2C, /* C2C to the processor, then PCIe */
+    RLT_VIA_PXN, /* NVLink to the GPU beside the NIC */
+    RLT_VIA_PHB, /* host bridge */
+    RLT_VIA_SYS, /* between sockets */
+    RLT_VIAS
+} rlt_tuner_path;
+
+typedef struct rlt_tuner_version {
+    uint32_t number; /* 10000 * major + 100 * minor + patch, as NCCL_VERSION; 22304 is 2.23.4 */
+    bool rccl;       /* then `number` is the NCCL release on which RCCL stands */
+} rlt_tuner_version;
+
+/* Channels that the search found for one pattern: the least over all nodes. */
+typedef struct rlt_tuner_pattern {
+    uint32_t channels;             /* of the search, without later copies; 0: not found */
+    double intra_GBps, inter_GBps; /* speed of one channel inside a node, and between nodes */
+    rlt_tuner_path intra, inter;   /* farthest path: GPU to GPU, GPU to NIC */
+    bool plain;                    /* trees: some node found only the plain pattern */
+    bool unlike;                   /* channels visit the GPUs in different orders */
+} rlt_tuner_pattern;
+
+typedef struct rlt_tuner_machine {
+    rlt_tuner_version version;
+    rlt_tuner_arch arch, newest; /* oldest and newest GPU; equal in most machines */
+    rlt_tuner_cpu cpu;
+    uint32_t nodes, gpus; /* GPUs of a node */
+    uint32_t channels;    /* channels in use, with copies; 0: twice the ring's */
+    rlt_tuner_pattern ring, tree, nvls, collnet_chain, collnet_direct;
+    uint32_t nics;       /* NIC ports of a node */
+    double nic_GBps;     /* rate of a port */
+    double plugin_us;    /* latency that the network plug-in reports; 0: InfiniBand, sockets */
+    bool nvswitch;       /* GPUs of a node are joined by NVSwitches */
+    bool multicast;      /* which add and replicate (NVLS) */
+    bool collnet;        /* a CollNet plug-in (SHARP) is there and switched on */
+    bool collnet_shares; /* it offers all-gather and reduce-scatter, too */
+    bool offload;        /* the network device takes over the transport: no PAT */
+} rlt_tuner_machine;
+
+typedef struct rlt_tuner_call {
+    rlt_tuner_kind kind;
+    uint64_t bytes;
+    bool fp8; /* 8-bit floats, which lose precision in long chains of additions */
+} rlt_tuner_call;
+
+typedef struct rlt_tuner_prediction {
+    rlt_tuner_algorithm algorithm;
+    rlt_tuner_protocol protocol;
+    const char *excluded;              /* reason why it cannot run; NULL: it can */
+    double time_us;                    /* 0 if excluded */
+    double latency_us, bandwidth_GBps; /* the parts of time_us, corrected for the size */
+} rlt_tuner_prediction;
+
+/* Names as NCCL_ALGO, NCCL_PROTO and this project write them: "nvls_tree", "LL128", "hopper". */
+RLT_API const char *rlt_tuner_algorithm_name(rlt_tuner_algorithm a);
+RLT_API const char *rlt_tuner_protocol_name(rlt_tuner_protocol p);
+RLT_API const char *rlt_tuner_arch_name(rlt_tuner_arch arch);
+
+/* Returns the architecture of a compute capability, such as 90; 86 counts as 80. */
+RLT_API rlt_tuner_arch rlt_tuner_arch_of(uint32_t capability);
+/* Reads "2.23", "2.23.4", "nccl-2.23" or "rccl". Refuses what is no version, older than 2.18 or newer than
+ * 2.31. */
+RLT_API int rlt_tuner_version_parse(const char *text, rlt_tuner_version *out, rlt_error *err);
+/* Returns why a version's tables are those of another release; NULL: they are its own. */
+RLT_API const char *rlt_tuner_version_note(rlt_tuner_version v);
+/* Returns the parts of the library that are not modelled, and why, one a line. */
+RLT_API const char *rlt_tuner_unmodelled(void);
+
+/* Refuses a machine that cannot be: no node, negative speeds, a pattern with channels but no speed. */
+RLT_API int rlt_tuner_check(const rlt_tuner_machine *m, rlt_error *err);
+/* Predicts one candidate. The machine must have passed rlt_tuner_check. */
+RLT_API rlt_tuner_prediction rlt_tuner_predict(const rlt_tuner_machine *m, const rlt_tuner_call *call,
+                                               rlt_tuner_algorithm a, rlt_tuner_protocol p);
+/* Fills `out` with all candidates and returns the number of those that can run. They come first, by time;
+ * the choice is out[0]. The others follow with their reasons. */
+RLT_API uint32_t rlt_tuner_candidates(const rlt_tuner_machine *m, const rlt_tuner_call *call,
+                                      rlt_tuner_prediction out[RLT_TUNER_CANDIDATES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
