@@ -215,6 +215,7 @@ RLT_API const rlt_param *rlt_coll_params_idle(const rlt_coll_params *params, con
     X(parameter_server)                                                                                      \
     X(nvls)                                                                                                  \
     X(nvls_tree)                                                                                             \
+    X(collnet)                                                                                               \
     X(tacos)                                                                                                 \
     X(rings)
 #define RLT_X(name) RLT_API extern const rlt_algorithm rlt_##name;

@@ -91,13 +91,12 @@ static int fail(rlt_net_core *c, int code, const char *text, uint32_t node)
 
 static int cannot(rlt_net_core *c, uint32_t node)
 {
-    return fail(c, RLT_EUNSUPPORTED,
-                c->tree->message->all
-                    ? "%s cannot add up and replicate: switches need in_network=reduce+multicast"
-                : c->tree->reduce
-                    ? "%s cannot add up what comes together there: switches need in_network=reduce"
-                    : "%s cannot replicate: switches need in_network=multicast",
-                node);
+    return fail(
+        c, RLT_EUNSUPPORTED,
+        c->tree->message->all ? "%s cannot add up and replicate: switches need in_network=reduce+multicast"
+        : c->tree->reduce     ? "%s cannot add up what comes together there: switches need in_network=reduce"
+                              : "%s cannot replicate: switches need in_network=multicast",
+        node);
 }
 
 static bool can(const rlt_net_core *c, uint32_t node)

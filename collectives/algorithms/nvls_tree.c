@@ -147,9 +147,10 @@ static int nvls_tree_plan(rlt_plan *plan, rlt_error *err)
     if (rc)
         return rc;
     if (req->n > 1 && (rlt_node_switch_can(req, true) & both) != both)
-        return rlt_fail(err, RLT_EUNSUPPORTED, "nvls_tree",
-                        "the nodes of '%s' have no switch that can add up and replicate; set in_network on it",
-                        rlt_topology_name(req->topology));
+        return rlt_fail(
+            err, RLT_EUNSUPPORTED, "nvls_tree",
+            "the nodes of '%s' have no switch that can add up and replicate; set in_network on it",
+            rlt_topology_name(req->topology));
     uint32_t chunks = 1;
     if (req->params.chunks)
         chunks = req->params.chunks;
