@@ -63,11 +63,15 @@ typedef struct rlt_blocks {
  *              change before it has landed.
  *   MULTICAST  `send` lands at every member, the sender included. Each member waits for it in its step
  *              peer_step. send_to = n.
- * REDUCE and MULTICAST need switches that support them (see rlt_net_model). If the algorithm has `reach`,
- * "all members" are the members that `reach` names, the sender among them, and peer_step is the number of the
- * sending step itself.
+ *   REDUCE_ALL A REDUCE whose sum lands at every member, as a MULTICAST does. send_to = n.
+ * These verbs need switches that support them (see rlt_net_model). If the algorithm has `reach`, "all
+ * members" are the members that `reach` names, the sender among them, and peer_step of MULTICAST and
+ * REDUCE_ALL is the number of the sending step itself.
  */
-typedef enum rlt_verb { RLT_VERB_SEND, RLT_VERB_REDUCE, RLT_VERB_MULTICAST } rlt_verb;
+typedef enum rlt_verb { RLT_VERB_SEND, RLT_VERB_REDUCE, RLT_VERB_MULTICAST, RLT_VERB_REDUCE_ALL } rlt_verb;
+
+/* Whether a step's data lands at all members that it reaches. */
+#define RLT_LANDS_AT_ALL(verb) ((verb) >= RLT_VERB_MULTICAST)
 
 /* Members first + i * stride, 0 <= i < n. */
 typedef struct rlt_reach {
@@ -106,6 +110,7 @@ typedef struct rlt_plan {
     bool shared;              /* lanes share one set of blocks, see above */
     bool untracked;           /* messages are known, but not their contents: see collectives/listed.h */
     bool reduces, multicasts; /* whether any step uses the verb; bounds and checks depend on it */
+    bool inside;              /* verbs reach the members of one node only */
     uint32_t chunks, channels, directions, window; /* values in force */
     rlt_param_value own[RLT_MAX_OWN];              /* values of the algorithm's own parameters */
     uint32_t words[8];                             /* scratch numbers of the algorithm */
@@ -210,6 +215,8 @@ RLT_API const rlt_param *rlt_coll_params_idle(const rlt_coll_params *params, con
     X(pairwise)                                                                                              \
     X(parameter_server)                                                                                      \
     X(nvls)                                                                                                  \
+    X(nvls_tree)                                                                                             \
+    X(collnet)                                                                                               \
     X(tacos)                                                                                                 \
     X(rings)
 #define RLT_X(name) RLT_API extern const rlt_algorithm rlt_##name;

@@ -135,7 +135,7 @@ static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, cons
 {
     const rlt_plan *plan = c->plan;
     uint32_t there = (l->number + s->peer_shift) % plan->lanes, place = s->send_to;
-    if (s->verb == RLT_VERB_MULTICAST)
+    if (RLT_LANDS_AT_ALL(s->verb))
         place = c->members;
     else if (c->fold)
         place = rlt_fold_class(c->fold, s->send_to);
@@ -166,11 +166,12 @@ static SELDOM rlt_time send_tree(rlt_exec *x, const rlt_plan *plan, const rlt_st
                                  const rlt_message *m)
 {
     const rlt_net_model *model = x->net->model;
-    bool reduce = s->verb == RLT_VERB_REDUCE;
+    bool reduce = s->verb != RLT_VERB_MULTICAST, all = s->verb == RLT_VERB_REDUCE_ALL;
     rlt_tree_message t = {.ranks = list_reached(x, plan, r),
                           .n = r.n,
                           .count = m->count,
-                          .root = reduce ? rlt_member_rank(&plan->req, s->send_to) : m->src,
+                          .all = all,
+                          .root = reduce && !all ? rlt_member_rank(&plan->req, s->send_to) : m->src,
                           .bytes = m->bytes,
                           .route_key = m->route_key,
                           .tx = m->tx,
@@ -424,7 +425,7 @@ static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t f
     note_arrivals_at(x, c, to, step, size[c->lanes[from].member] / size[c->lanes[to].member]);
 }
 
-/* Delivers a multicast to all members that it reaches. Folded: all members are one class, which gets one
+/* Delivers a multicast, or a sum for all, to all members that it reaches. Folded: all members are one class, which gets one
  * message from each. The collective cannot end before the last of them has run. */
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {

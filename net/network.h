@@ -33,6 +33,7 @@
 #ifndef RLT_NET_NETWORK_H
 #define RLT_NET_NETWORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/endpoint/endpoint.h"
@@ -86,10 +87,12 @@ typedef struct rlt_net rlt_net;
  * A tree-shaped transfer: one message between `root` and all `n` ranks (which may include root). Data is
  * summed (reduce_to) or replicated (multicast) where the paths meet. The tree is the union of the routes from
  * all ranks to the root, each link once; a multicast uses the same cables in the other direction. If the root
- * is one of the ranks, its own part goes to the first switch that can reduce, and returns with the sum.
+ * is one of the ranks, its own part goes to the first switch that can reduce, and returns with the sum. With
+ * `all`, the sum of a reduction is replicated there and lands at all ranks: each cable carries the bytes once
+ * in each direction. The root must then be one of the ranks.
  *
  * Each link carries the bytes once. In flow the whole tree has one rate; in alpha-beta each send port starts
- * as soon as it is free. The latency is that of the longest branch. `injected` is called when the message has
+ * as soon as it is free. The latency is that of the longest branch (with `all`: up and down). `injected` is called when the message has
  * left all its sources, `delivered` once, when the last byte is everywhere. A reduction counts as n messages,
  * a multicast as one.
  *
@@ -101,6 +104,7 @@ typedef struct rlt_tree_message {
     uint32_t n, root;
     uint64_t bytes, route_key, tx, rx;
     uint32_t count;           /* equal transfers that it stands for in a folded network (flow only); 0: 1 */
+    bool all;                 /* the sum of a reduction lands at all ranks */
     const rlt_tuning *tuning; /* as in rlt_message */
 } rlt_tree_message;
 

@@ -31,6 +31,7 @@ struct rlt_net_tree {
     bool reduce;
     bool root_sends; /* true if a rank is at the root */
     rlt_time latency_ps;
+    rlt_time back_ps; /* latency from the root to the farthest rank; of a sum for all only */
     uint64_t bw_Bps;
     uint32_t blocked; /* failed link in the way */
 };
@@ -66,7 +67,7 @@ static void next_epoch(rlt_net_tree *x, const rlt_topology *t)
     x->epoch++;
     x->n_visited = 0;
     x->root_sends = false;
-    x->latency_ps = 0;
+    x->latency_ps = x->back_ps = 0;
     x->bw_Bps = UINT64_MAX;
 }
 
@@ -90,17 +91,21 @@ static int fail(rlt_net_core *c, int code, const char *text, uint32_t node)
 
 static int cannot(rlt_net_core *c, uint32_t node)
 {
-    return fail(c, RLT_EUNSUPPORTED,
-                c->tree->reduce
-                    ? "%s cannot add up what comes together there: switches need in_network=reduce"
-                    : "%s cannot replicate: switches need in_network=multicast",
-                node);
+    return fail(
+        c, RLT_EUNSUPPORTED,
+        c->tree->message->all ? "%s cannot add up and replicate: switches need in_network=reduce+multicast"
+        : c->tree->reduce     ? "%s cannot add up what comes together there: switches need in_network=reduce"
+                              : "%s cannot replicate: switches need in_network=multicast",
+        node);
 }
 
 static bool can(const rlt_net_core *c, uint32_t node)
 {
-    uint32_t needed = c->tree->reduce ? RLT_CAN_REDUCE : RLT_CAN_MULTICAST;
-    return rlt_topology_in_network(rlt_router_topology(c->router), node) & needed;
+    const rlt_net_tree *x = c->tree;
+    uint32_t needed = x->message->all ? RLT_CAN_REDUCE | RLT_CAN_MULTICAST
+                      : x->reduce     ? RLT_CAN_REDUCE
+                                      : RLT_CAN_MULTICAST;
+    return (rlt_topology_in_network(rlt_router_topology(c->router), node) & needed) == needed;
 }
 
 /* Adds a link in the direction of travel. */
@@ -139,9 +144,20 @@ static int turn(rlt_net_core *c, uint32_t link, uint32_t *back)
                       rlt_topology_link(t, link).src);
 }
 
+/* Adds the other direction of a link of a sum for all. */
+static int add_back(rlt_net_core *c, uint32_t link, bool first, bool last, bool seen, rlt_time *latency)
+{
+    uint32_t back, role = first ? RLT_TREE_LAST : last ? RLT_TREE_FIRST : RLT_TREE_INNER;
+    int rc = turn(c, link, &back);
+    if (rc)
+        return rc;
+    *latency = rlt_time_add(*latency, rlt_topology_link(rlt_router_topology(c->router), back).latency_ps);
+    return seen ? 0 : use(c, back, role);
+}
+
 /* Adds a link of the route from a rank towards the root. first, last: it is the first or last link of the
  * route. */
-static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_time *latency)
+static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_time latency[2])
 {
     const rlt_topology *t = rlt_router_topology(c->router);
     rlt_net_tree *x = c->tree;
@@ -157,9 +173,12 @@ static int add_link(rlt_net_core *c, uint32_t link, bool first, bool last, rlt_t
     from->out = link;
     if (!x->reduce && (rc = turn(c, link, &travel)) != 0)
         return rc;
-    *latency =
-        rlt_time_add(*latency, travel == link ? l.latency_ps : rlt_topology_link(t, travel).latency_ps);
-    if (x->link_epoch[link] == x->epoch)
+    latency[0] =
+        rlt_time_add(latency[0], travel == link ? l.latency_ps : rlt_topology_link(t, travel).latency_ps);
+    bool seen = x->link_epoch[link] == x->epoch;
+    if (x->message->all && (rc = add_back(c, link, first, last, seen, &latency[1])) != 0)
+        return rc;
+    if (seen)
         return 0;
     x->link_epoch[link] = x->epoch;
     tree_node *to = node_at(x, l.dst);
@@ -173,7 +192,7 @@ static int add_rank(rlt_net_core *c, uint32_t rank)
 {
     rlt_net_tree *x = c->tree;
     rlt_path p;
-    rlt_time latency = 0;
+    rlt_time latency[2] = {0, 0};
     int rc = rlt_route(c->router, rank, x->message->root, x->message->route_key, &p);
     if (rc == RLT_ESTALL)
         x->blocked = rlt_router_blocked(c->router);
@@ -189,9 +208,11 @@ static int add_rank(rlt_net_core *c, uint32_t rank)
     node_at(x, here)->inputs++;
     rc = visit(c, here);
     for (uint32_t i = 0; i < p.n && !rc; i++)
-        rc = add_link(c, p.links[i], i == 0, i + 1 == p.n, &latency);
-    if (latency > x->latency_ps)
-        x->latency_ps = latency;
+        rc = add_link(c, p.links[i], i == 0, i + 1 == p.n, latency);
+    if (latency[0] > x->latency_ps)
+        x->latency_ps = latency[0];
+    if (latency[1] > x->back_ps)
+        x->back_ps = latency[1];
     return rc;
 }
 
@@ -218,7 +239,7 @@ static int add_root(rlt_net_core *c)
     const rlt_topology *t = rlt_router_topology(c->router);
     rlt_net_tree *x = c->tree;
     uint32_t root = rlt_placed(rlt_router_placement(c->router), x->message->root), top = root, back;
-    rlt_time latency = 0;
+    rlt_time up = 0, down = 0;
     int rc = find_top(c, root, &top);
     for (uint32_t v = root; !rc && v != top;) {
         uint32_t in = node_at(x, v)->in, role = v != root   ? RLT_TREE_INNER
@@ -227,12 +248,18 @@ static int add_root(rlt_net_core *c)
         rlt_link l = rlt_topology_link(t, in);
         if ((rc = turn(c, in, &back)) != 0)
             return rc;
-        latency = rlt_time_add(latency, rlt_time_add(l.latency_ps, rlt_topology_link(t, back).latency_ps));
-        rc = use(c, x->reduce ? back : in, role);
+        down = rlt_time_add(down, l.latency_ps);
+        up = rlt_time_add(up, rlt_topology_link(t, back).latency_ps);
+        if (!x->message->all) /* a sum for all has both directions already */
+            rc = use(c, x->reduce ? back : in, role);
         v = l.src;
     }
-    if (latency > x->latency_ps)
-        x->latency_ps = latency;
+    rlt_time there = x->latency_ps > down ? x->latency_ps - down : 0,
+             back_ps = x->back_ps > up ? x->back_ps - up : 0;
+    if (x->message->all)
+        x->latency_ps = rlt_time_add(there > up ? there : up, back_ps > down ? back_ps : down);
+    else if (rlt_time_add(up, down) > x->latency_ps)
+        x->latency_ps = rlt_time_add(up, down);
     return rc;
 }
 
@@ -264,7 +291,8 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
              others = m->n ? bytes * (m->n - 1) : 0;
     c->base.messages += (reduce ? m->n : 1) * count;
     c->base.bytes_offered += reduce ? bytes + others : bytes;
-    *(reduce ? &c->base.bytes_absorbed : &c->base.bytes_replicated) += others;
+    c->base.bytes_absorbed += reduce ? others : 0;
+    c->base.bytes_replicated += !reduce || m->all ? others : 0;
     leg->path = (rlt_path){.n = c->shares.n, .latency_ps = x->latency_ps, .bw_Bps = x->bw_Bps};
     /* Members in order: if any two are on different nodes, the first and the last are. */
     uint32_t first = m->ranks && m->n ? m->ranks[0] : 0, end = m->n ? m->n - 1 : 0;

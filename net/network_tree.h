@@ -3,7 +3,7 @@
  * The links of one tree-shaped transfer (reduction or multicast): the union of the routes from all ranks to
  * the root, each link once. A multicast uses the same cables in the other direction. If the root is one of
  * the ranks, its own part also goes to the first switch that can do the operation, and returns with the sum
- * (or copy). Internal to net/.
+ * (or copy). A sum for all ranks uses all these cables in both directions. Internal to net/.
  */
 #ifndef RLT_NET_NETWORK_TREE_H
 #define RLT_NET_NETWORK_TREE_H
@@ -22,7 +22,7 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
 /* Returns the sum of the bytes that arrive. */
 static inline uint64_t rlt__tree_bytes(const rlt_tree_message *m, bool reduce)
 {
-    return reduce ? m->bytes : m->bytes * m->n;
+    return reduce && !m->all ? m->bytes : m->bytes * m->n;
 }
 
 #endif

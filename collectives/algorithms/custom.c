@@ -48,8 +48,8 @@ static int custom_plan(rlt_plan *plan, rlt_error *err)
     plan->channels = plan->directions = 1;
     plan->chunks = l->lanes;
     for (uint32_t i = 0; i < l->first[(size_t)l->n * l->lanes]; i++) {
-        plan->reduces |= l->steps[i].verb == RLT_VERB_REDUCE;
-        plan->multicasts |= l->steps[i].verb == RLT_VERB_MULTICAST;
+        plan->reduces |= l->steps[i].verb == RLT_VERB_REDUCE || l->steps[i].verb == RLT_VERB_REDUCE_ALL;
+        plan->multicasts |= RLT_LANDS_AT_ALL(l->steps[i].verb);
     }
     return 0;
 }

@@ -12,8 +12,9 @@
  *   reduce          the root fetches the sum
  *
  * Lanes are channels x chunks. In each channel, `window` chunks are being fetched while earlier ones are
- * being stored. So the two halves overlap, and both directions of each link are busy. Results do not
- * overwrite data that is fetched.
+ * being stored. The next fetch begins when an earlier one has left its sources, so no latency lies between
+ * them. The two halves overlap, and both directions of each link are busy. K chunks take (n+1)/n M / B plus
+ * the fetch of the first alone: (n-1)/(n+1)/K more. Results do not overwrite data that is fetched.
  */
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@
 
 /* NCCL's chunk of a member's share: 128 KiB (src/graph/tuning.cc, src/enqueue.cc). */
 #define CHUNK_BYTES ((uint64_t)128 << 10)
-enum { MAX_CHUNKS = 64, WINDOW = 2 };
+enum { MAX_CHUNKS = 512, WINDOW = 1 };
 
 static bool fetches(rlt_coll_kind kind)
 {
@@ -45,14 +46,14 @@ static bool rooted(const rlt_plan *plan)
     return rlt_coll_rooted(plan->req.kind);
 }
 
-/* The fetch, if there is one, then the store. */
+/* The fetch, and the wait for its sum, if there is one; then the store. */
 static uint32_t nvls_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     rlt_coll_kind kind = plan->req.kind;
     (void)lane;
     if (plan->req.n == 1 || (kind == RLT_REDUCE && member != plan->req.root))
         return 0;
-    return (uint32_t)fetches(kind) + stores(kind);
+    return (fetches(kind) ? 2u : 0u) + stores(kind);
 }
 
 static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
@@ -61,8 +62,13 @@ static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     rlt_coll_kind kind = plan->req.kind;
     uint32_t block = rooted(plan) ? 0 : member;
     bool fetching = fetches(kind) && k == 0;
-    out->peer_step = k;
-    out->recv_count = fetching || rooted(plan) ? 1 : plan->req.n;
+    if (fetches(kind) && k < 2)
+        out->recv_count = k;
+    else
+        out->recv_count = rooted(plan) ? 1 : plan->req.n;
+    if (fetches(kind) && k == 1)
+        return;
+    out->peer_step = fetching ? 1 : k;
     if (kind == RLT_BROADCAST && member != plan->req.root)
         return;
     out->send = out->land = rlt_blocks_run(block, 1);
@@ -80,7 +86,13 @@ static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
 static int check_topology(const rlt_coll_request *req, rlt_error *err)
 {
     uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | (stores(req->kind) ? RLT_CAN_MULTICAST : 0);
-    if (!req->topology || (rlt_topology_in_networks(req->topology) & needed) == needed)
+    if (!req->topology)
+        return 0;
+    if (rlt_topology_is_product(req->topology) && req->n_dims > 1)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "nvls",
+                        "needs members on one switch, but they span %u dimensions of '%s'", req->n_dims,
+                        rlt_topology_name(req->topology));
+    if ((rlt_topology_in_networks(req->topology) & needed) == needed)
         return 0;
     return rlt_fail(err, RLT_EUNSUPPORTED, "nvls", "no switch of '%s' can %s; set in_network on a switch",
                     rlt_topology_name(req->topology),
@@ -126,7 +138,10 @@ static int nvls_plan(rlt_plan *plan, rlt_error *err)
 }
 
 static const rlt_param parameters[] = {
-    RLT_HAS_CHANNELS(NULL), RLT_HAS_CHUNKS(NULL), RLT_HAS_WINDOW(NULL), {0}};
+    RLT_HAS_CHANNELS("1"),
+    RLT_HAS_CHUNKS("1; all-reduce: pieces of 128 KiB of a share, at most 512"),
+    RLT_HAS_WINDOW("1: chunks of a channel that are being fetched"),
+    {0}};
 
 const rlt_algorithm rlt_nvls = {
     .name = "nvls",

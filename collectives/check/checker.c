@@ -236,7 +236,7 @@ static int take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, message *
         rc = new_message(x, p, k, s, &m);
     for (uint32_t i = 0; !rc && i < m->count; i++) {
         rc = take_cell(x, p, k, s, i, m);
-        if (!rc && s->verb == RLT_VERB_REDUCE)
+        if (!rc && (s->verb == RLT_VERB_REDUCE || s->verb == RLT_VERB_REDUCE_ALL))
             rc = fetch_cell(x, p, k, s, i, m);
         if (!rc)
             bytes += content_bytes(x, p % x->lanes, m->content, i);
@@ -342,7 +342,7 @@ static int send_one(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint3
 static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     int rc = 0;
-    if (s->verb != RLT_VERB_MULTICAST)
+    if (!RLT_LANDS_AT_ALL(s->verb))
         return send_one(x, p, k, s, s->send_to);
     rlt_reach r = rlt_reach_of(x->plan, p / x->lanes, p % x->lanes, k);
     for (uint32_t i = 0; i < r.n && !rc; i++)

@@ -26,7 +26,7 @@ static uint32_t still_to_send(const rlt__checker *x, uint32_t q, uint32_t p)
     for (uint32_t k = from->step + from->started; k < from->steps; k++) {
         rlt_step s;
         rlt__checker_step(x, q, k, &s);
-        bool here = s.send_to == p / x->lanes || (s.verb == RLT_VERB_MULTICAST && reaches(x, q, k, p));
+        bool here = s.send_to == p / x->lanes || (RLT_LANDS_AT_ALL(s.verb) && reaches(x, q, k, p));
         count += here && s.peer_step == x->places[p].step && (q + s.peer_shift) % x->lanes == p % x->lanes;
     }
     return count;

@@ -55,7 +55,7 @@ static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
     int rc = 0;
     if (s->send_to == RLT_NONE)
         return 0;
-    if (s->verb == RLT_VERB_MULTICAST && s->send_to == x->n) {
+    if (RLT_LANDS_AT_ALL(s->verb) && s->send_to == x->n) {
         rlt_reach r = rlt_reach_of(x->plan, p / x->lanes, p % x->lanes, k);
         for (uint32_t i = 0; i < r.n && !rc; i++)
             rc = count_at(x, p, k, s, r.first + i * r.stride);

@@ -13,7 +13,7 @@
  *   send, land        blocks [first, run, stride, reps]; trailing 1, 0, 1 may be omitted; land: default send
  *   buffer, into      buffers of these blocks (default 0)
  *   add, copy, nowait true: as in rlt_step (add is `reduce`)
- *   verb              "reduce", "multicast"
+ *   verb              "reduce", "multicast", "reduce_all"
  *   receives, from    number of awaited messages; their sender, if there is only one
  *   after             [lane, step] of this rank that must be over
  *   bytes             size of the message (untracked)

@@ -19,7 +19,8 @@
 enum { VERSION = 1, MAX_BLOCKS = 1 << 24 };
 #define MAX_MESSAGE_BYTES ((uint64_t)1 << 48)
 
-static const char *const verbs[] = {"send", "reduce", "multicast"};
+static const char *const verbs[] = {"send", "reduce", "multicast", "reduce_all"};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
 static const char *const blocks_of[] = {"lane", "all", "untracked"};
 
 static void write_span(rlt_growing *t, const char *key, rlt_blocks s)
@@ -59,7 +60,7 @@ static void write_step(rlt_growing *t, const rlt_plan *plan, uint32_t lane, cons
 {
     rlt_growing_add(t, "{");
     size_t begin = t->length;
-    if (s->send_to != RLT_NONE && s->verb != RLT_VERB_MULTICAST)
+    if (s->send_to != RLT_NONE && !RLT_LANDS_AT_ALL(s->verb))
         rlt_growing_add(t, "\"to\": %u, ", s->send_to);
     if (s->send_to != RLT_NONE)
         rlt_growing_add(t, "\"step\": %u, ", s->peer_step);
@@ -269,12 +270,12 @@ static int read_verb(rlt_json v, const head *h, rlt_step *s, rlt_error *err)
     int rc = rlt_json_get_string(v, "verb", false, &verb, err);
     if (rc || !verb)
         return rc;
-    for (s->verb = 0; s->verb < 3 && strcmp(verb, verbs[s->verb]) != 0;)
+    for (s->verb = 0; s->verb < N_VERBS && strcmp(verb, verbs[s->verb]) != 0;)
         s->verb++;
-    if (s->verb == 3)
+    if (s->verb == N_VERBS)
         return rlt_json_fail(rlt_json_get(v, "verb"), RLT_ESCHEMA, err,
-                             "expected \"reduce\" or \"multicast\", got \"%.40s\"", verb);
-    if (s->verb == RLT_VERB_MULTICAST)
+                             "expected \"reduce\", \"multicast\" or \"reduce_all\", got \"%.40s\"", verb);
+    if (RLT_LANDS_AT_ALL(s->verb))
         s->send_to = h->ranks;
     return 0;
 }
