@@ -209,26 +209,28 @@ static rlt_time copy_of(const rlt_coll_request *req, const rlt_endpoint *e, cons
     return 0;
 }
 
+/* Whether the request's members are on several nodes, as far as is known. */
+static bool spans_nodes(const rlt_coll_request *req)
+{
+    return req->topology && req->node != req->n;
+}
+
 /* Setup time of the kernel, independent of the messages. The times in p are already scaled by the endpoint's
  * clock. */
 static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
                          uint32_t channels)
 {
-    unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (req->n - 1);
+    bool far = spans_nodes(req) && e->internode.kind != RLT_INTERNODE_NONE;
+    uint32_t joined = far && p->serves == RLT_FOR_NVLS && req->node ? req->node : req->n;
+    unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (joined - 1);
     uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
-    if (p->serves == RLT_FOR_NVLS && bw) /* chunks stay small until there are many */
+    if (p->serves == RLT_FOR_NVLS && bw && !far) /* chunks stay small until there are many */
         t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
     return t;
-}
-
-/* Whether the request's members are on several nodes, as far as is known. */
-static bool spans_nodes(const rlt_coll_request *req)
-{
-    return req->topology && req->node != req->n;
 }
 
 /* Lines that a protocol puts on the wire, by the end of its name: "LL", "P2P-LL", "LL128". */
@@ -248,8 +250,13 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
     if (e->internode.kind == RLT_INTERNODE_NONE || !spans_nodes(req))
         return;
     out->far = true;
-    out->step = rlt_internode_cost(&e->internode, plan->algorithm->hop, line_of(&out->protocol), req->bytes);
-    if (plan->algorithm->hop == RLT_HOP_TREE)
+    out->step = rlt_internode_cost(&e->internode, plan->algorithm->hop, line_of(&out->protocol), req->bytes,
+                                   req->node == 1);
+    if (plan->algorithm->hop == RLT_HOP_NVLS_TREE)
+        out->protocol.wire_num = (uint32_t)((uint64_t)out->protocol.wire_num * e->nvls_tree_ppm / MILLION);
+    if (out->protocol.wire_num < out->protocol.wire_den)
+        out->protocol.wire_num = out->protocol.wire_den;
+    if (plan->algorithm->hop == RLT_HOP_TREE && req->node > 1)
         out->ramp_ppm = e->ramp_ppm / 1000 * lanes < UINT32_MAX / 1000 ? e->ramp_ppm * lanes : UINT32_MAX;
     if (out->protocol.serves == RLT_FOR_STEPS && lanes)
         out->channels = out->channels > lanes ? out->channels / lanes : 1;

@@ -216,6 +216,8 @@ const rlt_algorithm rlt_collnet = {
         "over nodes: switches between them add up and replicate (SHARP), so each byte leaves a node once",
     .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE,
+    .served_by = RLT_FOR_NVLS,
+    .hop = RLT_HOP_COLLNET,
     .plan = collnet_plan,
     .steps = collnet_steps,
     .step = collnet_step,

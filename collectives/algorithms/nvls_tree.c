@@ -28,8 +28,9 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 
-/* NCCL's chunk of a head: 128 KiB, from four nodes on 64 KiB (src/enqueue.cc). */
-#define CHUNK_BYTES ((uint64_t)128 << 10)
+/* NCCL moves 128 KiB of a head in each of 8 channels of a tree at once, from four nodes on 64 KiB
+ * (src/enqueue.cc). */
+#define CHUNK_BYTES ((uint64_t)1 << 20)
 enum { TREES = 2, MAX_CHUNKS = 256, MANY_NODES = 4 };
 
 /* Steps of a lane: the fetch, its sum, the children's sums, up, from above, down to each child, the store. */
@@ -169,7 +170,7 @@ static int nvls_tree_plan(rlt_plan *plan, rlt_error *err)
 
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1"),
-    RLT_HAS_CHUNKS("per tree, 128 KiB of a member's slice (64 KiB from four nodes on), at most 256"),
+    RLT_HAS_CHUNKS("per tree, 1 MiB of a member's slice (512 KiB from four nodes on), at most 256"),
     {0}};
 
 const rlt_algorithm rlt_nvls_tree = {
@@ -178,6 +179,8 @@ const rlt_algorithm rlt_nvls_tree = {
                "replicates (NVLSTree)",
     .parameters = parameters,
     .kinds = 1u << RLT_ALL_REDUCE,
+    .served_by = RLT_FOR_NVLS,
+    .hop = RLT_HOP_NVLS_TREE,
     .plan = nvls_tree_plan,
     .steps = nvls_tree_steps,
     .step = nvls_tree_step,

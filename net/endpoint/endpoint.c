@@ -154,6 +154,8 @@ static const rlt_param parameters[] = {
      .help =
          "trees over nodes: time of a piece in each step, relative to its time on links that all channels "
          "share"},
+    {"nvls_tree", .kind = RLT_PARAM_PPM, AT(nvls_tree_ppm), .max = 10e6, .preset = "1.075",
+     .help = "wire bytes of NVLS inside the nodes of nvls_tree, relative to NVLS alone"},
     {"gpu", .kind = RLT_PARAM_CHOICE, .words = "unknown|volta|ampere|hopper|blackwell|cdna3", AT(gpu),
      .preset = "unknown", .help = "generation of the GPU, for the choice of the tuner"},
     {"host", .kind = RLT_PARAM_CHOICE, .words = "intel|amd|arm|power", AT(host), .preset = "intel",
@@ -161,7 +163,8 @@ static const rlt_param parameters[] = {
     {"nccl", .kind = RLT_PARAM_OTHER, .read = read_nccl, .write = write_nccl, .preset = "newest",
      .arg = "version such as 2.27, or newest", .help = "version of NCCL whose tuner chooses"},
     {"network", .kind = RLT_PARAM_OTHER, .read = read_network, .write = write_network, .preset = "none",
-     .arg = "class of network", .help = "class of the network between nodes; it sets the next seven",
+     .arg = "class of network",
+     .help = "class of the network between nodes; it sets the settings that begin with network_",
      .word_at = rlt_internode_name},
     {"network_latency", .kind = RLT_PARAM_DURATION, AT(internode.latency_ps), .usual = "of the class",
      .help = "added to each step between nodes"},
@@ -171,6 +174,8 @@ static const rlt_param parameters[] = {
      .usual = "of the class", .help = "payload over wire bytes between nodes, Simple"},
     {"network_tree_efficiency", .kind = RLT_PARAM_PPM, AT(internode.tree_efficiency_ppm), .min = 1,
      .max = 1e6, .usual = "of the class", .help = "the same for trees"},
+    {"network_single", .kind = RLT_PARAM_PPM, AT(internode.single_ppm), .min = 1, .max = 1e6,
+     .usual = "of the class", .help = "factor of the efficiency if a node has one member"},
     {"network_staging", .kind = RLT_PARAM_RATE, AT(internode.staging_Bps), .usual = "of the class",
      .help = "rate at which a node's host passes on LL's lines; 0: no limit"},
     {"network_peer", .kind = RLT_PARAM_DURATION, AT(internode.peer_ps), .usual = "of the class",

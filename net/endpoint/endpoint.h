@@ -109,9 +109,10 @@ typedef struct rlt_endpoint {
     rlt_gpu gpu;                               /* for the tuner, as are host and nccl */
     rlt_host host;
     uint32_t
-        ramp_ppm;  /* trees over nodes: time of a piece in each step, relative to its time on links that all
+        ramp_ppm; /* trees over nodes: time of a piece in each step, relative to its time on links that all
                           channels share */
-    uint32_t nccl; /* version that chooses, 100 * major + minor; 0: the newest known */
+    uint32_t nvls_tree_ppm;  /* wire bytes of NVLS in nvls_tree, relative to NVLS alone */
+    uint32_t nccl;           /* version that chooses, 100 * major + minor; 0: the newest known */
     rlt_internode internode; /* network between nodes */
 } rlt_endpoint;
 

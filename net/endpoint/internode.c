@@ -10,6 +10,9 @@ enum { MILLION = 1000000, ONE_PATH_PS = 1000000 };
  * 2.29.3); 128 of 133 GB/s by trees on three NVLink partitions of GB200, 0.85 on others. */
 #define RINGS 945000
 #define TREES 900000
+/* Two nodes of one GPU: 41 of 50 GB/s where a NIC is beside the GPU (one NVIDIA/nccl thread), 32 where it is
+ * at the other socket (Google Cloud, gIB). */
+#define ALONE 870000
 /* NCCL's total of LL between two nodes with Intel hosts (src/graph/tuning.cc). */
 #define STAGING 39000000000u
 #define US      1000000
@@ -23,35 +26,41 @@ typedef struct class_row {
 static const class_row classes[] = {
     {.name = "none",
      .source = "no costs beside the links",
-     .internode = {.efficiency_ppm = MILLION, .tree_efficiency_ppm = MILLION}},
+     .internode = {.single_ppm = MILLION, .efficiency_ppm = MILLION, .tree_efficiency_ppm = MILLION}},
     {.name = "infiniband",
      .source =
          "fitted: NCCL's tree under LL on 2 and 4 nodes of 8 H100 with NDR meets its own formula within 2 %",
-     .internode =
-         {.efficiency_ppm = RINGS, .tree_efficiency_ppm = TREES, .staging_Bps = STAGING, .peer_ps = 1 * US}},
-    {.name = "roce",
-     .source = "fitted: 2 nodes of 8 A100 at OCI, and 2 H200 at Google Cloud with gIB",
-     .internode = {.latency_ps = 65 * US / 10,
-                   .rise_ps = 5 * US,
+     .internode = {.single_ppm = ALONE,
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
                    .peer_ps = 1 * US}},
-    {"efa",
-     "the plug-in reports 75 us (aws-ofi-nccl, platform-aws.cpp: p4d, p4de, p5); fitted: 2 p4de",
-     {.latency_ps = 69 * US,
-      .rise_ps = 24 * US,
-      .efficiency_ppm = RINGS,
-      .tree_efficiency_ppm = TREES,
-      .staging_Bps = STAGING,
-      .peer_ps = 2 * US,
-      .no_LL128 = 1},
+    {.name = "roce",
+     .source = "fitted: 2 nodes of 8 A100 at OCI, and 2 H200 at Google Cloud with gIB",
+     .internode = {.latency_ps = 65 * US / 10,
+                   .rise_ps = 5 * US,
+                   .single_ppm = ALONE,
+                   .efficiency_ppm = RINGS,
+                   .tree_efficiency_ppm = TREES,
+                   .staging_Bps = STAGING,
+                   .peer_ps = 1 * US}},
+    {.name = "efa",
+     .source = "the plug-in reports 75 us (aws-ofi-nccl, platform-aws.cpp: p4d, p4de, p5); fitted: 2 p4de",
+     .internode = {.latency_ps = 69 * US,
+                   .rise_ps = 24 * US,
+                   .single_ppm = ALONE,
+                   .efficiency_ppm = RINGS,
+                   .tree_efficiency_ppm = TREES,
+                   .staging_Bps = STAGING,
+                   .peer_ps = 2 * US,
+                   .no_LL128 = 1},
      .plugin_us = 75},
     {.name = "efa-v2",
      .source =
          "assumed for p5: the 20 us of AWS's tuner for small messages, the plug-in's 75 us for large ones",
      .internode = {.latency_ps = 15 * US,
                    .rise_ps = 55 * US,
+                   .single_ppm = ALONE,
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
@@ -62,6 +71,7 @@ static const class_row classes[] = {
          "assumed for p5en, p6: AWS's tuner 18 us for small messages, the plug-in's 35 us for large ones",
      .internode = {.latency_ps = 13 * US,
                    .rise_ps = 17 * US,
+                   .single_ppm = ALONE,
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
@@ -70,6 +80,7 @@ static const class_row classes[] = {
     {.name = "slingshot",
      .source = "assumed: as infiniband with 2 us more for libfabric's plug-in",
      .internode = {.latency_ps = 2 * US,
+                   .single_ppm = ALONE,
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
@@ -78,6 +89,7 @@ static const class_row classes[] = {
     {.name = "omni-path",
      .source = "assumed: as infiniband with 2 us more for PSM2",
      .internode = {.latency_ps = 2 * US,
+                   .single_ppm = ALONE,
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
@@ -86,6 +98,7 @@ static const class_row classes[] = {
     {.name = "ethernet",
      .source = "assumed: TCP sockets, 25 us a step, a tenth of the bandwidth for headers and copies",
      .internode = {.latency_ps = 25 * US,
+                   .single_ppm = ALONE,
                    .efficiency_ppm = TREES,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
@@ -137,11 +150,14 @@ static uint32_t risen_ppm(uint64_t bytes)
     return (uint32_t)(doubled * MILLION / 2 + (bytes - base) * (MILLION / 2) / base);
 }
 
-rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_line line, uint64_t bytes)
+rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_line line, uint64_t bytes,
+                                      bool single)
 {
     rlt_internode_step s = {.wire_num = 1, .wire_den = 1};
     if (!f->kind)
         return s;
+    if (single && hop == RLT_HOP_RING) /* NCCL takes the tree's latency then */
+        hop = RLT_HOP_TREE;
     rlt_time own = (rlt_time)hop_ns[hop][line] * 1000 - ONE_PATH_PS;
     rlt_time rise = (rlt_time)((__int128)f->rise_ps * risen_ppm(bytes) / MILLION);
     s.delay_ps = rlt_time_add(rlt_time_add(own, f->latency_ps), rise);
@@ -158,6 +174,10 @@ rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_l
     default:
         s.wire_num = MILLION;
         s.wire_den = hop == RLT_HOP_TREE ? f->tree_efficiency_ppm : f->efficiency_ppm;
+        if (single)
+            s.wire_den = (uint32_t)((uint64_t)f->efficiency_ppm * f->single_ppm / MILLION);
+        if (s.wire_den == 0)
+            s.wire_den = 1;
         break;
     }
     return s;

@@ -15,7 +15,8 @@
  *            log2(S) between. S is the size of the collective.
  *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
  *
- * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple).
+ * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple). A node with
+ * one member fills its NIC less well (single).
  *
  *   Example: a step of NCCL's tree under LL over RoCE, collective of 1 KiB, 39 GB/s: 5 - 1 + 6.5 = 10.5 us, and
  *   26 ns for the lines. Two links of 500 ns make it 11.5 us.
@@ -54,6 +55,7 @@ typedef struct rlt_internode {
     uint32_t kind; /* row of the table of classes; 0: no costs beside the links */
     rlt_time latency_ps, rise_ps;
     uint32_t efficiency_ppm, tree_efficiency_ppm; /* payload over wire bytes under Simple; trees */
+    uint32_t single_ppm;                          /* factor of both if a node has one member */
     uint64_t staging_Bps;                         /* of a node; 0: no limit */
     rlt_time peer_ps;                             /* all-to-all: once for each member on other nodes */
     uint32_t no_LL128;                            /* 1: LL128 is not used between nodes */
@@ -73,9 +75,9 @@ RLT_API const char *rlt_internode_source(uint32_t i);
 RLT_API rlt_time rlt_internode_plugin(uint32_t i);
 /* Returns the constants of class i. */
 RLT_API rlt_internode rlt_internode_class(uint32_t i);
-/* Returns the cost of a step of a collective of `bytes`. */
+/* Returns the cost of a step of a collective of `bytes`; `single`: each node has one member. */
 RLT_API rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_line line,
-                                              uint64_t bytes);
+                                              uint64_t bytes, bool single);
 
 #ifdef __cplusplus
 }

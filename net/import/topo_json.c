@@ -99,6 +99,8 @@ static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
     int rc = 0;
     if (rlt_json_is(list) && !rlt_json_is_array(list))
         return rlt_json_fail(list, RLT_ESCHEMA, err, "expected a list of protocols");
+    if (rlt_json_is(list))
+        e->n_protocols = 0;
     for (rlt_json p = rlt_json_first(list); rc == 0 && rlt_json_is(p); p = rlt_json_next(p))
         rc = read_protocol(p, e, err);
     return rc ? rc : read_params(v, rlt_endpoint_parameters(), "protocols", e, err);
@@ -111,7 +113,7 @@ typedef struct file {
     rlt_arena *arena;
     const rlt_import *import;
     rlt_topology *whole[RLT_MAX_DIMS]; /* topologies that stand for dimensions */
-    bool endpoint;                     /* the file states one */
+    rlt_json endpoint;                 /* as the file states it */
 } file;
 
 /* Returns a list of whole numbers as "4x4x4", and their product in *product. */
@@ -226,10 +228,9 @@ static int read_dims(rlt_json v, file *f, rlt_topology_spec *spec, rlt_error *er
     spec->n_dims = n;
     spec->dims = dims;
     if (f->whole[0]) {
-        rlt_endpoint stated = spec->endpoint;
         rlt__topo_node(f->whole[0], spec);
-        if (f->endpoint)
-            spec->endpoint = stated;
+        if (rlt_json_is(f->endpoint)) /* what the file states stands over the node's */
+            return read_endpoint(f->endpoint, &spec->endpoint, err);
     }
     return 0;
 }
@@ -317,7 +318,7 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
     spec->endpoint = rlt_endpoint_default();
     if (rlt_json_is(endpoint) && (rc = read_endpoint(endpoint, &spec->endpoint, err)) < 0)
         return rc;
-    f->endpoint = rlt_json_is(endpoint);
+    f->endpoint = endpoint;
     if (!is_graph && !rlt_json_is(dims))
         return rlt_json_fail(root, RLT_ESCHEMA, err,
                              "expected 'dims' (a product of shapes) or 'nodes' and 'links' (a graph)");
