@@ -95,6 +95,7 @@ static share member_share(const rlt_coll_request *req, uint32_t m)
 /* Network capabilities that the plan uses. */
 typedef struct verbs {
     bool reduces, multicasts;
+    bool inside; /* within nodes only */
 } verbs;
 
 /* Bytes that must leave and enter `parts` disjoint sets of members, summed over the sets. The sets are single
@@ -192,7 +193,7 @@ static int traffic(const rlt_coll_request *req, const rlt_topology *t, const rlt
 /*
  * Cut bounds of a whole product, in O(2^dimensions). For each set of chosen dimensions, members with equal
  * coordinates in these dimensions form one group. Traffic between the groups uses only the links of the
- * chosen dimensions.
+ * chosen dimensions. Verbs that reach one node only do not help between nodes.
  */
 static rlt_time across_dimensions(const rlt_coll_request *req, const rlt_topology *t, verbs v, double scale)
 {
@@ -201,19 +202,22 @@ static rlt_time across_dimensions(const rlt_coll_request *req, const rlt_topolog
     if (!rlt_topology_is_product(t) || req->n != rlt_topology_accelerators(t) || req->counts)
         return 0;
     for (uint32_t chosen = 1; chosen < 1u << n_dims; chosen++) {
-        uint64_t parts = 1, each = 0;
-        bool known = true;
+        uint64_t parts = 1, each = 0, below = 1;
+        bool known = true, between = true;
         for (uint32_t d = 0; d < n_dims; d++) {
             rlt_dim dim = rlt_topology_dim(t, d);
+            bool in_node = below < rlt_topology_node_size(t);
+            below *= dim.size;
             if (!(chosen >> d & 1))
                 continue;
+            between = between && !in_node;
             parts *= dim.size;
             each += dim.bw_Bps;
             known = known && (dim.bw_Bps || dim.size == 1);
         }
         if (!known || parts < 2)
             continue;
-        share s = all_parts(req, parts, v);
+        share s = all_parts(req, parts, v.inside && between ? (verbs){0} : v);
         longest = later(longest, time_of(s.out > s.in ? s.out : s.in, (wide)each * req->n, scale));
     }
     return longest;
@@ -412,12 +416,12 @@ static int bound(const rlt_coll_request *req, rlt_router *router, verbs v, doubl
 int rlt_coll_bound(const rlt_coll_request *req, rlt_router *router, double bandwidth_scale,
                    double latency_scale, rlt_bound *out, rlt_error *err)
 {
-    return bound(req, router, (verbs){false, false}, bandwidth_scale, latency_scale, out, err);
+    return bound(req, router, (verbs){0}, bandwidth_scale, latency_scale, out, err);
 }
 
 int rlt_plan_bound(const rlt_plan *plan, rlt_router *router, double bandwidth_scale, double latency_scale,
                    rlt_bound *out, rlt_error *err)
 {
-    verbs v = {.reduces = plan->reduces, .multicasts = plan->multicasts};
+    verbs v = {.reduces = plan->reduces, .multicasts = plan->multicasts, .inside = plan->inside};
     return bound(&plan->req, router, v, bandwidth_scale, latency_scale, out, err);
 }

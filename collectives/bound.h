@@ -32,6 +32,7 @@
  *
  * If the network adds up and replicates, a sum or a copy crosses a link once. The traffic bound then counts
  * only bytes that no network can save. Cuts still hold: a sum made on the far side must cross the cut, too.
+ * If it does so inside nodes only, the parts of a product that are nodes exchange 2 (P - 1) M as without it.
  */
 #ifndef RLT_COLLECTIVES_BOUND_H
 #define RLT_COLLECTIVES_BOUND_H

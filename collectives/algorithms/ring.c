@@ -2,8 +2,8 @@
 /*
  * Ring algorithms: every member communicates only with its two neighbours. Lanes are channels x directions x
  * chunks and run independently. Channel c follows the recommended ring c mod rings; over nodes of several
- * members, the ring of node_ring.h. With directions = 2, half
- * the lanes run backwards.
+ * members, the ring of node_ring.h; in a fully connected dimension, that of full_rings.h, the first of which is
+ * the natural order. With directions = 2, half the lanes run backwards.
  *
  * Positions count along the lane's direction: e is a member's position, e + 1 that of its right neighbour.
  *   all-reduce      2(n-1) exchanges: step k sends the block of position e-1-k to the right and receives that
@@ -30,6 +30,7 @@
 #include "collectives/algorithms/grid.h"
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
+#include "collectives/nodes/full_rings.h"
 #include "collectives/nodes/node_ring.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -438,8 +439,8 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
     return 0;
 }
 
-/* Lists the rings over nodes. They belong to the plan. */
-static int make_node_rings(rlt_plan *plan, uint32_t rings, rlt_error *err)
+/* Lists the rings over nodes, or those of a fully connected dimension. They belong to the plan. */
+static int list_rings(rlt_plan *plan, uint32_t rings, bool full, rlt_error *err)
 {
     uint32_t n = plan->req.n, node = plan->req.node;
     uint32_t **list = malloc(rings * (sizeof *list + n * sizeof **list));
@@ -447,7 +448,9 @@ static int make_node_rings(rlt_plan *plan, uint32_t rings, rlt_error *err)
         return rlt_nomem(err);
     for (uint32_t c = 0; c < rings; c++) {
         list[c] = (uint32_t *)(void *)(list + rings) + (size_t)c * n;
-        for (uint32_t place = 0; place < n; place++)
+        if (full)
+            rlt_full_ring(n, c, list[c]);
+        for (uint32_t place = 0; place < n && !full; place++)
             list[c][place] = rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
     }
     plan->req.n_rings = rings;
@@ -511,14 +514,14 @@ static int plan_lanes(rlt_plan *plan, rlt_error *err)
 
 static int ring_plan(rlt_plan *plan, rlt_error *err)
 {
-    uint32_t rings = rlt_node_rings(&plan->req);
+    uint32_t full = rlt_full_rings(&plan->req), rings = full ? full : rlt_node_rings(&plan->req);
     if (rlt_node_ring_closed(&plan->req) && (uint64_t)plan->req.n * RLT_MAX_LANES < UINT32_MAX / 2)
         return plan_nodes(plan, err);
     if (rings && plan->req.params.channels)
         rings = plan->req.params.channels;
     if (!rings || (uint64_t)rings * plan->req.n > MAX_ENTRIES)
         return plan_lanes(plan, err);
-    int rc = make_node_rings(plan, rings, err);
+    int rc = list_rings(plan, rings, full > 0, err);
     if (rc)
         return rc;
     const uint32_t *const *list = plan->req.rings;
@@ -559,10 +562,12 @@ static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return rlt_coll_rooted(plan->req.kind) || l->order ? 0 : rlt_one_cycle(plan, sizes);
 }
 
-static const rlt_param parameters[] = {RLT_HAS_CHANNELS("1, or one per recommended ring"),
-                                       RLT_HAS_DIRECTIONS("1; 2: half the bytes in each direction"),
-                                       RLT_HAS_CHUNKS("1; broadcast and reduce: pieces of 512 KiB"),
-                                       {0}};
+static const rlt_param parameters[] = {
+    RLT_HAS_CHANNELS("1; one per recommended ring, member of a node, or disjoint ring of a fully "
+                     "connected dimension"),
+    RLT_HAS_DIRECTIONS("1; 2: half the bytes in each direction"),
+    RLT_HAS_CHUNKS("1; broadcast and reduce: pieces of 512 KiB"),
+    {0}};
 
 const rlt_algorithm rlt_ring = {
     .name = "ring",

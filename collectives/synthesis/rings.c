@@ -142,6 +142,7 @@ static int rings_plan(rlt_plan *plan, rlt_error *err)
     plan->blocks = r->inner.blocks;
     plan->buffers = r->inner.buffers;
     plan->result = r->inner.result;
+    plan->shared = r->inner.shared;
     plan->chunks = r->inner.chunks;
     plan->channels = r->inner.channels;
     plan->directions = r->inner.directions;

@@ -25,7 +25,7 @@
 #include "test/support/support.h"
 
 static const uint32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 32, 48, 64};
-enum { N_SIZES = sizeof sizes / sizeof sizes[0], MAX_N = 64, MAX_NETS = 5, MAX_ALGORITHMS = 64 };
+enum { N_SIZES = sizeof sizes / sizeof sizes[0], MAX_N = 64, MAX_NETS = 6, MAX_ALGORITHMS = 64 };
 enum { SMALL_N = 17 }; /* all parameters are tried up to this size */
 
 /* A group of all accelerators of a topology. */
@@ -59,7 +59,8 @@ static void close_site(site *s)
     rlt_topology_free(s->topology);
 }
 
-/* A crossbar, real links only, a switch that adds up and replicates, and a product if n has one. */
+/* A crossbar, real links only, a switch that adds up and replicates; if n has one, a product, and a product of
+ * such switches. */
 static uint32_t open_sites(uint32_t n, site *s)
 {
     static const char *const inner[] = {"ring", "fully-connected", "switch"};
@@ -77,6 +78,11 @@ static uint32_t open_sites(uint32_t n, site *s)
     if (a < n)
         snprintf(s[count++].name, sizeof s->name, "%s:%u@40GB/s,500ns*switch:%u@20GB/s,1us", inner[n % 3], a,
                  n / a);
+    if (a < n)
+        snprintf(s[count++].name, sizeof s->name,
+                 "switch:%u@80GB/s,500ns,in_network=reduce+multicast*"
+                 "switch:%u@20GB/s,1us,in_network=reduce+multicast",
+                 a, n / a);
     for (uint32_t i = 0; i < count; i++)
         open_site(&s[i]);
     return count;

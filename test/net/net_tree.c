@@ -275,6 +275,55 @@ static void test_unequal(void **state)
         }
 }
 
+static void sum_for_all(bench *b, const uint32_t *ranks, uint32_t n, uint32_t root, uint64_t bytes)
+{
+    uint32_t i = b->n++;
+    rlt_tree_message m = {
+        .ranks = ranks, .n = n, .root = root, .bytes = bytes, .tx = i, .rx = (uint64_t)i + 100, .all = true};
+    rlt_time at = b->net->model->reduce_to(b->net, &m);
+    if (at >= 0)
+        b->injected[i] = at;
+}
+
+/* The sum lands at all ranks. Every cable carries the bytes once each way. The latency is that of the longest
+ * way up to the switch of the root, and down from there: in the fat tree three links each, in the box 1 us. */
+static void test_sum_for_all(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint32_t n, root, links, byte_ps;
+        rlt_time latency_ps;
+    } rows[] = {
+        {nvswitch, 8, 3, 16, 20, 1000000},
+        {nvswitch, 2, 0, 4, 20, 1000000},
+        {"fat-tree:16@50GB/s,500ns,hosts_per_leaf=4,in_network=reduce+multicast", 16, 5, 40, 20, 3000000},
+        {BOX(",\"in_network\":\"reduce+multicast\""), 3, 0, 8, 40, 2000000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int m = 0; m < 2; m++)
+            for (int r = 0; r < 2; r++) {
+                bench b;
+                uint32_t n = rows[i].n;
+                begin(&b, rows[i].spec, both[m], rules[r], RLT_ROUTE_DMODK);
+                sum_for_all(&b, NULL, n, rows[i].root, 1000);
+                run(&b);
+                assert_int_equal(b.delivered[0], 1000 * rows[i].byte_ps + rows[i].latency_ps);
+                assert_int_equal(b.net->bytes_offered, n * 1000);
+                assert_int_equal(b.net->bytes_delivered, n * 1000);
+                assert_int_equal(b.net->bytes_absorbed, (n - 1) * 1000);
+                assert_int_equal(b.net->bytes_replicated, (n - 1) * 1000);
+                assert_int_equal(carried_by_all(&b), rows[i].links * 1000);
+                end(&b);
+            }
+    bench b;
+    begin(&b, "switch:8@50GB/s,500ns,in_network=reduce", &rlt_net_flow, RLT_INJECT_NIC, RLT_ROUTE_DMODK);
+    sum_for_all(&b, NULL, 8, 0, 1000);
+    assert_int_equal(rlt_sim_run(b.sim, RLT_TIME_MAX, &b.err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(b.err.what, "sw0.0.0 cannot add up and replicate"));
+    end(&b);
+}
+
 static void refused(const char *spec, rlt_routing routing, bool reduce, uint32_t n, uint32_t root,
                     const char *expected)
 {
@@ -368,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_together),         cmocka_unit_test(test_fat_tree),
         cmocka_unit_test(test_unequal),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_read_and_written), cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_sum_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Switches that add up and replicate over nodes of several members: the algorithms nvls_tree and collnet. Their
+ * proof over sizes and numbers of nodes, bandwidths and latencies in closed form, verdicts of the checker on
+ * broken plans, and refusals.
+ */
+#include "collectives/nodes/node_switch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/algorithm.h"
+#include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+
+#define ADDS "in_network=reduce+multicast"
+
+static const rlt_algorithm *const algorithms[] = {&rlt_nvls_tree, &rlt_collnet};
+
+/* Topologies of small nodes: with and without a switch inside that adds up. */
+static void prove_on(const rlt_algorithm *a, const char *inside, uint32_t g, uint32_t nodes, uint32_t *plans)
+{
+    char topology[160];
+    test_group s;
+    snprintf(topology, sizeof topology, "switch:%u@100GB/s,500ns%s*switch:%u@10GB/s,1us," ADDS, g, inside,
+             nodes);
+    test_group_open(&s, topology, 0);
+    assert_int_equal(s.g.node, g);
+    for (uint32_t i = 0; i < 12; i++) {
+        static const uint64_t bytes[] = {1003, 0, 1};
+        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, bytes[i % 3]);
+        rlt_plan plan;
+        rlt_error err = {0};
+        req.params.channels = i / 3 % 2 * 2;
+        req.params.chunks = i / 6 * 5;
+        req.params.window = i % 4;
+        assert_int_equal(rlt_plan_create(a, &req, &plan, &err), 0);
+        if (rlt_plan_check(&plan, &err) != 0)
+            fail_msg("%s, %u nodes of %u: %s: %s", a->name, nodes, g, err.where, err.what);
+        rlt_plan_free(&plan);
+        ++*plans;
+    }
+    test_group_close(&s);
+}
+
+static void proof(void **state)
+{
+    uint32_t plans = 0;
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 9; nodes++)
+        for (uint32_t g = 2; g <= 5; g++) {
+            prove_on(&rlt_nvls_tree, "," ADDS, g, nodes, &plans);
+            prove_on(&rlt_collnet, "," ADDS, g, nodes, &plans);
+            prove_on(&rlt_collnet, "", g, nodes, &plans);
+        }
+    prove_on(&rlt_nvls_tree, "," ADDS, 18, 4, &plans);
+    prove_on(&rlt_collnet, "," ADDS, 18, 4, &plans);
+    prove_on(&rlt_collnet, "", 8, 16, &plans);
+    assert_int_equal(plans, (8 * 4 + 1) * 3 * 12);
+}
+
+/*
+ * Nodes of g members with links V to their switch and NICs of R together. nvls_tree: R / 1, 1.5 or 2 for 2, 3
+ * or more nodes, and g/(g+1) V. collnet: R, and g/(g+1) V; with messages inside g/(2(g-1)) V.
+ */
+static void bandwidth(void **state)
+{
+    static const struct {
+        const char *algorithm, *topology;
+        double algbw_GBps;
+    } rows[] = {
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns", 450 * 8 / 9.0},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@25GB/s,500ns", 200},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:3@50GB/s,500ns", 400 / 1.5},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns", 400 / 2.0},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:9@50GB/s,500ns", 400 / 2.0},
+        {"nvls_tree", "switch:4@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=2,planes=1", 100 / 2.0},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns," ADDS, 400},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@25GB/s,500ns," ADDS, 200},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:16@50GB/s,500ns," ADDS, 400},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=4,planes=1," ADDS, 200},
+        {"collnet", "switch:8@450GB/s,500ns*rail:4@25GB/s,500ns," ADDS, 200},
+        {"collnet", "switch:8@450GB/s,500ns*rail:4@50GB/s,500ns," ADDS, 450 * 8 / 14.0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_net net = {.topology = rows[i].topology, .model = &rlt_net_flow, .algorithm = rows[i].algorithm};
+        uint64_t bytes = (uint64_t)4 << 30; /* pipelines of many chunks */
+        double seconds = (double)test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps / 1e12;
+        double algbw = (double)bytes / seconds / 1e9;
+        if (algbw < 0.97 * rows[i].algbw_GBps || algbw > rows[i].algbw_GBps)
+            fail_msg("%s on %s: %.1f GB/s of %.1f", rows[i].algorithm, rows[i].topology, algbw,
+                     rows[i].algbw_GBps);
+    }
+}
+
+/*
+ * No bytes. A path inside takes 1 us, one between nodes 2 us. collnet: fetch, announcement, sum for all, store.
+ * nvls_tree: fetch, up and down between four nodes along the longest way of the two trees (0-2-1: two steps),
+ * store.
+ */
+static void latency(void **state)
+{
+    static const char net[] = "switch:4@100GB/s,500ns," ADDS "*rail:4@20GB/s,1us," ADDS;
+    (void)state;
+    for (int m = 0; m < 2; m++) {
+        test_net n = {
+            .topology = net, .model = m ? &rlt_net_flow : &rlt_net_alpha_beta, .algorithm = "collnet"};
+        assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, 0, NULL).time_ps, (1 + 2 + 2 + 1) * 1000000);
+        n.algorithm = "nvls_tree";
+        assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, 0, NULL).time_ps, (1 + 2 * 2 * 2 + 1) * 1000000);
+    }
+}
+
+/* Each byte leaves a node once, whatever the number of nodes. */
+static void traffic(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 6; nodes += 2) {
+        char topology[160];
+        const uint64_t bytes = 4 * 100000;
+        snprintf(topology, sizeof topology, "switch:4@400GB/s,500ns," ADDS "*rail:%u@10GB/s,500ns," ADDS,
+                 nodes);
+        test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = "collnet", .chunks = 4};
+        test_run r = test_collective(&net, RLT_ALL_REDUCE, bytes, NULL);
+        double busy = r.max_utilization * (double)r.time_ps;
+        assert_true(busy > (double)bytes / 4 * 100 - 1 && busy < (double)bytes / 4 * 100 + 1);
+    }
+}
+
+/* Lower bounds between N nodes with NICs of R: 2 (N-1)/N M/R if switches add up inside nodes only, M/R if also
+ * between. Four nodes of eight, R = 400 GB/s. */
+static void bounds(void **state)
+{
+    static const char net[] = "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns," ADDS;
+    const uint64_t bytes = 400 * 1000000;
+    (void)state;
+    for (int a = 0; a < 2; a++) {
+        test_net n = {.topology = net, .model = &rlt_net_flow, .algorithm = algorithms[a]->name};
+        rlt_time expected = a ? 1000000000 : 1500000000;
+        assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, bytes, NULL).bound_ps, expected);
+    }
+}
+
+/* Correct plans with one change in a step of member 2, number 0 of the second node of two. */
+static const rlt_algorithm *whole;
+static uint32_t broken_at;
+static void (*breaks)(rlt_step *s);
+
+static void broken_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    whole->step(plan, member, lane, k, out);
+    if (member == 2 && k == broken_at && lane == 0)
+        breaks(out);
+}
+static void silently(rlt_step *s)
+{
+    s->send_to = RLT_NONE;
+}
+static void replacing(rlt_step *s)
+{
+    s->reduce = 0;
+}
+static void another_slice(rlt_step *s)
+{
+    s->send.first = s->land.first = 1 - s->send.first;
+}
+static void over_the_sources(rlt_step *s)
+{
+    s->land_buffer = s->send_buffer;
+}
+
+static void defects_are_found(void **state)
+{
+    static const struct {
+        const rlt_algorithm *a;
+        uint32_t at;
+        void (*breaks)(rlt_step *s);
+        const char *says;
+    } rows[] = {
+        {&rlt_nvls_tree, 2, replacing, "replaces the contribution"},
+        {&rlt_nvls_tree, 2, silently, "waits for 1 messages, but none is sent"},
+        {&rlt_nvls_tree, 4, another_slice, "holds nothing"},
+        {&rlt_collnet, 2, silently, "waits for 1 messages, but none is sent"},
+        {&rlt_collnet, 4, another_slice, "holds nothing"},
+        {&rlt_collnet, 0, over_the_sources, "fetch"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_algorithm broken = *rows[i].a;
+        rlt_coll_request req = {
+            .kind = RLT_ALL_REDUCE, .n = 4, .node = 2, .bytes = 4000, .params = {.chunks = 1}};
+        rlt_plan plan;
+        rlt_error err = {0};
+        whole = rows[i].a;
+        broken_at = rows[i].at;
+        breaks = rows[i].breaks;
+        broken.step = broken_step;
+        assert_int_equal(rlt_plan_create(&broken, &req, &plan, &err), 0);
+        assert_int_equal(rlt_plan_check(&plan, &err), RLT_ECHECK);
+        if (!strstr(err.what, rows[i].says))
+            fail_msg("row %zu: '%s' does not say '%s'", i, err.what, rows[i].says);
+        rlt_plan_free(&plan);
+    }
+}
+
+static void refusals(void **state)
+{
+    static const struct {
+        const char *topology;
+        uint32_t ranks;
+        const char *says[2]; /* of nvls_tree and collnet; NULL: it does it */
+    } rows[] = {
+        {"switch:4@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns", 0, {NULL, "between the nodes"}},
+        {"switch:4@100GB/s,0ns*switch:2@10GB/s,0ns," ADDS, 0, {"have no switch", NULL}},
+        {"switch:4@100GB/s,0ns,in_network=reduce*switch:2@10GB/s,0ns,in_network=multicast",
+         0,
+         {"have no switch", "between the nodes"}},
+        {"switch:4@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns," ADDS "*switch:2@5GB/s,0ns," ADDS,
+         0,
+         {NULL, "between the nodes"}},
+        {"switch:4@100GB/s,0ns," ADDS, 0, {"on one node", "on one node"}},
+        {"switch:4@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns," ADDS,
+         7,
+         {"equal number of members", "equal number of members"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int a = 0; a < 2; a++) {
+            test_group s;
+            rlt_plan plan;
+            rlt_error err = {0};
+            test_group_open(&s, rows[i].topology, rows[i].ranks);
+            rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, 32000);
+            int rc = rlt_plan_create(algorithms[a], &req, &plan, &err);
+            const char *says = rows[i].says[a];
+            if (!says && rc == 0)
+                rlt_plan_free(&plan);
+            else if (rc == 0 || !says || !strstr(err.what, says))
+                fail_msg("%s on %s: '%s' does not say '%s'", algorithms[a]->name, rows[i].topology, err.what,
+                         says ? says : "nothing");
+            test_group_close(&s);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proof),    cmocka_unit_test(bandwidth), cmocka_unit_test(latency),
+        cmocka_unit_test(traffic),  cmocka_unit_test(bounds),    cmocka_unit_test(defects_are_found),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
