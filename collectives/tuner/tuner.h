@@ -9,9 +9,9 @@
  * `bytes` is the buffer of one rank for all-reduce, broadcast and reduce, and the total of all ranks for
  * all-gather and reduce-scatter (as in collectives/collective.h). N nodes of g GPUs, n = N g ranks.
  *
- *   Example: 3 nodes of 8 H100, 8 channels of 24 GB/s, 2.22.3, Intel: a ring with Simple has n / steps = 24/46
- *   of 192 GB/s, and a latency of 1.4 (8.4 + (46 - 6) 3.4 + 6 * 14) = 319.76 us. An all-reduce of 8 GiB takes
- *   86069.97 us, which is what NCCL logged (NVIDIA/nccl issue 1453).
+ *   Example: 3 nodes of 8 H100, 8 channels of 24 GB/s, 2.22.3, Intel. A ring with Simple has n / steps =
+ *   24/46 of 192 GB/s, and a latency of 1.4 (8.4 + (46 - 6) 3.4 + 6 * 14) = 319.76 us. An all-reduce of
+ *   8 GiB takes 86069.97 us, which is what NCCL logged (NVIDIA/nccl issue 1453).
  *
  * Arithmetic is single precision where the library's is, so that a logged value is met to its last digit. It
  * uses only + - * /: the choice is the same on every machine with IEEE floats. No event's time depends on it.
@@ -101,7 +101,7 @@ typedef enum rlt_tuner_cpu {
 /* Kinds of path, nearest first (order of NCCL 2.30). */
 typedef enum rlt_tuner_path {
     RLT_VIA_LOC,
-    RLT_VIA_NVL, /* NVLink */
+    RLT_VIA_NVL, /* NVLink, xGMI */
     RLT_VIA_NVB, /* NVLink through a GPU between */
     RLT_VIA_C2C,
     RLT_VIA_PIX, /* one PCIe bridge */

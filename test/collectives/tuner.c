@@ -134,6 +134,22 @@ static rlt_tuner_node dgx_h100(uint32_t nodes)
     return node;
 }
 
+/* The README's example: 4 x DGX H100, 16 MiB, the three fastest by hand; LL128 of trees is corrected by .9. */
+static void worked_example(void **state)
+{
+    const double MB = 16 << 20;
+    rlt_tuner_node node = dgx_h100(4);
+    rlt_tuner_call call = {.bytes = 16 << 20};
+    rlt_tuner_prediction all[RLT_TUNER_CANDIDATES];
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_candidates(&m, &call, all), 7);
+    near(all[0].time_us, 25 + 2 * 2 * 20.9 + MB / (1000 * 8 * 45.5 * 32 / 62));
+    near(all[1].time_us, 14 + 2 * (7 * 1.25 + 2 * 8.5) + MB / (1000 * 8 * 29. / 2 * .9));
+    near(all[2].time_us, 14 + 56 * 1.9 + 6 * 4 + MB / (1000 * 8 * 36.7 * 32 / 62));
+}
+
 typedef struct change {
     uint64_t from; /* bytes; 0: no more */
     rlt_tuner_algorithm a;
@@ -366,11 +382,17 @@ static void mi300x(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logged),         cmocka_unit_test(nvls_tree_plateau),
-        cmocka_unit_test(choice_by_size), cmocka_unit_test(latencies),
-        cmocka_unit_test(plateau),        cmocka_unit_test(network_latencies),
-        cmocka_unit_test(bandwidths),     cmocka_unit_test(network_bandwidths),
-        cmocka_unit_test(correction),     cmocka_unit_test(narrow_floats),
+        cmocka_unit_test(logged),
+        cmocka_unit_test(nvls_tree_plateau),
+        cmocka_unit_test(worked_example),
+        cmocka_unit_test(choice_by_size),
+        cmocka_unit_test(latencies),
+        cmocka_unit_test(plateau),
+        cmocka_unit_test(network_latencies),
+        cmocka_unit_test(bandwidths),
+        cmocka_unit_test(network_bandwidths),
+        cmocka_unit_test(correction),
+        cmocka_unit_test(narrow_floats),
         cmocka_unit_test(mi300x),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
