@@ -237,6 +237,10 @@ static void latencies(void **state)
     m.ring.unlike = true;
     near(latency(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL), 6.6 + 32 * 2.7);
     near(latency(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_SIMPLE), 8.4 + 32 * 14);
+    m.cpu = RLT_TUNER_POWER; /* over PCIe trees have the ring's latency there */
+    m.tree.intra = RLT_VIA_PHB;
+    near(latency(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_SIMPLE), 8.4 + 2 * (7 * 5.7 + 2 * 14));
+    m.tree.intra = RLT_VIA_NVL;
     m.cpu = RLT_TUNER_AMD; /* posts in 2 us, three times with Simple */
     near(latency(&m, RLT_TUNER_ALL_GATHER, RLT_TUNER_RING, RLT_TUNER_SIMPLE), 8.4 + 28 * 6 + 3 * 14);
     m.plugin_us = 75; /* EFA of p4d: twice with Simple, for the flush */
@@ -374,6 +378,9 @@ static void mi300x(void **state)
     m.nodes = 1; /* no correction of rings */
     near(predict(&m, RLT_TUNER_ALL_REDUCE, GI(1), RLT_TUNER_RING, RLT_TUNER_SIMPLE).time_us,
          17 + 14 * 2.1 + GI(1) / (1000 * 384. * 8 / 14));
+    /* broadcast, LL, one node: 1.65 more */
+    near(predict(&m, RLT_TUNER_BROADCAST, GI(1), RLT_TUNER_RING, RLT_TUNER_LL).time_us,
+         12 + .8 + GI(1) / (1000 * 384 * .08 * 1.65));
     assert_int_equal(rlt_tuner_candidates(&m, &call, all), 3);
     assert_string_equal(rlt_tuner_version_note(m.version),
                         "RCCL of NCCL 2.21.5 (ROCm/rccl@0cbce2a): constants of MI300X alone");

@@ -238,6 +238,108 @@ static void nvls_chunks(void **state)
     }
 }
 
+/* LL128 on trees of 4 nodes of 8, 16 channels: depth 1 + 2 + 0.8. The chunk of 576000 B is halved below 30.4
+ * chunks for a channel to 72000, and below 7.6 to 36000 and 18000; then cut to multiples of 1920. */
+static void ll128_chunks(void **state)
+{
+    static const struct {
+        uint64_t mib, chunk;
+    } rows[] = {{4, 17280}, {8, 34560}, {16, 71040}, {64, 71040}, {4096, 576000}};
+    rlt_tuner_node node = node_of(&nodes[3]);
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_call call = {.bytes = rows[i].mib << 20};
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_TREE, RLT_TUNER_LL128).chunk_bytes,
+                         rows[i].chunk);
+    }
+}
+
+/* NVLSTree on Blackwell between nodes follows NICs, GPUs and their distance (src/transport/nvls.cc, 2.30.7).
+ * The calls are large enough for whole chunks. */
+static void blackwell_nvls_tree(void **state)
+{
+    static const struct {
+        uint32_t nodes, gpus;
+        double nic_GBps;
+        rlt_tuner_path inter;
+        uint32_t channels, chunk_KiB;
+    } rows[] = {
+        {2, 4, 50, RLT_VIA_PXB, 32, 256},   {2, 8, 50, RLT_VIA_PXB, 32, 64},
+        {2, 8, 50, RLT_VIA_P2C, 32, 128},   {2, 8, 100, RLT_VIA_PXB, 32, 128},
+        {2, 16, 100, RLT_VIA_P2C, 32, 64},  {4, 8, 100, RLT_VIA_PXB, 24, 256},
+        {4, 16, 100, RLT_VIA_P2C, 32, 128}, {4, 32, 100, RLT_VIA_P2C, 32, 64},
+        {4, 8, 50, RLT_VIA_PXB, 24, 64},    {4, 8, 50, RLT_VIA_P2C, 24, 128},
+        {4, 8, 25, RLT_VIA_P2C, 32, 64},    {3, 8, 25, RLT_VIA_P2C, 32, 128},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = {.version = version("2.30.7"),
+                               .arch = RLT_TUNER_BLACKWELL,
+                               .nodes = rows[i].nodes,
+                               .gpus = rows[i].gpus,
+                               .nic_GBps = rows[i].nic_GBps,
+                               .nvswitch = true,
+                               .multicast = true,
+                               .nvls = {.channels = 4, .inter = rows[i].inter}};
+        rlt_tuner_call call = {.bytes = (uint64_t)1 << 36};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE);
+        if (got.channels != rows[i].channels || got.chunk_bytes != rows[i].chunk_KiB * 1024)
+            fail_msg("row %zu: %u channels, chunk %llu", i, got.channels,
+                     (unsigned long long)got.chunk_bytes);
+    }
+}
+
+/* CollNet and PAT by hand, 16 channels. Direct, 8 heads: a channel should have 640 * 8 * 512 B; on the way down
+ * the threshold is halved at 12 and at 6 channels, so 4 MiB takes 5. */
+static void network_launches(void **state)
+{
+    enum { KIB = 1024, GIB = 1 << 30 };
+    static const struct {
+        rlt_tuner_kind kind;
+        rlt_tuner_algorithm a;
+        uint64_t bytes;
+        uint32_t channels;
+        uint64_t chunk;
+    } rows[] = {
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_DIRECT, GIB, 16, 128 * KIB},
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_DIRECT, 4 << 20, 5, 32 * KIB},
+        /* 640 * 512 B for a channel: 12 of 4 MiB; 8 GPUs deep, below 1 chunk for each: 32 KiB */
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_CHAIN, GIB, 16, 128 * KIB},
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_CHAIN, 4 << 20, 12, 32 * KIB},
+        /* 8 * 24 GB/s * 16/15 / 2 < 150 GB/s: 32 KiB */
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_NVLS, (uint64_t)8 * GIB, 16, 32 * KIB},
+        /* 32 times a chunk on every channel; 16 times for reduce-scatter; 64 KiB at least */
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, GIB, 16, 512 * KIB},
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, GIB / 8, 16, 256 * KIB},
+        {RLT_TUNER_REDUCE_SCATTER, RLT_TUNER_PAT, GIB / 8, 16, 512 * KIB},
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, 1 << 20, 16, 64 * KIB},
+    };
+    rlt_tuner_pattern p = {.channels = 8, .intra_GBps = 24, .inter_GBps = 24, .intra = RLT_VIA_NVL};
+    rlt_tuner_machine m = {.version = version("2.30.7"),
+                           .arch = RLT_TUNER_HOPPER,
+                           .newest = RLT_TUNER_HOPPER,
+                           .nodes = 4,
+                           .gpus = 8,
+                           .ring = p,
+                           .tree = p,
+                           .nvls = p,
+                           .collnet_chain = p,
+                           .collnet_direct = p,
+                           .nvswitch = true,
+                           .multicast = true,
+                           .collnet = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_call call = {.kind = rows[i].kind, .bytes = rows[i].bytes};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, rows[i].a, RLT_TUNER_SIMPLE);
+        if (got.channels != rows[i].channels || got.chunk_bytes != rows[i].chunk || got.threads != 640)
+            fail_msg("row %zu: %u channels, chunk %llu", i, got.channels,
+                     (unsigned long long)got.chunk_bytes);
+    }
+}
+
 static void lanes(void **state)
 {
     (void)state;
@@ -275,8 +377,15 @@ static void bad_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(node_types), cmocka_unit_test(other_patterns), cmocka_unit_test(channels_by_version),
-        cmocka_unit_test(launches),   cmocka_unit_test(nvls_chunks),    cmocka_unit_test(lanes),
+        cmocka_unit_test(node_types),
+        cmocka_unit_test(other_patterns),
+        cmocka_unit_test(channels_by_version),
+        cmocka_unit_test(launches),
+        cmocka_unit_test(nvls_chunks),
+        cmocka_unit_test(ll128_chunks),
+        cmocka_unit_test(blackwell_nvls_tree),
+        cmocka_unit_test(network_launches),
+        cmocka_unit_test(lanes),
         cmocka_unit_test(bad_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
