@@ -47,3 +47,17 @@ rlt_tree_place rlt_double_tree(uint32_t n, uint32_t place, uint32_t tree)
         t.children[i] = from_first(n, t.children[i]);
     return t;
 }
+
+uint32_t rlt_double_tree_load(uint32_t n)
+{
+    uint32_t most = 0;
+    for (uint32_t place = 0; place < n; place++) {
+        uint32_t sends = 0;
+        for (uint32_t tree = 0; tree < 2; tree++) {
+            rlt_tree_place t = rlt_double_tree(n, place, tree);
+            sends += (t.parent != RLT_NONE) + t.n_children;
+        }
+        most = sends > most ? sends : most;
+    }
+    return most;
+}

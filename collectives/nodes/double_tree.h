@@ -22,5 +22,12 @@ typedef struct rlt_tree_place {
 
 /* Returns the neighbours of a place in tree 0 or 1. O(log n). */
 rlt_tree_place rlt_double_tree(uint32_t n, uint32_t place, uint32_t tree);
+/*
+ * Returns the largest number of messages that a place sends in an all-reduce over both trees: one to its
+ * parent and one to each child. Each tree carries half of the bytes, so the place sends lambda = load / 2
+ * times them. Example: n = 2: 2, n = 3: 3, n = 4: an inner place sends 3 in one tree and 1 in the other, 4.
+ * O(n log n).
+ */
+uint32_t rlt_double_tree_load(uint32_t n);
 
 #endif

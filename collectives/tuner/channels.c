@@ -14,6 +14,7 @@ enum {
     MAX_CHANNELS = 64,
     MAX_CHANNELS_BEFORE_2_25 = 32,
     FEWEST_TRAFFIC = 32 * KIB,
+    SLOW_NVLS_GBps = 150,
     SIMPLE_STEP = 4 * KIB * KIB / 8, /* an eighth of the buffer */
     LL_STEP = 512 * 8 * 16,          /* threads, lines, bytes of a line */
     LL128_STEP = 120 * 640 * 8
@@ -143,6 +144,10 @@ static uint64_t nvls_chunk(const rlt_tuner_machine *m, uint64_t bytes, uint32_t 
                 chunk = next * KIB;
         return chunk;
     }
+    const rlt_tuner_call sum = {.kind = RLT_TUNER_ALL_REDUCE, .bytes = bytes};
+    if (m->nodes > 1 &&
+        rlt_tuner_predict(m, &sum, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE).bandwidth_GBps < SLOW_NVLS_GBps)
+        chunk = 32 * KIB;
     if (bytes < 64 * at_once * chunk && chunk > 64 * KIB)
         chunk = 64 * KIB;
     if (bytes < 8 * at_once * chunk && chunk > 32 * KIB)

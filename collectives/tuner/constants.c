@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* 2.30.7. Rows: tree, ring, CollNet Direct, CollNet Chain, NVLS, NVLSTree, PAT; columns: LL, LL128, Simple. */
+/* 2.30.7. Rows: tree, ring, CollNet Direct and Chain, NVLS, NVLSTree, PAT. Columns: LL, LL128, Simple. */
 static const rlt__tuner_constants newest = {
     .base = {{6.8f, 14.0f, 8.4f}, {6.6f, 14.0f, 8.4f}, {0}, {0}, {0}, {0}, {8.0f, 8.0f, 8.0f}},
     .hop = {[RLT__ON_NVLINK] = {{0.6f, 1.25f, 4.0f},

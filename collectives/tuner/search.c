@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NCCL's search in closed form. Speeds are integers, in MB/s, as the library rounds what is left of a link. */
+/* NCCL's search in closed form. Speeds are integers in MB/s: the library rounds what is left of a link. */
 #include "collectives/tuner/search.h"
 
 #include <stddef.h>

@@ -16,8 +16,8 @@
  * channels as rings; inside the node their speed is raised while it is less than twice that of the network,
  * and NVLS the other way round.
  *
- *   Example: 8 H100, 8 NICs of 50 GB/s, PCIe 48, V = 370.8: 48 * 7 = 336 <= 370.8, so 8 rings of 48. NVLS: 9 b
- *   <= 370.8, so 8 heads of 40. With V = 164.8 (H800): 4 rings of 40, then 8 of 22, which are more than V.
+ *   Example: 8 H100, 8 NICs of 50 GB/s, PCIe 48, V = 370.8: 48 * 7 = 336 <= 370.8, so 8 rings of 48. NVLS:
+ *   9 b <= 370.8, so 8 heads of 40. With V = 164.8 (H800): 4 rings of 40, then 8 of 22, which exceed V.
  *
  * Not modelled: GPUs with several NVLink rates (cube meshes are taken as one rate), PXN's own load on NVLink,
  * time-outs of the search, nodes that differ.

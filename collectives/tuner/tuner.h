@@ -9,32 +9,35 @@
  * `bytes` is the buffer of one rank for all-reduce, broadcast and reduce, and the total of all ranks for
  * all-gather and reduce-scatter (as in collectives/collective.h). N nodes of g GPUs, n = N g ranks.
  *
- *   Example: 3 nodes of 8 H100, 8 channels of 24 GB/s, tree found as the plain pattern, all-reduce of 8 GiB,
- *   2.22.3: 86069.97 us by tree, Simple (logged in NVIDIA/nccl issue 1453).
+ *   Example: 3 nodes of 8 H100, 8 channels of 24 GB/s, 2.22.3, Intel. A ring with Simple has n / steps =
+ *   24/46 of 192 GB/s, and a latency of 1.4 (8.4 + (46 - 6) 3.4 + 6 * 14) = 319.76 us. An all-reduce of
+ *   8 GiB takes 86069.97 us, which is what NCCL logged (NVIDIA/nccl issue 1453).
  *
- * Arithmetic is single precision where the library's is (a logged value can be met to its last digit). It
- * uses only + - * /, so the choice is the same on every machine with IEEE floats. No event's time depends on
- * it.
+ * Arithmetic is single precision where the library's is, so that a logged value is met to its last digit. It
+ * uses only + - * /: the choice is the same on every machine with IEEE floats. No event's time depends on it.
  *
- * Versions. NCCL 2.18 to 2.30 have the constants of their own release (src/graph/tuning.cc at each tag); 2.31
+ * Versions. NCCL 2.18 to 2.30 have the constants of their own release (src/graph/tuning.cc at each tag). 2.31
  * is not published: it takes those of 2.30.7, and rlt_tuner_version_note says so. Without a third number
- * ("2.29"), the last release of that row holds. RCCL is that of NCCL 2.21.5 (ROCm/rccl@0cbce2a), with the
- * table of MI300X alone.
+ * ("2.29") the last release of that row holds. RCCL is that on NCCL 2.21.5 (ROCm/rccl@0cbce2a), with the
+ * constants of MI300X alone.
  *
  *   from     change
- *   2.18     oldest table: NVLSTree, posting overhead, plug-in latency added to the network's
- *   2.19     plain tree * .85, NVLS ratio 5/6, plateau of rings 1.4 (before sm80 1.9)
+ *   2.18     oldest: NVLSTree .70 N / (2(N - 1)), posting overhead, plug-in latency added to the network's
+ *   2.18.3   plain tree * .85, NVLS 5/6 instead of .75, tree Simple 4, 6, 14 us; LL128 through NVB
+ *   2.19     tree Simple 28 us everywhere; NVLS and NVLSTree 5/6, log2 N steps; NVLS for shares in a node
  *   2.20     CollNet Direct for all-gather and reduce-scatter
- *   2.21     latency of NVLS 25 us, LL * 1/2, LL bounds of Hopper
- *   2.23     PAT; tree Simple on the network 14 us instead of 28; 2(N - 1) network steps in a ring
- *   2.24     PAT * .75 instead of .85
- *   2.25     Blackwell
- *   2.26     the plain tree of any node counts
- *   2.27     LL128 over PXN on Hopper and newer
- *   2.28     NVLS by efficiency and a bound per channel; Blackwell's own tables
- *   2.29     network latency of NVLSTree 20.9 us, its correction by size on Blackwell with x86
- *   2.29.7   ring LL128 of Blackwell 40 GB/s a channel
+ *   2.21     NVLS 25 us instead of 23; ring LL 1/2 instead of 1/4; bounds of LL on Hopper
+ *   2.23     PAT; tree Simple 4 us, on the network 14; 2(N - 1) network steps in a ring instead of 2 N
+ *   2.24     PAT * .75 instead of .85; 8-bit floats avoid rings of more than 8; mixed processors count as AMD
+ *   2.25     Blackwell: twice Hopper
+ *   2.27     NVLS and CollNet Direct for shares between nodes; new speeds in Blackwell's search
+ *   2.28     NVLS by an efficiency and a bound of each channel; Blackwell's own trees
+ *   2.28.7   network latency of NVLSTree 20.9 us instead of 14
+ *   2.29     NVLSTree corrected by size on Blackwell with x86; ring LL128 of Blackwell 34.5 GB/s a channel
+ *   2.29.7   ring LL128 of Blackwell 40
  *   2.30     NVLSTree of Blackwell 80 GB/s a channel; LL128 across Hopper and newer
+ *
+ * rlt_tuner_pattern.plain tells what the search found; before 2.26 NCCL looked at one node alone.
  */
 #ifndef RLT_COLLECTIVES_TUNER_TUNER_H
 #define RLT_COLLECTIVES_TUNER_TUNER_H
@@ -98,7 +101,7 @@ typedef enum rlt_tuner_cpu {
 /* Kinds of path, nearest first (order of NCCL 2.30). */
 typedef enum rlt_tuner_path {
     RLT_VIA_LOC,
-    RLT_VIA_NVL, /* NVLink */
+    RLT_VIA_NVL, /* NVLink, xGMI */
     RLT_VIA_NVB, /* NVLink through a GPU between */
     RLT_VIA_C2C,
     RLT_VIA_PIX, /* one PCIe bridge */

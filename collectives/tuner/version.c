@@ -4,6 +4,7 @@
 
 #include "collectives/tuner/constants.h"
 #include "collectives/tuner/tuner.h"
+#include "sim/base/error.h"
 
 enum {
     OLDEST = 18,

@@ -52,6 +52,15 @@ static void forms_trees(void **state)
     }
 }
 
+/* Largest load of a place over both trees: 2 messages for two places, 3 for three, 4 for more. */
+static void loads(void **state)
+{
+    (void)state;
+    assert_int_equal(rlt_double_tree_load(1), 0);
+    for (uint32_t n = 2; n <= 1030; n++)
+        assert_int_equal(rlt_double_tree_load(n), n < 4 ? n : 4);
+}
+
 static void proof(void **state)
 {
     (void)state;
@@ -106,10 +115,8 @@ static void bandwidth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(forms_trees),
-        cmocka_unit_test(proof),
-        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(by_hand), cmocka_unit_test(forms_trees), cmocka_unit_test(loads),
+        cmocka_unit_test(proof),   cmocka_unit_test(bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Channels of real nodes, and how a call is launched: NCCL's search, channels, threads and chunks. */
+#include "collectives/tuner/channels.h"
+#include "collectives/tuner/search.h"
+#include "collectives/tuner/tuner.h"
+#include "sim/base/error.h"
+#include "test/support/support.h"
+
+static rlt_tuner_version version(const char *text)
+{
+    rlt_tuner_version v = {0};
+    assert_int_equal(rlt_tuner_version_parse(text, &v, NULL), 0);
+    return v;
+}
+
+typedef struct node_row {
+    const char *name;
+    uint32_t capability, lanes; /* of NVLink */
+    uint32_t nodes, gpus;
+    double pcie_GBps;
+    uint32_t nics, card_nics;
+    double nic_GBps;
+    rlt_tuner_path path;
+    bool split;
+    uint32_t channels, used; /* expected: after doubling, with copies */
+    double speed_GBps, bound_GBps;
+} node_row;
+
+static rlt_tuner_node node_of(const node_row *r)
+{
+    bool nvswitch = r->capability >= 80;
+    return (rlt_tuner_node){.version = version("2.30.7"),
+                            .arch = rlt_tuner_arch_of(r->capability),
+                            .nodes = r->nodes,
+                            .gpus = r->gpus,
+                            .nvlink_GBps = r->lanes * rlt_tuner_lane_GBps(r->capability),
+                            .nvswitch = nvswitch,
+                            .multicast = r->capability >= 90,
+                            .path = r->path,
+                            .pcie_GBps = r->pcie_GBps,
+                            .nics = r->nics,
+                            .card_nics = r->card_nics,
+                            .nic_GBps = r->nic_GBps,
+                            .split_nvlink = r->split};
+}
+
+#define PXB RLT_VIA_PXB
+#define PIX RLT_VIA_PIX
+#define PHB RLT_VIA_PHB
+
+/*
+ * The reference's node types, each with the channels and the bound on the bus bandwidth of rings that it
+ * states. "4 x 48" is what the first pass finds; NCCL then doubles it to 8 x 24 (4 channels, b < 50), as
+ * nccl-tests issue 380 shows in its 1 to 4 NICs. p5's plug-in joins four ports, p5en's two. H800: 8 lanes.
+ */
+static const node_row nodes[] = {
+    {"DGX A100", 80, 12, 2, 8, 24, 8, 1, 25, PXB, false, 8, 16, 24, 192},
+    {"OCI A100, 16 ports", 80, 12, 2, 8, 24, 16, 2, 12.5, PXB, false, 16, 32, 12, 192},
+    {"OCI A100, joined ports", 80, 12, 2, 8, 24, 8, 1, 25, PXB, false, 8, 16, 24, 192},
+    {"DGX H100", 90, 18, 4, 8, 48, 8, 1, 50, PXB, false, 8, 16, 48, 384},
+    {"HGX H100, 4 NICs", 90, 18, 5, 8, 48, 4, 1, 50, PXB, false, 8, 16, 24, 192},
+    {"HGX H200, 1 NIC", 90, 18, 2, 8, 48, 1, 1, 50, PXB, false, 2, 4, 24, 48},
+    {"HGX H200, 2 NICs", 90, 18, 2, 8, 48, 2, 1, 50, PXB, false, 4, 8, 24, 96},
+    {"HGX H200, 3 NICs", 90, 18, 2, 8, 48, 3, 1, 50, PXB, false, 6, 12, 24, 144},
+    {"p4d", 80, 12, 2, 8, 12, 4, 1, 12.5, PXB, false, 4, 8, 12, 48},
+    {"p5", 90, 18, 2, 8, 48, 8, 1, 50, PXB, false, 8, 16, 48, 384},
+    {"p5en", 90, 18, 2, 8, 48, 8, 1, 50, PXB, false, 8, 16, 48, 384},
+    {"8 H100, bonded 2 x 200G", 90, 18, 3, 8, 48, 8, 1, 25, PXB, false, 8, 16, 24, 192},
+    {"V100, 1 NIC", 70, 6, 4, 8, 12, 1, 1, 12.5, PIX, false, 1, 2, 12, 12},
+    {"V100, 1 NIC, two sockets", 70, 6, 4, 8, 12, 1, 1, 12.5, PIX, true, 2, 4, 6, 12},
+    {"V100, 2 NICs", 70, 6, 4, 8, 12, 2, 1, 12.5, PIX, false, 2, 4, 12, 24},
+    {"V100, 4 NICs", 70, 6, 4, 8, 12, 4, 1, 12.5, PIX, false, 4, 8, 12, 48},
+    /* through an Intel host bridge a flow takes 1.2 of PCIe: 12 does not fit, 10 does */
+    {"V100, host bridge", 70, 6, 4, 8, 12, 4, 1, 12.5, PHB, false, 4, 8, 10, 40},
+    {"H800", 90, 8, 4, 8, 48, 8, 1, 50, PXB, false, 8, 16, 22, 176},
+    {"GB200, partitions of 4", 100, 18, 3, 4, 48, 4, 1, 50, RLT_VIA_P2C, false, 8, 16, 24, 192},
+    {"GB200, partitions of 8", 100, 18, 3, 8, 48, 8, 1, 50, RLT_VIA_P2C, false, 8, 16, 48, 384},
+    /* one node alone: 12 of 20 and 12 of 30 on NVSwitches, 24 channels in use */
+    {"DGX A100 alone", 80, 12, 1, 8, 24, 0, 0, 0, PXB, false, 12, 24, 20, 240},
+    {"DGX H100 alone", 90, 18, 1, 8, 48, 0, 0, 0, PXB, false, 12, 24, 30, 360},
+};
+
+static void node_types(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        rlt_tuner_node node = node_of(&nodes[i]);
+        rlt_tuner_machine m;
+        rlt_error err = {0};
+        if (rlt_tuner_search(&node, &m, &err) != 0 || rlt_tuner_check(&m, &err) != 0)
+            fail_msg("%s: %s: %s", nodes[i].name, err.where, err.what);
+        double speed = node.nodes > 1 ? m.ring.inter_GBps : m.ring.intra_GBps;
+        double bound = rlt_tuner_ring_bound_GBps(&m);
+        if (m.ring.channels != nodes[i].channels || speed != nodes[i].speed_GBps ||
+            bound != nodes[i].bound_GBps || rlt_tuner_channels(&m) != nodes[i].used)
+            fail_msg("%s: %u channels of %g, %u used, %g GB/s", nodes[i].name, m.ring.channels, speed,
+                     rlt_tuner_channels(&m), bound);
+        assert_int_equal(m.tree.channels, m.ring.channels);
+        /* what the last GPU of a channel need not send on fits NVLink */
+        assert_true(node.nvlink_GBps == 0 || node.nodes == 1 ||
+                    m.ring.channels / node.gpus * 7 * speed <= node.nvlink_GBps);
+    }
+}
+
+/* Trees may be faster inside: 8 b 7/8 <= V, up to twice the network. NVLS: 9 b <= V, the network up to 2 b. */
+static void other_patterns(void **state)
+{
+    static const struct {
+        const char *name;
+        double tree_intra, tree_inter;
+        uint32_t heads;
+        double nvls_intra, nvls_inter;
+    } rows[] = {
+        {"DGX A100", 30, 24, 0, 0, 0},
+        {"DGX H100", 48, 48, 8, 40, 48},
+        {"HGX H100, 4 NICs", 48, 24, 4, 48, 48},
+        {"H800", 22, 22, 8, 17.5, 40},
+        {"GB200, partitions of 8", 96, 48, 8, 48, 48},
+        {"DGX H100 alone", 30, 0, 8, 40, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++) {
+            rlt_tuner_node node = node_of(&nodes[k]);
+            rlt_tuner_machine m;
+            if (strcmp(rows[i].name, nodes[k].name) != 0)
+                continue;
+            assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+            if (m.tree.intra_GBps != rows[i].tree_intra || m.tree.inter_GBps != rows[i].tree_inter ||
+                m.nvls.channels != rows[i].heads || m.nvls.intra_GBps != rows[i].nvls_intra ||
+                m.nvls.inter_GBps != rows[i].nvls_inter)
+                fail_msg("%s: tree %g/%g, NVLS %u x %g/%g", rows[i].name, m.tree.intra_GBps,
+                         m.tree.inter_GBps, m.nvls.channels, m.nvls.intra_GBps, m.nvls.inter_GBps);
+            /* Hopper takes the plain tree unless two GPUs are at a NIC's switch */
+            assert_int_equal(m.tree.plain, node.nodes > 1 && node.arch >= RLT_TUNER_HOPPER);
+            node.switch_gpus = 2;
+            assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+            assert_false(m.tree.plain);
+        }
+}
+
+/* 4 nodes of 8 H100: 16 channels in use, 32 under 2.19, which doubled as long as they were 32 at most. */
+static void channels_by_version(void **state)
+{
+    rlt_tuner_node node = node_of(&nodes[3]);
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_nvls_channels(&m), 16);
+    node.version = version("2.19");
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_channels(&m), 32);
+    node.version = version("2.24");
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_channels(&m), 16);
+    node.arch = RLT_TUNER_BLACKWELL;
+    node.nvlink_GBps = 18 * rlt_tuner_lane_GBps(100);
+    node.version = version("2.27");
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    /* its list begins at 47.9: 16 * 24 is more than 8 * 47.9 */
+    assert_true(m.ring.channels == 16 && m.ring.inter_GBps == 24);
+    assert_int_equal(rlt_tuner_nvls_channels(&m), 32);
+    node.nics = 2;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_channels(&m), 32); /* rings alone: 8; as many as NVLS */
+    node.version = version("2.30");
+    node.nodes = 4;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(rlt_tuner_nvls_channels(&m), 24);
+}
+
+/* DGX H100, 4 nodes, 16 channels, by hand. */
+static void launches(void **state)
+{
+    enum { KIB = 1024, MIB = KIB * KIB };
+    static const struct {
+        rlt_tuner_kind kind;
+        uint64_t bytes;
+        rlt_tuner_algorithm a;
+        rlt_tuner_protocol p;
+        rlt_tuner_launch want;
+    } rows[] = {
+        /* all channels; chunks of four steps of 512 KiB, slices of two */
+        {RLT_TUNER_ALL_REDUCE, (uint64_t)1 << 30, RLT_TUNER_RING, RLT_TUNER_SIMPLE, {16, 544, 2 * MIB, MIB}},
+        {RLT_TUNER_BROADCAST,
+         (uint64_t)1 << 30,
+         RLT_TUNER_RING,
+         RLT_TUNER_SIMPLE,
+         {16, 544, 512 * KIB, 512 * KIB}},
+        /* 512 threads * 64 B = 32 KiB for a channel */
+        {RLT_TUNER_ALL_REDUCE, 256 * KIB, RLT_TUNER_RING, RLT_TUNER_SIMPLE, {8, 544, 2 * MIB, MIB}},
+        {RLT_TUNER_ALL_REDUCE, 4 * KIB, RLT_TUNER_RING, RLT_TUNER_SIMPLE, {1, 96, 2 * MIB, MIB}},
+        /* 512 * 8 * 32 B = 128 KiB for a channel of ring LL; trees do not count the ranks: 4 KiB, but 32 KiB
+         * of traffic (8 bytes on the wire for each byte), so 4 */
+        {RLT_TUNER_ALL_REDUCE, 256 * KIB, RLT_TUNER_RING, RLT_TUNER_LL, {2, 512, 32 * KIB, 32 * KIB}},
+        {RLT_TUNER_ALL_REDUCE, 16 * KIB, RLT_TUNER_TREE, RLT_TUNER_LL, {4, 640, 32 * KIB, 32 * KIB}},
+        /* 640 * 8 = 5 KiB for a channel of LL128: 12, in cells of 32 KiB of twice 64 KiB: 4. The chunk of
+         * 576000 B is halved while 65536 / (4 chunk) = 0 < 3.8 * 64/8, and while it is above 32 KiB */
+        {RLT_TUNER_ALL_REDUCE, 64 * KIB, RLT_TUNER_TREE, RLT_TUNER_LL128, {4, 640, 17280, 17280}},
+        {RLT_TUNER_ALL_REDUCE,
+         (uint64_t)1 << 30,
+         RLT_TUNER_TREE,
+         RLT_TUNER_SIMPLE,
+         {16, 640, 512 * KIB, 512 * KIB}},
+        /* 16 channels * 8 heads; from 4 nodes on 64 KiB */
+        {RLT_TUNER_ALL_REDUCE,
+         (uint64_t)1 << 30,
+         RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE,
+         {16, 640, 64 * KIB, 64 * KIB}},
+        {RLT_TUNER_ALL_REDUCE, 2 * MIB, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE, {16, 640, 32 * KIB, 32 * KIB}},
+    };
+    rlt_tuner_node node = node_of(&nodes[3]);
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_call call = {.kind = rows[i].kind, .bytes = rows[i].bytes};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, rows[i].a, rows[i].p);
+        if (memcmp(&got, &rows[i].want, sizeof got) != 0)
+            fail_msg("row %zu: %u channels of %u threads, chunk %llu, slice %llu", i, got.channels,
+                     got.threads, (unsigned long long)got.chunk_bytes, (unsigned long long)got.slice_bytes);
+    }
+}
+
+/* NVLS in one node: 128 KiB, 64, 32 and 16 below 64, 8 and 2 times 16 channels * 8 heads * the chunk. */
+static void nvls_chunks(void **state)
+{
+    rlt_tuner_node node = node_of(&nodes[sizeof nodes / sizeof *nodes - 1]);
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    for (uint32_t log = 20; log <= 32; log++) {
+        rlt_tuner_call call = {.bytes = (uint64_t)1 << log};
+        uint64_t want = log >= 30 ? 128 : log >= 26 ? 64 : log >= 23 ? 32 : 16;
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE).chunk_bytes,
+                         want * 1024);
+    }
+}
+
+/* LL128 on trees of 4 nodes of 8, 16 channels: depth 1 + 2 + 0.8. The chunk of 576000 B is halved below 30.4
+ * chunks for a channel to 72000, and below 7.6 to 36000 and 18000; then cut to multiples of 1920. */
+static void ll128_chunks(void **state)
+{
+    static const struct {
+        uint64_t mib, chunk;
+    } rows[] = {{4, 17280}, {8, 34560}, {16, 71040}, {64, 71040}, {4096, 576000}};
+    rlt_tuner_node node = node_of(&nodes[3]);
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_call call = {.bytes = rows[i].mib << 20};
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_TREE, RLT_TUNER_LL128).chunk_bytes,
+                         rows[i].chunk);
+    }
+}
+
+/* NVLSTree on Blackwell between nodes follows NICs, GPUs and their distance (src/transport/nvls.cc, 2.30.7).
+ * The calls are large enough for whole chunks. */
+static void blackwell_nvls_tree(void **state)
+{
+    static const struct {
+        uint32_t nodes, gpus;
+        double nic_GBps;
+        rlt_tuner_path inter;
+        uint32_t channels, chunk_KiB;
+    } rows[] = {
+        {2, 4, 50, RLT_VIA_PXB, 32, 256},   {2, 8, 50, RLT_VIA_PXB, 32, 64},
+        {2, 8, 50, RLT_VIA_P2C, 32, 128},   {2, 8, 100, RLT_VIA_PXB, 32, 128},
+        {2, 16, 100, RLT_VIA_P2C, 32, 64},  {4, 8, 100, RLT_VIA_PXB, 24, 256},
+        {4, 16, 100, RLT_VIA_P2C, 32, 128}, {4, 32, 100, RLT_VIA_P2C, 32, 64},
+        {4, 8, 50, RLT_VIA_PXB, 24, 64},    {4, 8, 50, RLT_VIA_P2C, 24, 128},
+        {4, 8, 25, RLT_VIA_P2C, 32, 64},    {3, 8, 25, RLT_VIA_P2C, 32, 128},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = {.version = version("2.30.7"),
+                               .arch = RLT_TUNER_BLACKWELL,
+                               .nodes = rows[i].nodes,
+                               .gpus = rows[i].gpus,
+                               .nic_GBps = rows[i].nic_GBps,
+                               .nvswitch = true,
+                               .multicast = true,
+                               .nvls = {.channels = 4, .inter = rows[i].inter}};
+        rlt_tuner_call call = {.bytes = (uint64_t)1 << 36};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE);
+        if (got.channels != rows[i].channels || got.chunk_bytes != rows[i].chunk_KiB * 1024)
+            fail_msg("row %zu: %u channels, chunk %llu", i, got.channels,
+                     (unsigned long long)got.chunk_bytes);
+    }
+}
+
+/* CollNet and PAT by hand, 16 channels. Direct, 8 heads: a channel should have 640 * 8 * 512 B; on the way down
+ * the threshold is halved at 12 and at 6 channels, so 4 MiB takes 5. */
+static void network_launches(void **state)
+{
+    enum { KIB = 1024, GIB = 1 << 30 };
+    static const struct {
+        rlt_tuner_kind kind;
+        rlt_tuner_algorithm a;
+        uint64_t bytes;
+        uint32_t channels;
+        uint64_t chunk;
+    } rows[] = {
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_DIRECT, GIB, 16, 128 * KIB},
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_DIRECT, 4 << 20, 5, 32 * KIB},
+        /* 640 * 512 B for a channel: 12 of 4 MiB; 8 GPUs deep, below 1 chunk for each: 32 KiB */
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_CHAIN, GIB, 16, 128 * KIB},
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_COLLNET_CHAIN, 4 << 20, 12, 32 * KIB},
+        /* 8 * 24 GB/s * 16/15 / 2 < 150 GB/s: 32 KiB */
+        {RLT_TUNER_ALL_REDUCE, RLT_TUNER_NVLS, (uint64_t)8 * GIB, 16, 32 * KIB},
+        /* 32 times a chunk on every channel; 16 times for reduce-scatter; 64 KiB at least */
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, GIB, 16, 512 * KIB},
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, GIB / 8, 16, 256 * KIB},
+        {RLT_TUNER_REDUCE_SCATTER, RLT_TUNER_PAT, GIB / 8, 16, 512 * KIB},
+        {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, 1 << 20, 16, 64 * KIB},
+    };
+    rlt_tuner_pattern p = {.channels = 8, .intra_GBps = 24, .inter_GBps = 24, .intra = RLT_VIA_NVL};
+    rlt_tuner_machine m = {.version = version("2.30.7"),
+                           .arch = RLT_TUNER_HOPPER,
+                           .newest = RLT_TUNER_HOPPER,
+                           .nodes = 4,
+                           .gpus = 8,
+                           .ring = p,
+                           .tree = p,
+                           .nvls = p,
+                           .collnet_chain = p,
+                           .collnet_direct = p,
+                           .nvswitch = true,
+                           .multicast = true,
+                           .collnet = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_call call = {.kind = rows[i].kind, .bytes = rows[i].bytes};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, rows[i].a, RLT_TUNER_SIMPLE);
+        if (got.channels != rows[i].channels || got.chunk_bytes != rows[i].chunk || got.threads != 640)
+            fail_msg("row %zu: %u channels, chunk %llu", i, got.channels,
+                     (unsigned long long)got.chunk_bytes);
+    }
+}
+
+static void lanes(void **state)
+{
+    (void)state;
+    assert_true(rlt_tuner_lane_GBps(60) == 18 && rlt_tuner_lane_GBps(70) == 20 &&
+                rlt_tuner_lane_GBps(80) == 20 && rlt_tuner_lane_GBps(86) == 12 &&
+                rlt_tuner_lane_GBps(90) == 20.6 && rlt_tuner_lane_GBps(100) == 40.1 &&
+                rlt_tuner_lane_GBps(35) == 0);
+}
+
+static void bad_nodes(void **state)
+{
+    rlt_tuner_node good = node_of(&nodes[0]), node;
+    rlt_tuner_machine m;
+    rlt_error err = {0};
+    (void)state;
+    node = good, node.nics = 0;
+    assert_int_equal(rlt_tuner_search(&node, &m, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "expected 1 to 1024 NIC ports with a rate above 0");
+    node = good, node.nic_GBps = 0.01, err = (rlt_error){0};
+    assert_int_equal(rlt_tuner_search(&node, &m, &err), RLT_ETOPOLOGY);
+    assert_string_equal(err.what, "no channel fits: the slowest tried has 0.12 GB/s");
+    node = good, node.card_nics = 3, err = (rlt_error){0};
+    assert_int_equal(rlt_tuner_search(&node, &m, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "expected the 8 ports to fill cards of 3");
+    node = good, node.nodes = node.gpus = 1;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_ERANGE);
+    node = good, node.nvlink_GBps = -1;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_ERANGE);
+    node = good, node.pcie_GBps = 0;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_ERANGE);
+    node = good, node.version = version("rccl");
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_EUNSUPPORTED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(node_types),
+        cmocka_unit_test(other_patterns),
+        cmocka_unit_test(channels_by_version),
+        cmocka_unit_test(launches),
+        cmocka_unit_test(nvls_chunks),
+        cmocka_unit_test(ll128_chunks),
+        cmocka_unit_test(blackwell_nvls_tree),
+        cmocka_unit_test(network_launches),
+        cmocka_unit_test(lanes),
+        cmocka_unit_test(bad_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
