@@ -214,6 +214,7 @@ RLT_API const rlt_param *rlt_coll_params_idle(const rlt_coll_params *params, con
     X(tree)                                                                                                  \
     X(pairwise)                                                                                              \
     X(parameter_server)                                                                                      \
+    X(pat)                                                                                                   \
     X(nvls)                                                                                                  \
     X(nvls_tree)                                                                                             \
     X(collnet)                                                                                               \

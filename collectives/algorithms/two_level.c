@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-to-all over nodes: L members per node (the innermost dimension), N nodes (the product of the others).
+ * All-to-all over nodes: L members per node (the innermost dimension; in a graph, those of a node), N nodes.
  *
  * Data for another node first goes, inside the sender's node, to the member with the destination's number. So
  * between nodes only members of the same number communicate, over their own rail if each number has its own
@@ -242,10 +242,11 @@ static int make_plan(rlt_plan *plan, bool streamed, rlt_error *err)
     uint32_t chunks = req->params.chunks ? req->params.chunks : 1, inner = 1;
     for (uint32_t d = 0; inner == 1 && d < req->n_dims; d++)
         inner = req->dims[d];
+    if ((inner == 1 || inner == req->n) && req->node > 1)
+        inner = req->node;
     if (req->n > 1 && (inner == 1 || inner == req->n))
-        return rlt_fail(
-            err, RLT_ETOPOLOGY, plan->algorithm->name,
-            "needs a group of at least two dimensions: first the members of a node, then the nodes");
+        return rlt_fail(err, RLT_ETOPOLOGY, plan->algorithm->name,
+                        "needs at least two nodes of several members, or a group of at least two dimensions");
     int rc = rlt_lanes_set(plan, req->params.channels ? req->params.channels : 1, 1, chunks, err);
     if (rc)
         return rc;

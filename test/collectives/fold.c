@@ -234,6 +234,10 @@ static void classes_by_hand(void **state)
     assert_int_equal(classes_of(SWITCH8, &rlt_halving_doubling, RLT_ALL_REDUCE, 8000, NULL, 0), 1);
     assert_int_equal(classes_of("fully-connected:5@40GB/s,300ns", &rlt_direct, RLT_ALL_TO_ALL, 5000, NULL, 0),
                      1);
+    assert_int_equal(classes_of(SWITCH8, &rlt_pat, RLT_ALL_GATHER, 8000, NULL, 0), 1);
+    assert_int_equal(classes_of("switch:9@50GB/s,500ns", &rlt_pat, RLT_REDUCE_SCATTER, 9000, NULL, 0), 1);
+    /* seven rings, in which every member has other neighbours */
+    classes_of("fully-connected:8@70GB/s,300ns", &rlt_ring, RLT_ALL_REDUCE, 56000, NULL, 0);
     /* four rings over nodes of four: each member is first, last and between in another one */
     assert_int_equal(
         classes_of("ring:4@200GB/s,500ns*switch:6@50GB/s,500ns", &rlt_ring, RLT_ALL_REDUCE, 24000, NULL, 0),

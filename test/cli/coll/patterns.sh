@@ -30,6 +30,6 @@ verdict "an algorithm without" "$(coll -a ring --set patterns=ring)" "ring has n
 verdict "listed" "$("$ringlet" list settings -f csv)" "patterns"
 verdict "sub-sizes" "$("$ringlet" topo 'torus:24@300GB/s,500ns,sizes=4x3x2' -f json)" '4x3x2'
 verdict "no node, no rail" "$("$ringlet" coll -t 'switch:6@50GB/s,1us' -c all_to_all -a rail -b 6KiB 2>&1)" \
-    "needs a group of at least two dimensions"
+    "needs at least two nodes of several members, or a group of at least two dimensions"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
