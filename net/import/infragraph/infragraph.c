@@ -195,7 +195,8 @@ static const char *describe(const rlt__ig_graph *g, bool relay, uint32_t relayed
 /* Hashes what the builder does not: the text itself does not matter. */
 static uint64_t hash_of(const rlt__machine *m)
 {
-    uint64_t hash = rlt_hash_bytes("infragraph", 10, m->node_size);
+    uint32_t usual = m->n_logical > 1 ? m->logical[0] : m->n_accelerators;
+    uint64_t hash = rlt_hash_bytes("infragraph", 10, m->node_size ? m->node_size : usual);
     for (uint32_t i = 0; i < m->n_nodes; i++)
         hash = rlt_hash_bytes(&m->nodes[i].in_network, sizeof m->nodes[i].in_network, hash);
     return hash;
