@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "net/import/infragraph/infragraph.h"
 #include "net/import/nccl.h"
 #include "net/import/nvidia_smi.h"
 #include "net/import/read.h"
@@ -230,6 +229,6 @@ int rlt_topology_read(const char *name, const char *text, size_t length, const r
     }
     return rlt_fail(
         err, RLT_EMALFORMED, name,
-        "no format that is read: neither JSON, GraphML, InfraGraph, an ASTRA-sim network file, NCCL's topology, graph "
-        "or log, nor the matrix of nvidia-smi topo -m");
+        "no format that is read: neither JSON, GraphML, InfraGraph, an ASTRA-sim network file, NCCL's "
+        "topology, graph or log, nor the matrix of nvidia-smi topo -m");
 }

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Annotations: the ranks of accelerators, and what ringlet writes so that a topology comes back as it was.
- * Attributes of others are left alone.
+ * Other attributes are ignored.
  *
  *   node   rank; ringlet_id, _name, _kind, _forwards, _in_network
- *   link   ringlet_cables: the directed links that an edge stands for, as "BYTES/PICOSECONDS" from ep1 to ep2,
- *          a bar, and those back: "50000000000/0 50000000000/0 | 25000000000/0"
+ *   link   ringlet_cables: the directed links that an edge stands for, "BYTES/PICOSECONDS" from ep1 to ep2, a
+ *          bar, and those back: "50000000000/0 50000000000/0 | 25000000000/0"
  *   graph  ringlet: JSON with source, endpoint, dims, node_size, routes and rings
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/infragraph/document.h"
 #include "net/import/infragraph/graph.h"
 #include "net/import/read.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 /* An attribute of an annotation. */
 typedef struct attribute {

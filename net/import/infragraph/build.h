@@ -5,13 +5,15 @@
 
 #include <stdint.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/infragraph/graph.h"
 #include "net/import/machine.h"
+#include "sim/base/error.h"
 
 /* Nodes and links of a graph, in the order that depends on nothing but the graph. */
 typedef struct rlt__ig_order {
-    uint32_t *vertex; /* of node i */
-    uint32_t *node;   /* of vertex v; RLT_NONE: removed */
+    uint32_t *vertex; /* vertex of node i */
+    uint32_t *node;   /* node of vertex v; RLT_NONE: removed */
     uint32_t n, n_accelerators;
 } rlt__ig_order;
 

@@ -65,7 +65,7 @@ typedef struct rlt__ig_device {
     rlt_json at;
     rlt__ig_component *components;
     uint32_t n_components;
-    rlt_strings names; /* of components; index = component */
+    rlt_strings names; /* names of components; index = component */
     rlt__ig_links links;
     uint32_t size; /* vertices */
     bool xpu;      /* holds one, maybe inside another device */
@@ -81,7 +81,7 @@ typedef struct rlt__ig_instance {
     uint32_t device, count, first; /* first vertex of all */
 } rlt__ig_instance;
 
-/* What the service of InfraGraph accepts silently, and the setting `lenient` as well. */
+/* Counts of faults that InfraGraph's service accepts silently, and the setting `lenient` as well. */
 typedef struct rlt__ig_lenience {
     uint32_t cut, unknown, unconnected;
 } rlt__ig_lenience;

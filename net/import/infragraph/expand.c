@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/infragraph/document.h"
 #include "net/import/infragraph/graph.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 enum { MANY_TO_MANY, ONE_TO_ONE };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "net/import/infragraph/document.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
@@ -37,7 +38,7 @@ typedef struct rlt__ig_graph {
     rlt__ig_edge *edges;
     uint32_t n_edges, edge_capacity;
     rlt_map between; /* (lower vertex << 32 | higher) -> edge */
-    /* What ringlet wrote into the graph's annotations; absent in files of others. */
+    /* The annotation that ringlet writes; absent in files of others. */
     rlt_json_doc *own_doc;
     rlt_json own;
     uint32_t pruned, folded; /* vertices */

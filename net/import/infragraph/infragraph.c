@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reader of InfraGraph: document, graph, reduced graph, machine, topology. */
-#include "net/import/infragraph/infragraph.h"
+#include "net/import/read.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,10 +8,18 @@
 #include <string.h>
 
 #include "net/endpoint/endpoint.h"
+#include "net/import/import.h"
 #include "net/import/infragraph/build.h"
+#include "net/import/infragraph/document.h"
+#include "net/import/infragraph/graph.h"
 #include "net/import/machine.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 
 /* Returns true if a key of this name, quoted or not, stands before a colon. */
 static bool has_key(const char *text, size_t length, const char *key)

@@ -3,8 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "net/import/import.h"
 #include "net/import/infragraph/document.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 
 /* Unit of a quantity: a member of the schema, and what one of it is in bytes a second or picoseconds. */
 typedef struct scaled_unit {
@@ -116,7 +122,7 @@ int rlt__ig_links_read(rlt__ig_document *d, rlt_json list, rlt__ig_links *links)
 /* Values of one setting `link`: NAME:RATE, NAME:DURATION or NAME:RATE,DURATION. */
 typedef struct stated {
     const char *text, *name;
-    size_t length;       /* of the name */
+    size_t length;       /* length of the name */
     uint64_t bw_Bps;     /* 0: not stated */
     rlt_time latency_ps; /* below zero: not stated */
     uint32_t found;

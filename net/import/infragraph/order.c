@@ -4,7 +4,14 @@
 #include <stdlib.h>
 
 #include "net/import/infragraph/build.h"
+#include "net/import/infragraph/document.h"
+#include "net/import/infragraph/graph.h"
+#include "net/import/machine.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 /* A vertex and what it is sorted by. */
 typedef struct numbered {

@@ -4,7 +4,14 @@
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/infragraph/build.h"
+#include "net/import/infragraph/graph.h"
+#include "net/import/machine.h"
 #include "net/import/topo_json.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "sim/text/json.h"
 
 enum { MAX_LIST = 1 << 22 };
 

@@ -8,6 +8,10 @@
 
 #include "net/import/infragraph/document.h"
 #include "net/import/read.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 /* A step of a path: a name and the indices from first to before `end`. */
 typedef struct segment {

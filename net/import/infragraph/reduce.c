@@ -6,8 +6,13 @@
  */
 #include <stdlib.h>
 
+#include "net/import/infragraph/document.h"
 #include "net/import/infragraph/graph.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/time.h"
+#include "sim/text/json.h"
 
 typedef struct reducer {
     rlt__ig_graph *g;
@@ -15,7 +20,7 @@ typedef struct reducer {
     uint32_t *degree, *queue;
     rlt__ig_choice *choice;
     bool *small;  /* may be removed or folded */
-    bool *linked; /* of the instance at its first vertex: it has an edge to another one */
+    bool *linked; /* index = first vertex of an instance: true if an edge leads to another one */
 } reducer;
 
 /* ---- rows ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Splits a topology. A node belongs to the machine whose accelerators are nearest, in links; with equally near
- * ones of two machines it belongs to the network, and is a group of its own.
+ * Splits a topology. A node belongs to the machine with the nearest accelerators, in links. If those of two
+ * machines are equally near, it belongs to the network and is a group of its own.
  */
 #include "net/import/infragraph/split.h"
 
@@ -144,7 +144,8 @@ static int make_rows(const rlt__ig_split *s, rows *r, rlt_error *err)
     return rc;
 }
 
-/* Searches from all accelerators at once. group[v] becomes the machine of the nearest, RLT_NONE if two are. */
+/* Searches from all accelerators at once. group[v] becomes the machine of the nearest one, or RLT_NONE if two
+ * machines are equally near. */
 static void search(rlt__ig_split *s, rows *r)
 {
     uint32_t n = rlt_topology_nodes(s->t), accelerators = rlt_topology_accelerators(s->t), tail = 0;

@@ -34,11 +34,11 @@ typedef struct rlt__ig_split {
     rlt__ig_cable_kind *kinds;
     rlt_strings kind_texts;          /* index = kind */
     uint32_t n_groups, n_machines;   /* machines come first */
-    uint32_t *group, *place;         /* of a node: its group; its number among the nodes of its kind there */
+    uint32_t *group, *place;         /* group of a node; its number among the nodes of its kind there */
     uint32_t *member_first, *member; /* nodes of group g: member[member_first[g] .. member_first[g + 1]) */
     uint32_t *inner_first, *inner;   /* cables inside group g, likewise */
-    uint32_t *device, *instance;     /* of a group: its device, and which one of that device */
-    uint32_t n_devices, *first_group, *count; /* of a device: a group that it describes; groups */
+    uint32_t *device, *instance;     /* device of a group, and which one of that device */
+    uint32_t n_devices, *first_group, *count; /* a group of each device; number of its groups */
 } rlt__ig_split;
 
 int rlt__ig_split_make(const rlt_topology *t, rlt__ig_split *s, rlt_error *err) RLT_MUST_USE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Writes a topology as the service of InfraGraph answers: an infrastructure and its annotations. Each distinct
- * machine is a device, its copies are instances; nodes of the network are devices of one component.
+ * Writes a topology in the form in which InfraGraph's service answers: an infrastructure and its annotations.
+ * Each distinct machine is a device, its copies are instances; nodes of the network are devices of one
+ * component.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,11 @@
 
 #include "net/import/infragraph/infragraph.h"
 #include "net/import/infragraph/split.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 
