@@ -194,17 +194,14 @@ static int annotate_graph(rlt__ig_graph *g, rlt_json v)
         return rc;
     if (strcmp(a.name, "ringlet") != 0 || rlt_json_is(g->own))
         return unknown(&a, g->d->err);
-    rc = rlt_json_parse("annotation ringlet", a.value, strlen(a.value), &g->own_doc, g->d->err);
-    if (!rc) {
-        g->own = rlt_json_root(g->own_doc);
-        rc = rlt_json_only(g->own, keys, g->d->err);
-    }
-    if (rc < 0) {
-        char where[300];
-        rlt_json_where(v, where, sizeof where);
-        rlt_error_prefix(g->d->err, where);
-    }
-    return rc;
+    char where[300];
+    rlt_json_where(v, where, sizeof where - 20);
+    strcat(where, ": ringlet"); /* the place inside the annotation follows */
+    rc = rlt_json_parse(where, a.value, strlen(a.value), &g->own_doc, g->d->err);
+    if (rc < 0)
+        return rc;
+    g->own = rlt_json_root(g->own_doc);
+    return rlt_json_only(g->own, keys, g->d->err);
 }
 
 typedef int annotate_one(rlt__ig_graph *g, rlt_json v);
