@@ -23,7 +23,32 @@
 #define NETWORK        RATE("network", network_Bps, "a NIC's port")
 #define LINK_BANDWIDTH RATE("link_bandwidth", channel_Bps, "one channel of a ring between two GPUs")
 
-static const rlt_param parameters[] = {NVLINK, PCIE, CPU, NETWORK, LINK_BANDWIDTH, {0}};
+#define LINK                                                                                                 \
+    {                                                                                                        \
+        "link", .kind = RLT_PARAM_LIST, RLT_FIELD(rlt_import, links), .arg = "NAME:RATE,DURATION",           \
+                .help = "an InfraGraph's link of that name; may be repeated"                                 \
+    }
+#define BANDWIDTH RATE("bandwidth", link_Bps, "InfraGraph links that state none")
+#define LATENCY                                                                                              \
+    {                                                                                                        \
+        "latency", .kind = RLT_PARAM_TEXT, RLT_FIELD(rlt_import, latency), .arg = "DURATION",                \
+                   .help = "latency of InfraGraph links that state none"                                     \
+    }
+#define LENIENT                                                                                              \
+    {                                                                                                        \
+        "lenient", .kind = RLT_PARAM_CHOICE, RLT_FIELD(rlt_import, lenient), .words = "off|on",              \
+                   .help = "cut unequal one2one lists, leave out unknown and unconnected components, as "    \
+                           "InfraGraph's service does"                                                       \
+    }
+#define FOLD                                                                                                 \
+    {                                                                                                        \
+        "fold", .kind = RLT_PARAM_CHOICE, RLT_FIELD(rlt_import, unfolded), .words = "on|off",                \
+                .help = "make one link of those that meet at an InfraGraph's port or connector"              \
+    }
+
+static const rlt_param parameters[] = {NVLINK,  PCIE,    CPU,  NETWORK, LINK_BANDWIDTH, LINK, BANDWIDTH,
+                                       LATENCY, LENIENT, FOLD, {0}};
+static const rlt_param of_infragraph[] = {LINK, BANDWIDTH, LATENCY, LENIENT, FOLD, {0}};
 static const rlt_param of_nccl_topology[] = {NVLINK, PCIE, CPU, NETWORK, {0}};
 static const rlt_param of_nccl_rings[] = {LINK_BANDWIDTH, NETWORK, {0}};
 static const rlt_param of_nvidia_smi[] = {NVLINK, PCIE, CPU, {0}};
@@ -138,6 +163,10 @@ static const struct format {
      rlt__topo_nccl_graph,
      false},
     {{"graphml", "topology: GraphML (Gephi, NetworkX, igraph)", NULL}, is_graphml, read_graphml, false},
+    {{"infragraph", "topology: InfraGraph, YAML or JSON (Keysight, ASTRA-sim 3)", of_infragraph},
+     rlt__topo_infragraph_is,
+     rlt__topo_infragraph,
+     false},
     {{"nccl-log", "topology: NCCL's log of all ranks, NCCL_DEBUG=INFO", of_nccl_rings},
      is_nccl_log,
      rlt__topo_nccl_log,
@@ -160,7 +189,7 @@ const rlt_topology_format *rlt_topology_format_at(uint32_t i)
 static int check_import(const struct format *f, const rlt_import *import, rlt_error *err)
 {
     for (const rlt_param *p = parameters; p->name; p++) {
-        char takes[128];
+        char takes[256];
         if (!*(const uint64_t *)(const void *)((const char *)import + p->offset) ||
             rlt_params_find(f->info.parameters, p->name))
             continue;
@@ -200,6 +229,6 @@ int rlt_topology_read(const char *name, const char *text, size_t length, const r
     }
     return rlt_fail(
         err, RLT_EMALFORMED, name,
-        "no format that is read: neither JSON, GraphML, an ASTRA-sim network file, NCCL's topology, graph "
-        "or log, nor the matrix of nvidia-smi topo -m");
+        "no format that is read: neither JSON, GraphML, InfraGraph, an ASTRA-sim network file, NCCL's "
+        "topology, graph or log, nor the matrix of nvidia-smi topo -m");
 }

@@ -26,6 +26,11 @@ typedef struct rlt_import {
     uint64_t cpu_Bps;     /* between two CPUs */
     uint64_t network_Bps; /* a NIC's port */
     uint64_t channel_Bps; /* one channel of a ring, between two GPUs */
+    uint64_t link_Bps;    /* a link of an InfraGraph that states no bandwidth */
+    const char *latency;  /* its latency, as a duration; NULL: not stated */
+    rlt_texts links;      /* links of an InfraGraph by name: "NAME:BANDWIDTH,LATENCY"; borrowed */
+    uint64_t lenient;     /* 1: what InfraGraph's own service accepts silently */
+    uint64_t unfolded;    /* 1: ports and connectors stay nodes */
     /* NCCL's graph dump, whose rings become the recommended ones; may be NULL. */
     const char *graph_name, *graph_text;
     size_t graph_length;

@@ -49,7 +49,7 @@ void rlt__machine_nvls(rlt__machine *m, uint32_t nvswitch)
 int rlt__machine_link(rlt__machine *m, uint32_t src, uint32_t dst, uint64_t bw_Bps, rlt_time latency_ps)
 {
     uint64_t key = (uint64_t)src << 32 | dst;
-    uint32_t known = rlt_map_get(&m->pair, key);
+    uint32_t known = m->parallel ? RLT_NONE : rlt_map_get(&m->pair, key);
     if (known != RLT_NONE) {
         uint64_t *sum = &m->links[known].bw_Bps;
         *sum = bw_Bps > UINT64_MAX - *sum ? UINT64_MAX : *sum + bw_Bps;
@@ -116,18 +116,19 @@ static int make_rows(const rlt__machine *m, rows *r)
     return 0;
 }
 
-static int add_route(rlt__machine *m, uint32_t src, uint32_t dst, uint32_t through)
+int rlt__machine_route(rlt__machine *m, uint32_t src, uint32_t dst, const uint32_t *via, uint32_t n)
 {
     int rc = rlt_grow(&m->routes, &m->route_capacity, sizeof *m->routes, m->n_routes + 1ull, MAX_ROUTES,
-                      "routes through a GPU", m->err);
+                      "static routes", m->err);
     if (rc)
         return rc;
-    uint32_t *via = rlt_arena_array(&m->arena, 1, sizeof *via);
-    if (!via)
+    uint32_t *copy = rlt_arena_array(&m->arena, n + 1ull, sizeof *copy);
+    if (!copy)
         return rlt_nomem(m->err);
-    *via = through;
+    for (uint32_t i = 0; i < n; i++)
+        copy[i] = via[i];
     m->routes[m->n_routes++] =
-        (rlt_static_route){.src = src, .dst = dst, .n = 1, .via = via, .where = m->file};
+        (rlt_static_route){.src = src, .dst = dst, .n = n, .via = copy, .where = m->file};
     return 0;
 }
 
@@ -151,7 +152,7 @@ static int relay_from(rlt__machine *m, const rows *r, uint32_t a, uint64_t *best
     for (uint32_t b = 0; b < m->n_nodes; b++) {
         if (!best[b] || b == a || rlt_map_get(&m->pair, (uint64_t)a << 32 | b) != RLT_NONE)
             continue;
-        int rc = add_route(m, a, b, through[b]);
+        int rc = rlt__machine_route(m, a, b, &through[b], 1);
         if (rc)
             return rc;
     }
@@ -193,11 +194,12 @@ static rlt_endpoint nccl_endpoint(void)
 
 int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_topology **out)
 {
-    rlt_topology_spec spec = {.name = rlt__topo_stem(&m->arena, m->file),
+    rlt_topology_spec spec = {.name = m->name ? m->name : rlt__topo_stem(&m->arena, m->file),
                               .source = source,
                               .where = m->file,
                               .hash = hash,
-                              .endpoint = nccl_endpoint(),
+                              .endpoint = m->endpoint ? *m->endpoint : nccl_endpoint(),
+                              .node_size = m->node_size,
                               .n_rings = m->n_rings,
                               .rings = m->rings,
                               .n_nodes = m->n_nodes,

@@ -7,6 +7,7 @@
 #ifndef RLT_NET_IMPORT_MACHINE_H
 #define RLT_NET_IMPORT_MACHINE_H
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/topology/build.h"
 #include "net/topology/topology.h"
@@ -27,7 +28,11 @@ typedef struct rlt__machine {
     uint32_t node_capacity, link_capacity, ring_capacity, route_capacity;
     rlt_strings names;
     rlt_map pair; /* (src << 32 | dst) -> link */
-    uint32_t n_logical, logical[2];
+    uint32_t n_logical, logical[RLT_MAX_DIMS];
+    uint32_t node_size;           /* accelerators of a node; 0: the first logical dimension */
+    bool parallel;                /* links between the same two nodes stay apart */
+    const char *name;             /* NULL: that of the file */
+    const rlt_endpoint *endpoint; /* NULL: NCCL's */
 } rlt__machine;
 
 /*
@@ -51,13 +56,16 @@ int rlt__machine_duplex(rlt__machine *m, uint32_t a, uint32_t b, uint64_t bw_Bps
                         rlt_time latency_ps) RLT_MUST_USE;
 /* Adds a recommended ring: every accelerator once, by number. The order is copied. */
 int rlt__machine_ring(rlt__machine *m, const uint32_t *order, uint32_t n) RLT_MUST_USE;
+/* Adds a static route over the nodes `via`, which are copied. */
+int rlt__machine_route(rlt__machine *m, uint32_t src, uint32_t dst, const uint32_t *via,
+                       uint32_t n) RLT_MUST_USE;
 /*
  * Adds routes between accelerators that have no link but a common neighbour, through the neighbour with the
  * most bandwidth. (If NVLinks join only some pairs of GPUs, NCCL relays through a GPU rather than using
  * PCIe.) *pairs is the number of such pairs.
  */
 int rlt__machine_relay(rlt__machine *m, uint32_t *pairs) RLT_MUST_USE;
-/* Builds the topology, named after the file, with NCCL's endpoint. */
+/* Builds the topology. */
 int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_topology **out) RLT_MUST_USE;
 void rlt__machine_free(rlt__machine *m);
 

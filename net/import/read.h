@@ -33,6 +33,10 @@ int rlt_topology_from_astra(const char *name, const char *text, size_t length, r
                             rlt_error *err) RLT_MUST_USE;
 int rlt_topology_from_compact(const char *text, const rlt_import *import, rlt_topology **out,
                               rlt_error *err) RLT_MUST_USE;
+/* net/import/infragraph/: returns true for a text with the keys of an InfraGraph; reads it. */
+bool rlt__topo_infragraph_is(const char *text, size_t length);
+int rlt__topo_infragraph(const char *name, const char *text, size_t length, const rlt_import *import,
+                         rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 /* Loads a topology that stands in a product, by the rules of rlt_topology_load. */
 int rlt__topo_part(const char *spec, const rlt_import *import, rlt_topology **out,
                    rlt_error *err) RLT_MUST_USE;

@@ -93,7 +93,7 @@ static int read_protocol(rlt_json v, rlt_endpoint *e, rlt_error *err)
 }
 
 /* Reads an endpoint. The protocols come first, because "protocol" names one of them. */
-static int read_endpoint(rlt_json v, rlt_endpoint *e, rlt_error *err)
+int rlt__json_endpoint_read(rlt_json v, rlt_endpoint *e, rlt_error *err)
 {
     rlt_json list = rlt_json_get(v, "protocols");
     int rc = 0;
@@ -316,7 +316,7 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
     if (!spec->name && !(spec->name = rlt__topo_stem(arena, name)))
         return rlt_nomem(err);
     spec->endpoint = rlt_endpoint_default();
-    if (rlt_json_is(endpoint) && (rc = read_endpoint(endpoint, &spec->endpoint, err)) < 0)
+    if (rlt_json_is(endpoint) && (rc = rlt__json_endpoint_read(endpoint, &spec->endpoint, err)) < 0)
         return rc;
     f->endpoint = endpoint;
     if (!is_graph && !rlt_json_is(dims))

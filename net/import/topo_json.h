@@ -6,6 +6,7 @@
 #ifndef RLT_NET_IMPORT_TOPO_JSON_H
 #define RLT_NET_IMPORT_TOPO_JSON_H
 
+#include "net/endpoint/endpoint.h"
 #include "net/topology/build.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
@@ -21,6 +22,8 @@ typedef struct rlt__json_graph {
 /* Fills the graph part of spec. Arrays belong to the arena, ids to the caller, also on failure. */
 int rlt__json_graph_read(rlt_json root, rlt_arena *arena, rlt__json_graph *graph, rlt_topology_spec *spec,
                          rlt_error *err);
+/* Reads an endpoint over one that is set to defaults. */
+int rlt__json_endpoint_read(rlt_json v, rlt_endpoint *e, rlt_error *err) RLT_MUST_USE;
 /* Returns the place of a value, kept in the arena; NULL when out of memory. */
 const char *rlt__json_place(rlt_arena *arena, rlt_json v);
 

@@ -326,6 +326,18 @@ static void hash_internode(rlt_topology *t)
     mix_number(t, f->no_LL128);
 }
 
+/* Sets the node of a graph: as stated, or its innermost logical dimension. */
+static int set_graph_node(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
+{
+    uint32_t usual = t->graph.n_logical > 1 ? t->graph.logical[0] : t->accelerators;
+    t->node_size = spec->node_size ? spec->node_size : usual;
+    if (t->accelerators % t->node_size)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "nodes of %" PRIu32 " accelerators do not divide %" PRIu32, t->node_size,
+                        t->accelerators);
+    return 0;
+}
+
 static char *copy_printable(const char *text)
 {
     char *copy = strdup(text ? text : "");
@@ -355,7 +367,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     else if (spec->n_nodes) {
         rc = rlt_build_graph(spec, t, err);
         if (!rc)
-            t->node_size = t->graph.n_logical > 1 ? t->graph.logical[0] : t->accelerators;
+            rc = set_graph_node(spec, t, err);
     } else if (spec->n_dims)
         rc = build_product(spec, t, err);
     else

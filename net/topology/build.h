@@ -43,10 +43,10 @@ typedef struct rlt_topology_spec {
     rlt_endpoint endpoint;
     uint32_t n_rings;
     const uint32_t *const *rings; /* each has one id per accelerator (in a graph: in order of appearance) */
+    uint32_t node_size;           /* accelerators of a node; 0: see rlt_topology_node_size */
     /* Either a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;
-    uint32_t node_size; /* accelerators of a node; 0: see rlt_topology_node_size */
     /* or a graph (n_nodes > 0) of directed links. `logical` gives its dimensions for hierarchical
      * collectives, innermost first; their product is the number of accelerators (0: one dimension of all). */
     uint32_t n_nodes, n_links, n_routes, n_logical;

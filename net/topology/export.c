@@ -20,8 +20,6 @@
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 
-enum { MAX_ELEMENTS = 1 << 22 };
-
 static const char *kind_name(rlt_node_kind kind)
 {
     static const char *const names[] = {"accelerator", "nic", "pcie", "cpu", "switch"};
@@ -136,7 +134,7 @@ static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const vo
 }
 
 /* Writes an endpoint. Common settings stand before "protocol"; the settings of each protocol follow. */
-static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
+void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e)
 {
     const rlt_param *all = rlt_endpoint_parameters(), *which = rlt_params_find(all, "protocol");
     const rlt_endpoint usual = rlt_endpoint_default();
@@ -229,7 +227,7 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         rlt_jw_object(&w, NULL);
         rlt_jw_string(&w, "name", t->name);
         rlt_jw_string(&w, "source", t->source);
-        json_endpoint(&w, &t->endpoint);
+        rlt__export_endpoint(&w, &t->endpoint);
         rlt_jw_array(&w, "dims");
         for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
             rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
@@ -245,13 +243,22 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
     return rc;
 }
 
+int rlt__export_check(const rlt_topology *t, rlt_error *err)
+{
+    enum { MAX_ELEMENTS = 1 << 22 };
+    if ((uint64_t)t->nodes + t->links <= MAX_ELEMENTS)
+        return 0;
+    return rlt_fail(err, RLT_ERANGE, t->name,
+                    "%" PRIu32 " nodes and %" PRIu32 " links; at most %d are written out", t->nodes, t->links,
+                    MAX_ELEMENTS);
+}
+
 int rlt_topology_export(const rlt_topology *t, const char *format, char **text, rlt_error *err)
 {
     *text = NULL;
-    if ((uint64_t)t->nodes + t->links > MAX_ELEMENTS)
-        return rlt_fail(err, RLT_ERANGE, t->name,
-                        "%" PRIu32 " nodes and %" PRIu32 " links; at most %d are written out", t->nodes,
-                        t->links, MAX_ELEMENTS);
+    int rc = rlt__export_check(t, err);
+    if (rc)
+        return rc;
     if (strcmp(format, "json") == 0)
         return write_json(t, text, err);
     if (strcmp(format, "graphml") == 0 || strcmp(format, "dot") == 0)

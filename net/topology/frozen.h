@@ -12,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 
 typedef struct rlt_part rlt_part;
 
@@ -101,6 +102,9 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
     return i == RLT_NONE ? bw : t->changed[i].bw_Bps;
 }
 
+/* net/topology/export.c: refuses a topology that is too large to be written; writes the member "endpoint". */
+int rlt__export_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
+void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e);
 /* net/topology/build_graph.c: makes the rows of a graph from its links; the `first` arrays are zeroed. */
 void rlt__graph_rows(rlt_topology *t);
 #endif

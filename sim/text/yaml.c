@@ -151,6 +151,15 @@ static bool ends_plain(const reader *r, bool flow)
            (strchr(",[]{}", *r->p) || (*r->p == ':' && r->p + 1 < r->end && strchr(",[]{}", r->p[1])));
 }
 
+/* Ends the scalar, without the blanks before its end. Returns the end. */
+static char *end_scalar(const reader *r, char *out)
+{
+    while (out > r->scratch && (out[-1] == ' ' || out[-1] == '\t'))
+        out--;
+    *out = '\0';
+    return out;
+}
+
 static int read_plain(reader *r, bool flow)
 {
     char *out = r->scratch;
@@ -163,9 +172,40 @@ static int read_plain(reader *r, bool flow)
             r, "expected a word or a number: anchors, tags and texts of several lines are not supported");
     while (rc == 0 && !ends_plain(r, flow))
         rc = put_character(r, &out);
-    while (out > r->scratch && (out[-1] == ' ' || out[-1] == '\t'))
-        out--;
-    *out = '\0';
+    end_scalar(r, out);
+    return rc;
+}
+
+/* Moves to the next line if it continues a plain scalar: it is further in than `outer`, and no comment.
+ * Otherwise stays. */
+static bool continues(reader *r, size_t outer)
+{
+    const char *line = r->p + (at(r, '\r') ? 1 : 0), *p;
+    if (line == r->end || *line != '\n')
+        return false;
+    for (p = ++line; p < r->end && *p == ' ';)
+        p++;
+    if (p == r->end || strchr("\t\r\n#", *p) || (size_t)(p - line) <= outer)
+        return false;
+    r->line_start = line;
+    r->p = p;
+    return true;
+}
+
+/* Reads the further lines of a plain scalar in block style. A blank takes the place of each line end. */
+static int read_plain_rest(reader *r, size_t outer)
+{
+    char *out = r->scratch + strlen(r->scratch);
+    int rc = 0;
+    while (!rc && continues(r, outer)) {
+        const char *from = r->p;
+        *out++ = ' ';
+        while (rc == 0 && !ends_plain(r, false))
+            rc = put_character(r, &out);
+        if (!rc && at_mark(r, ':'))
+            return fail_at(r, from, "expected a key with the indentation of the key before it");
+        out = end_scalar(r, out);
+    }
     return rc;
 }
 
@@ -289,6 +329,8 @@ static int read_member(reader *r, rlt_json in, const char *key, size_t outer)
     if (r->p < r->end && *r->p != '\n') {
         from = r->p;
         rc = at(r, '[') || at(r, '{') ? read_flow(r, to) : read_scalar(r, false);
+        if (!rc && !strchr("[{\"'", *from))
+            rc = read_plain_rest(r, outer);
         if (!rc && *from != '[' && *from != '{')
             rc = add_scalar(r, to, from);
         return rc ? rc : end_line(r);

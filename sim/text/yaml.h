@@ -4,11 +4,12 @@
  * both formats, and errors carry file:line:column and path.
  *
  * Accepted: block and flow mappings and lists, nested up to 64 deep; comments; plain, 'single' and "double"
- * quoted scalars on one line; "---" before the document. null, ~, true and false mean the same as in JSON,
- * numbers are those of JSON, and any other plain scalar is a string.
+ * quoted scalars on one line; plain scalars in a mapping over several lines, indented further than the key;
+ * "---" before the document. null, ~, true and false mean the same as in JSON, numbers are those of JSON, and
+ * any other plain scalar is a string.
  *
- * Refused with a message: anchors, tags, scalars of several lines, complex keys, several documents, tabs as
- * indentation, duplicate keys.
+ * Refused with a message: anchors, tags, block and quoted scalars of several lines, complex keys, several
+ * documents, tabs as indentation, duplicate keys.
  */
 #ifndef RLT_SIM_TEXT_YAML_H
 #define RLT_SIM_TEXT_YAML_H

@@ -68,6 +68,8 @@ static void values(void **state)
         {"allreduce,: 300\n", "{\"allreduce,\":300}"},
         {"caf\xc3\xa9: \xe2\x82\xac\n", "{\"caf\xc3\xa9\":\"\xe2\x82\xac\"}"},
         {"a:\n  below\n", "{\"a\":\"below\"}"},
+        {"a: one two\n  three\n   four  \nb: 1\r\n 2\r\n", "{\"a\":\"one two three four\",\"b\":\"1 2\"}"},
+        {"- a: x\n    y\n  b: z\n", "[{\"a\":\"x y\",\"b\":\"z\"}]"},
     };
     for (size_t i = 0; i < N(table); i++) {
         rlt_json_doc *y = NULL, *j = NULL;
@@ -92,6 +94,8 @@ static void refused(void **state)
         {"a: 1\na: 2\n", "f:2:4: a", "twice"},
         {"a: {b: 1, b: 2}\n", "f:1:14: a.b", "twice"},
         {"a: 1\n  b: 2\n", "f:2:3", "indentation of the key"},
+        {"a: x\n  y z\n  b: 2\n", "f:3:3", "indentation of the key"},
+        {"a: 'x'\n  y\n", "f:2:3", "indentation of the key"},
         {"a:\n    b: 1\n  c: 2\n", "f:3:3", "indentation of the key"},
         {"- 1\n  - 2\n", "f:2:3", "indentation of the '-'"},
         {"a:\n\tb: 1\n", "f:2:1", "tabs"},

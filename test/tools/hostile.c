@@ -22,6 +22,7 @@
 
 #include "collectives/collective.h"
 #include "net/import/import.h"
+#include "net/import/infragraph/infragraph.h"
 #include "net/import/read.h"
 #include "net/network.h"
 #include "net/route.h"
@@ -279,6 +280,12 @@ static void use_topology(rlt_topology *t)
             assert_int_equal(rlt_topology_links(again), rlt_topology_links(t));
             rlt_topology_free(again);
             free(text);
+            assert_int_equal(rlt_topology_to_infragraph(t, &text, &err), 0);
+            if (rlt_topology_read("written", text, strlen(text), NULL, &again, &err))
+                fail_msg("what was written is refused: %s: %s", err.where, err.what);
+            assert_int_equal(rlt_topology_links(again), rlt_topology_links(t));
+            rlt_topology_free(again);
+            free(text);
         }
         use_routes(t);
     }
@@ -365,6 +372,33 @@ static void astra_networks(void **unused)
 {
     (void)unused;
     torture(yaml, strlen(yaml), 1500, try_topology);
+}
+
+static const char infragraph_yaml[] =
+    "name: two\ndevices:\n- name: nic card\n  components:\n  - {name: slot, count: 1, choice: custom, custom: "
+    "{type: x}}\n  - {name: port, count: 2, choice: port}\n  links:\n  - {name: chip, physical: {bandwidth: "
+    "{gigabytes_per_second: 64}, latency: {choice: ns, ns: 10}}}\n  edges:\n  - {ep1: {component: slot}, ep2: "
+    "{component: 'port[0:2:1]'}, scheme: many2many, link: chip}\n- name: host\n  components: [{name: xpu, count: "
+    "2, choice: xpu}, {name: sw, count: 1, choice: switch}, {name: nic card, count: 1, choice: device}]\n  "
+    "links: [{name: l, description: long\n    text, physical: {bandwidth: {gigabits_per_second: 400}, latency: "
+    "{us: 0.5}}}]\n  edges:\n  - {ep1: {component: xpu}, ep2: {component: sw}, scheme: many2many, link: l}\n  - "
+    "{ep1: {component: sw}, ep2: {device: 'nic card[0]', component: slot}, scheme: one2one, link: l}\ninstances: "
+    "[{name: h, device: host, count: 2}]\nlinks: [{name: c, physical: {bandwidth: {gigabits_per_second: 400}, "
+    "latency: {ms: 0.001}}}]\nedges:\n- {ep1: {instance: 'h[0]', component: 'nic card[0].port'}, ep2: {instance: "
+    "'h[1]', component: nic card.port}, scheme: one2one, link: c}\n";
+
+static void infragraphs(void **unused)
+{
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    char *text = NULL;
+    (void)unused;
+    torture(infragraph_yaml, strlen(infragraph_yaml), 2000, try_topology);
+    assert_int_equal(rlt_topology_from_json("g", graph_json, strlen(graph_json), NULL, &t, &err), 0);
+    assert_int_equal(rlt_topology_to_infragraph(t, &text, &err), 0);
+    rlt_topology_free(t);
+    torture(text, strlen(text), 2000, try_topology);
+    free(text);
 }
 
 static void compact_forms(void **unused)
@@ -685,10 +719,11 @@ static int tear_down(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_graphs),    cmocka_unit_test(json_products), cmocka_unit_test(graphml),
-        cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms), cmocka_unit_test(placements),
-        cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),        cmocka_unit_test(kineto),
-        cmocka_unit_test(host_traces),    cmocka_unit_test(goal),          cmocka_unit_test(layers),
+        cmocka_unit_test(json_graphs), cmocka_unit_test(json_products),  cmocka_unit_test(graphml),
+        cmocka_unit_test(infragraphs), cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
+        cmocka_unit_test(placements),  cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
+        cmocka_unit_test(kineto),      cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
+        cmocka_unit_test(layers),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

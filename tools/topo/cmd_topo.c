@@ -5,6 +5,7 @@
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
+#include "net/import/infragraph/infragraph.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
@@ -362,7 +363,8 @@ typedef struct export_settings {
 static int write_as(const rlt_topology *t, const char *format, const char *output, rlt_error *err)
 {
     char *text = NULL;
-    int rc = rlt_topology_export(t, format, &text, err);
+    int rc = strcmp(format, "infragraph") == 0 ? rlt_topology_to_infragraph(t, &text, err)
+                                               : rlt_topology_export(t, format, &text, err);
     if (!rc)
         rc = rlt_file_write(output, text, strlen(text), err);
     free(text);
@@ -371,8 +373,8 @@ static int write_as(const rlt_topology *t, const char *format, const char *outpu
 
 static const rlt_option export_own[] = {
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
-     "Format: ringlet's JSON, GraphML (Gephi, NetworkX, igraph), or dot (Graphviz).",
-     .offset = offsetof(export_settings, as), .preset = "json", .words = "json|graphml|dot"},
+     "Format: ringlet's JSON, GraphML (Gephi, NetworkX, igraph), dot (Graphviz), or InfraGraph.",
+     .offset = offsetof(export_settings, as), .preset = "json", .words = "json|graphml|dot|infragraph"},
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write to this file (default: standard output).",
      .offset = offsetof(export_settings, output), .preset = "-", .unrecorded = true},
     {0}};
@@ -395,9 +397,10 @@ typedef struct import_settings {
 } import_settings;
 
 static const rlt_option import_own[] = {
-    {"set", 's', RLT_PARAM_LIST, "NAME=RATE",
-     "Bandwidth that the file does not state, in one direction: nvlink (one NVLink), pcie, cpu (between two "
-     "CPUs), network (a NIC), link_bandwidth (a ring channel between two GPUs). May be repeated.",
+    {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
+     "What the file does not state. Bandwidths in one direction: nvlink (one NVLink), pcie, cpu (between two "
+     "CPUs), network (a NIC), link_bandwidth (a ring channel between two GPUs). InfraGraph: "
+     "link=NAME:RATE,DURATION, bandwidth and latency of all other links, lenient, fold. May be repeated.",
      .offset = offsetof(import_settings, set)},
     {"graph", 0, RLT_PARAM_TEXT, "FILE", "NCCL's graph dump of the same machine; its rings are recommended.",
      .offset = offsetof(import_settings, graph)},
@@ -409,35 +412,42 @@ static const rlt_option_group import_options[] = {{"Options", import_own, 0}, {0
 static bool describes_a_machine(const char *source)
 {
     return strncmp(source, "NCCL ", strlen("NCCL ")) == 0 ||
-           strncmp(source, "nvidia-smi ", strlen("nvidia-smi ")) == 0;
+           strncmp(source, "nvidia-smi ", strlen("nvidia-smi ")) == 0 ||
+           strncmp(source, "InfraGraph ", strlen("InfraGraph ")) == 0;
 }
 
 /* The assumptions of the import are in the topology's source; they are printed as well. */
-static int import(const rlt_parsed *args, void *settings, rlt_error *err)
+static int import_with(const rlt_parsed *args, const import_settings *s, const rlt_import *with,
+                       rlt_error *err)
 {
-    enum { MAX_GRAPH_BYTES = 256 << 20 };
-    const import_settings *s = settings;
-    rlt_import with = {0};
     rlt_topology *t = NULL;
-    char *graph = NULL;
-    int rc = 0;
-    for (uint32_t i = 0; !rc && i < s->set.n; i++)
-        if ((rc = rlt_params_set_text(rlt_import_parameters(), "an import", &with, s->set.items[i], err))) {
-            rlt_error_prefix(err, "--set");
-            return rc;
-        }
-    if (s->graph && (rc = rlt_read_file(s->graph, MAX_GRAPH_BYTES, &graph, &with.graph_length, err)))
-        return rc;
-    with.graph_name = s->graph;
-    with.graph_text = graph;
-    rc = rlt_topology_import(args->operands[0], rlt_topology_dirs().list, s->set.n || graph ? &with : NULL,
-                             &t, err);
+    int rc = rlt_topology_import(args->operands[0], rlt_topology_dirs().list, with, &t, err);
     if (!rc)
         rc = write_as(t, "json", s->output, err);
     if (!rc && describes_a_machine(rlt_topology_source(t)))
         rlt_note("%s", rlt_topology_source(t));
     rlt_topology_free(t);
+    return rc;
+}
+
+static int import(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    enum { MAX_GRAPH_BYTES = 256 << 20 };
+    const import_settings *s = settings;
+    rlt_import with = {0};
+    char *graph = NULL;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < s->set.n; i++)
+        if ((rc = rlt_params_set_text(rlt_import_parameters(), "an import", &with, s->set.items[i], err)))
+            rlt_error_prefix(err, "--set");
+    if (!rc && s->graph)
+        rc = rlt_read_file(s->graph, MAX_GRAPH_BYTES, &graph, &with.graph_length, err);
+    with.graph_name = s->graph;
+    with.graph_text = graph;
+    if (!rc)
+        rc = import_with(args, s, s->set.n || graph ? &with : NULL, err);
     free(graph);
+    free(with.links.items);
     return rc;
 }
 
@@ -507,6 +517,7 @@ static const rlt_command cmd_import = {
         "Reads a topology in any format that 'ringlet list readers' shows, and writes ringlet's JSON, which "
         "you can edit. Descriptions of your own machine: NCCL's topology file (NCCL_TOPO_DUMP_FILE=FILE), "
         "its log (NCCL_DEBUG=INFO, of all ranks; may be gzipped), or the output of nvidia-smi topo -m. "
+        "InfraGraph describes whole clusters. "
         "Values missing in such a file are assumed and listed, here and in \"source\"; --set gives them.",
     .example = "ringlet topo import nccl-topo.xml --graph nccl-graph.xml --set nvlink=25GB/s -o machine.json",
     .options = import_options,
@@ -515,7 +526,7 @@ static const rlt_command cmd_import = {
 };
 static const rlt_command cmd_export = {
     .name = "export",
-    .summary = "the whole graph as JSON, GraphML or dot",
+    .summary = "the whole graph as JSON, GraphML, dot or InfraGraph",
     .operands = "T",
     .min_operands = 1,
     .max_operands = 1,
