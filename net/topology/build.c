@@ -191,6 +191,8 @@ static int split_rails(const rlt_dim_spec *d, rlt_dim_spec out[2], rlt_error *er
     out[0].size = (uint32_t)gpus;
     out[0].bw_Bps = bw_Bps;
     out[1].size = d->size / (uint32_t)gpus;
+    if (rlt_dim_given(d, "pxn"))
+        return 0;
     if (out[1].n_params == RLT_MAX_DIM_PARAMS)
         return rlt_fail(err, RLT_ERANGE, d->where, "too many parameters");
     out[1].params[out[1].n_params].name = "pxn";
@@ -338,11 +340,9 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     hash_endpoint(t);
     if (spec->n_nodes && spec->n_dims)
         rc = rlt_fail(err, RLT_ESCHEMA, spec->where, "dimensions and nodes exclude each other");
-    else if (spec->n_nodes) {
+    else if (spec->n_nodes)
         rc = rlt_build_graph(spec, t, err);
-        if (!rc)
-            t->node_size = t->graph.n_logical > 1 ? t->graph.logical[0] : t->accelerators;
-    } else if (spec->n_dims)
+    else if (spec->n_dims)
         rc = build_product(spec, t, err);
     else
         rc = rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator: neither dimensions nor nodes");

@@ -172,6 +172,27 @@ static int copy_routes(const rlt_topology_spec *spec, rlt_topology *t, const uin
     return 0;
 }
 
+/* Sets the nodes, whose accelerators are consecutive: those of the specification, or the first dimension. */
+static int set_node(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
+{
+    rlt_frozen_graph *g = &t->graph;
+    t->node_size = spec->node_size ? spec->node_size : g->n_logical > 1 ? g->logical[0] : t->accelerators;
+    if (t->node_size > t->accelerators || t->accelerators % t->node_size)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "node_size %" PRIu32 " does not divide the %" PRIu32 " accelerators", t->node_size,
+                        t->accelerators);
+    if (spec->pxn && t->node_size == t->accelerators)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "pxn is about messages between nodes: state node_size, or dims of several sizes");
+    g->pxn = spec->pxn;
+    if (!spec->n_logical && t->node_size < t->accelerators) {
+        g->n_logical = 2;
+        g->logical[0] = t->node_size;
+        g->logical[1] = t->accelerators / t->node_size;
+    }
+    return 0;
+}
+
 static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     rlt_frozen_graph *g = &t->graph;
@@ -319,6 +340,10 @@ static void hash_graph(rlt_topology *t)
         t->hash =
             rlt_hash_bytes(g->route_links, g->route_first[g->n_routes] * sizeof *g->route_links, t->hash);
     t->hash = rlt_hash_bytes(g->logical, sizeof g->logical, t->hash);
+    if (g->pxn) {
+        uint64_t nodes = (uint64_t)g->pxn << 32 | t->node_size;
+        t->hash = rlt_hash_bytes(&nodes, sizeof nodes, t->hash);
+    }
 }
 
 int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
@@ -344,7 +369,8 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
         rc = rlt_nomem(err);
     else if ((rc = number_nodes(spec, t, id, err)) == 0 && (rc = copy_links(spec, t, id, err)) == 0) {
         rlt__graph_rows(t);
-        if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0)
+        if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0 &&
+            (rc = set_node(spec, t, err)) == 0)
             rc = check_connected(spec, t, err);
         hash_graph(t);
     }

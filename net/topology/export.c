@@ -38,6 +38,13 @@ static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
     return buffer;
 }
 
+/* Returns the word for moves inside nodes; NULL: the graph states none, or nothing says where nodes end. */
+static const char *pxn_name(const rlt_topology *t)
+{
+    rlt_pxn pxn = t->node_size < t->accelerators ? rlt_topology_pxn(t) : RLT_PXN_UNSTATED;
+    return pxn == RLT_PXN_UNSTATED ? NULL : pxn == RLT_PXN_ON ? "on" : "off";
+}
+
 /* All attributes as columns; strings live in the arena. */
 typedef struct columns {
     rlt_arena arena;
@@ -93,7 +100,11 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
     columns c = {0};
     char dims[128];
     const char *name = t->name, *source = t->source, *sizes = dims_text(t, dims, sizeof dims);
+    const char *pxn = pxn_name(t);
+    char node[16];
+    const char *node_size = node;
     int rc = make_columns(t, &c, err);
+    snprintf(node, sizeof node, "%" PRIu32, t->node_size);
     if (!rc) {
         const rlt_attribute nodes[] = {
             {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
@@ -110,6 +121,8 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
             {.name = "name", .type = RLT_ATTRIBUTE_TEXT, .texts = &name},
             {.name = "source", .type = RLT_ATTRIBUTE_TEXT, .texts = &source},
             {.name = "dims", .type = RLT_ATTRIBUTE_TEXT, .texts = &sizes},
+            {.name = "node_size", .type = RLT_ATTRIBUTE_TEXT, .texts = &node_size},
+            {.name = "pxn", .type = RLT_ATTRIBUTE_TEXT, .texts = &pxn},
         };
         rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
                             .node_attributes = nodes,
@@ -117,7 +130,9 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
                             .edge_attributes = edges,
                             .n_edge_attributes = 3,
                             .graph_attributes = graph,
-                            .n_graph_attributes = 3};
+                            .n_graph_attributes = pxn                              ? 5
+                                                  : t->node_size < t->accelerators ? 4
+                                                                                   : 3};
         rc = graphml ? rlt_graphml_write(&g, text, err) : rlt_dot_write(&g, text, err);
     }
     rlt_arena_free(&c.arena);
@@ -234,6 +249,10 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
             rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
         rlt_jw_end_array(&w);
+        if (t->node_size < t->accelerators)
+            rlt_jw_u64(&w, "node_size", t->node_size);
+        if (pxn_name(t))
+            rlt_jw_string(&w, "pxn", pxn_name(t));
         json_nodes_and_links(&w, t, &c);
         json_routes(&w, t, &c);
         json_rings(&w, t);

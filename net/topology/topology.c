@@ -405,6 +405,13 @@ uint32_t rlt_topology_node_size(const rlt_topology *t)
     return t->node_size;
 }
 
+rlt_pxn rlt_topology_pxn(const rlt_topology *t)
+{
+    if (!t->n_dims)
+        return t->graph.pxn;
+    return t->n_dims == 1 ? RLT_PXN_UNSTATED : t->dims[t->n_dims - 1].pxn ? RLT_PXN_ON : RLT_PXN_OFF;
+}
+
 const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t)
 {
     return &t->endpoint;

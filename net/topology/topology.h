@@ -143,6 +143,12 @@ RLT_API const rlt_param *rlt_port_parameters(void);
  * the first dimension that has less than half the bandwidth of the one before it. */
 RLT_API uint32_t rlt_topology_node_size(const rlt_topology *t);
 
+/* Whether a message between nodes of a graph first moves inside its node to the accelerator at the receiver's
+ * place, as in a product (net/topology/ports.h). If a graph states neither, all routes are shortest paths. */
+typedef enum rlt_pxn { RLT_PXN_UNSTATED, RLT_PXN_ON, RLT_PXN_OFF } rlt_pxn;
+/* Returns what the graph states; of a product, what its outermost dimension does. */
+RLT_API rlt_pxn rlt_topology_pxn(const rlt_topology *t);
+
 /* Rings that the file recommends for ring algorithms, one per channel; each is a permutation of
  * accelerators. */
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
