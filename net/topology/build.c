@@ -152,6 +152,8 @@ static uint32_t usual_node(const rlt_topology *t)
 {
     for (uint32_t i = 1; i < t->n_dims; i++) {
         uint64_t inside = rlt_dim_Bps(&t->dims[i - 1]), outside = rlt_dim_Bps(&t->dims[i]);
+        if (t->dims[i].ports != RLT_PORTS_PLAIN && t->dims[i].stride > 1)
+            return t->dims[i].stride;
         if (inside && outside && outside < inside / 2)
             return t->dims[i].stride;
     }

@@ -217,6 +217,48 @@ static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_erro
     return 0;
 }
 
+/* Finds the accelerators to which `a` has a direct link along a dimension. Returns how many; *near: all are
+ * the next one or the one before. seen[b] is a + 1 for those found before. */
+static uint32_t along(const rlt_topology *t, uint32_t a, uint32_t stride, uint32_t size, uint32_t *seen,
+                      bool *near)
+{
+    const rlt_frozen_graph *g = &t->graph;
+    uint32_t n = 0, x = a / stride % size;
+    for (uint32_t i = g->out_first[a]; i < g->out_first[a + 1]; i++) {
+        uint32_t b = g->links[g->out[i]].dst, y = b / stride % size;
+        bool same = b < t->accelerators && a % stride == b % stride &&
+                    a / stride / size == b / stride / size && x != y;
+        if (!same || seen[b] == a + 1)
+            continue;
+        seen[b] = a + 1;
+        *near = *near && ((x + 1) % size == y || (y + 1) % size == x);
+        n++;
+    }
+    return n;
+}
+
+/* Names the shape of a logical dimension: "fully-connected" or "ring" if direct links make it so, else
+ * "graph". Patterns inside a dimension depend on it. */
+static int see_shapes(rlt_topology *t, rlt_error *err)
+{
+    rlt_frozen_graph *g = &t->graph;
+    uint32_t stride = 1;
+    for (uint32_t d = 0; d < g->n_logical; stride *= g->logical[d++]) {
+        uint32_t size = g->logical[d], *seen = calloc(t->accelerators, sizeof *seen);
+        bool complete = size > 1, ring = size > 3;
+        if (!seen)
+            return rlt_nomem(err);
+        for (uint32_t a = 0; a < t->accelerators && (complete || ring); a++) {
+            uint32_t n = along(t, a, stride, size, seen, &ring);
+            complete = complete && n == size - 1;
+            ring = ring && n == 2;
+        }
+        g->shape[d] = complete ? "fully-connected" : ring ? "ring" : "graph";
+        free(seen);
+    }
+    return 0;
+}
+
 /* Marks every node that src reaches (forward), or that reaches src, over nodes that forward. Returns how
  * many. */
 static uint32_t reach(const rlt_topology *t, uint32_t src, bool forward, uint8_t *mark, uint32_t *queue)
@@ -370,7 +412,7 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
     else if ((rc = number_nodes(spec, t, id, err)) == 0 && (rc = copy_links(spec, t, id, err)) == 0) {
         rlt__graph_rows(t);
         if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0 &&
-            (rc = set_node(spec, t, err)) == 0)
+            (rc = set_node(spec, t, err)) == 0 && (rc = see_shapes(t, err)) == 0)
             rc = check_connected(spec, t, err);
         hash_graph(t);
     }

@@ -14,6 +14,7 @@
 #include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "net/topology/part.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
@@ -200,23 +201,36 @@ static void json_nodes_and_links(rlt_jw *w, const rlt_topology *t, const columns
     rlt_jw_end_array(w);
 }
 
-static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+/* Writes the static routes of a graph, whose links begin at number `base` of the topology. */
+static void json_graph_routes(rlt_jw *w, const rlt_frozen_graph *g, uint32_t base, const columns *c)
 {
-    const rlt_frozen_graph *g = &t->graph;
-    if (!g->n_routes)
-        return;
-    rlt_jw_array(w, "routes");
     for (uint32_t r = 0; r < g->n_routes; r++) {
         uint32_t first = g->route_first[r], end = g->route_first[r + 1];
         rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "src", c->name[g->links[g->route_links[first]].src]);
-        rlt_jw_string(w, "dst", c->name[g->links[g->route_links[end - 1]].dst]);
+        rlt_jw_string(w, "src", c->name[c->src[base + g->route_links[first]]]);
+        rlt_jw_string(w, "dst", c->name[c->dst[base + g->route_links[end - 1]]]);
         rlt_jw_array(w, "via");
         for (uint32_t i = first; i + 1 < end; i++)
-            rlt_jw_string(w, NULL, c->name[g->links[g->route_links[i]].dst]);
+            rlt_jw_string(w, NULL, c->name[c->dst[base + g->route_links[i]]]);
         rlt_jw_end_array(w);
         rlt_jw_end_object(w);
     }
+}
+
+/* Writes static routes: of a graph, or of each copy of a graph that is a dimension. */
+static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+{
+    uint32_t routes = t->graph.n_routes;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        routes += t->parts[d] ? t->parts[d]->graph->graph.n_routes : 0;
+    if (!routes)
+        return;
+    rlt_jw_array(w, "routes");
+    json_graph_routes(w, &t->graph, 0, c);
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        for (uint32_t k = 0; t->parts[d] && k < t->dims[d].groups; k++)
+            json_graph_routes(w, &t->parts[d]->graph->graph, t->dims[d].first_link + k * t->dims[d].f.links,
+                              c);
     rlt_jw_end_array(w);
 }
 

@@ -315,10 +315,11 @@ uint32_t rlt_topology_dims(const rlt_topology *t)
 rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
 {
     if (!t->n_dims)
-        return (rlt_dim){.shape = "graph", .size = t->graph.logical[d]};
+        return (rlt_dim){.shape = t->graph.shape[d], .size = t->graph.logical[d]};
     const rlt_factor *f = &t->dims[d].f;
+    bool one = f->part && f->part->graph->graph.n_logical == 1;
     bool one_latency = !f->part && (f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps);
-    return (rlt_dim){.shape = f->shape->info.name,
+    return (rlt_dim){.shape = one ? f->part->graph->graph.shape[0] : f->shape->info.name,
                      .size = t->dims[d].size,
                      .bw_Bps = rlt_dim_Bps(&t->dims[d]),
                      .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
