@@ -181,6 +181,12 @@ static int set_node(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "node_size %" PRIu32 " does not divide the %" PRIu32 " accelerators", t->node_size,
                         t->accelerators);
+    uint32_t inside = 1;
+    for (uint32_t i = 0; i < spec->n_logical && inside < t->node_size; i++)
+        inside *= g->logical[i];
+    if (spec->n_logical && inside != t->node_size)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "node_size %" PRIu32 " is no product of the first of the dims", t->node_size);
     if (spec->pxn && t->node_size == t->accelerators)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "pxn is about messages between nodes: state node_size, or dims of several sizes");
