@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "net/detour.h"
+#include "net/node_routes.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
@@ -46,8 +47,9 @@ struct rlt_router {
     const rlt_placement *p;
     rlt_routing routing;
     rlt_graph_routes *reach;
-    rlt_detour *detour; /* NULL until a link changes */
-    uint32_t blocked;   /* failed link that was last in the way */
+    rlt_node_routes *nodes; /* NULL: shortest routes */
+    rlt_detour *detour;     /* NULL until a link changes */
+    uint32_t blocked;       /* failed link that was last in the way */
 };
 
 static int check_placement(const rlt_topology *t, const rlt_placement *p, rlt_error *err)
@@ -98,6 +100,8 @@ int rlt_router_create(const rlt_topology *t, const rlt_placement *p, rlt_routing
         rc = reserve_walk(r, err);
     if (!rc && !t->n_dims)
         rc = rlt_graph_routes_create(t, reach_budget_bytes, NULL, &r->reach, err);
+    if (!rc)
+        rc = rlt_node_routes_create(t, reach_budget_bytes, &r->nodes, err);
     if (rc) {
         rlt_router_free(r);
         return rc;
@@ -111,6 +115,7 @@ void rlt_router_free(rlt_router *r)
     if (!r)
         return;
     rlt_graph_routes_free(r->reach);
+    rlt_node_routes_free(r->nodes);
     rlt_detour_free(r->detour);
     for (uint32_t i = 0; r->long_last && i < r->ranks; i++)
         free(r->long_last[i]);
@@ -269,11 +274,14 @@ static int route_graph(rlt_router *r, rlt_graph_routes *reach, uint32_t src_rank
 {
     const rlt_placement *p = r->p;
     uint32_t src = rlt_placed(p, src_rank), dst = rlt_placed(p, dst_rank);
+    bool whole = reach == r->reach; /* no link has failed */
+    if (whole && r->nodes && !p->nic)
+        return rlt_node_routes_route(r->nodes, reach, src, dst, pick, &r->walk);
     int rc = rlt_graph_routes_route(reach, src, dst, pick, &r->walk);
     if (rc || !p->nic || (p->nic[src_rank] == RLT_NONE && p->nic[dst_rank] == RLT_NONE))
         return rc;
     if (!crosses_nic(r) ||
-        (reach == r->reach && rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE))
+        (whole && rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE))
         return 0;
     uint32_t at = src, stops[3] = {p->nic[src_rank], p->nic[dst_rank], dst};
     rlt_walk_clear(&r->walk);
@@ -371,7 +379,9 @@ find(rlt_router *r, uint32_t src, uint32_t dst, uint64_t key, rlt_path *path)
         value = flow_hash(from, to, key);
     else if (r->routing == RLT_ROUTE_SPRAY)
         value = r->sprayed[src]++;
-    rlt_graph_pick pick = {by_destination, by_destination ? to : value, (uint32_t)(key >> 32)};
+    rlt_graph_pick pick = {.by_destination = by_destination,
+                           .value = by_destination ? to : value,
+                           .turn = (uint32_t)(key >> 32)};
     int rc = 0;
     if (from != to && r->t->n_dims && !r->t->plain)
         route_ports(r, from, to, (rlt_pick){.by_destination = by_destination, .value = (uint32_t)value});

@@ -62,7 +62,7 @@ static int check_attributes(reader *r)
 {
     static const char *const node[] = {"kind", "forwards", "in_network", "name", "id", "label", NULL};
     static const char *const edge[] = {"bandwidth", "latency", "id", "label", "dim", "utilization", NULL};
-    static const char *const graph[] = {"name", "source", "dims", "id", "label", NULL};
+    static const char *const graph[] = {"name", "source", "dims", "node_size", "pxn", "id", "label", NULL};
     static const char *const quantities[] = {"bandwidth", "latency"};
     const rlt_graphml *g = r->g;
     int rc;
@@ -213,6 +213,26 @@ static int read_dims(reader *r, const char *text, rlt_topology_spec *spec)
     return 0;
 }
 
+/* Reads the size of nodes and whether messages move inside them. */
+static int read_machines(reader *r, rlt_topology_spec *spec)
+{
+    const rlt_graphml *g = r->g;
+    const rlt_attribute *size = rlt_attribute_find(g->graph_attributes, g->n_graph_attributes, "node_size");
+    const rlt_attribute *pxn = rlt_attribute_find(g->graph_attributes, g->n_graph_attributes, "pxn");
+    if (text_of(size, 0)[0]) {
+        uint64_t n = 0;
+        if (rlt_parse_count(text_of(size, 0), &n, NULL, NULL) < 0 || n < 1 || n > RLT_MAX_FILE_NODES)
+            return rlt_fail(r->err, RLT_ESCHEMA, r->name,
+                            "expected node_size to be a number of accelerators, got '%.40s'",
+                            text_of(size, 0));
+        spec->node_size = (uint32_t)n;
+    }
+    if (text_of(pxn, 0)[0] && !rlt__topo_pxn(text_of(pxn, 0), &spec->pxn))
+        return rlt_fail(r->err, RLT_ESCHEMA, r->name, "expected pxn to be on or off, got '%.40s'",
+                        text_of(pxn, 0));
+    return 0;
+}
+
 static int read_graph(reader *r, rlt_topology_spec *spec)
 {
     const rlt_graphml *g = r->g;
@@ -221,7 +241,7 @@ static int read_graph(reader *r, rlt_topology_spec *spec)
     const rlt_attribute *dims = rlt_attribute_find(g->graph_attributes, g->n_graph_attributes, "dims");
     int rc;
     if ((rc = check_attributes(r)) < 0 || (rc = read_nodes(r, spec)) < 0 || (rc = read_edges(r, spec)) < 0 ||
-        (rc = read_dims(r, text_of(dims, 0), spec)) < 0)
+        (rc = read_dims(r, text_of(dims, 0), spec)) < 0 || (rc = read_machines(r, spec)) < 0)
         return rc;
     spec->source = text_of(source, 0);
     spec->name = text_of(name, 0)[0] ? text_of(name, 0) : rlt__topo_stem(&r->arena, r->name);

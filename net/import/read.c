@@ -21,3 +21,9 @@ bool rlt__topo_kind(const char *word, rlt_node_kind *kind)
     }
     return false;
 }
+
+bool rlt__topo_pxn(const char *word, rlt_pxn *pxn)
+{
+    *pxn = strcmp(word, "on") == 0 ? RLT_PXN_ON : RLT_PXN_OFF;
+    return *pxn == RLT_PXN_ON || strcmp(word, "off") == 0;
+}

@@ -22,6 +22,8 @@ enum {
 char *rlt__topo_stem(rlt_arena *arena, const char *path);
 /* Parses "accelerator", "nic", "pcie", "cpu" or "switch"; false for another word. */
 bool rlt__topo_kind(const char *word, rlt_node_kind *kind);
+/* Returns false for a word that is neither "on" nor "off". */
+bool rlt__topo_pxn(const char *word, rlt_pxn *pxn);
 #define RLT__KINDS "accelerator, nic, pcie, cpu, switch"
 
 /* The readers. `name` is the file's name in messages. */

@@ -278,6 +278,26 @@ static int read_logical(rlt_json list, rlt_arena *arena, const rlt__json_graph *
     return 0;
 }
 
+static int read_machines(rlt_json root, const rlt__json_graph *graph, rlt_topology_spec *spec, rlt_error *err)
+{
+    const char *pxn = NULL;
+    rlt_json size = rlt_json_get(root, "node_size");
+    uint64_t n = 0;
+    int rc;
+    if ((rc = rlt_json_get_u64(root, "node_size", false, RLT_MAX_FILE_NODES, &n, err)) < 0 ||
+        (rc = rlt_json_get_string(root, "pxn", false, &pxn, err)) < 0)
+        return rc;
+    if (rlt_json_is(size) && (n == 0 || graph->n_accelerators % n))
+        return rlt_json_fail(size, RLT_ESCHEMA, err,
+                             "node_size %" PRIu64 " does not divide the %" PRIu32 " accelerators", n,
+                             graph->n_accelerators);
+    if (pxn && !rlt__topo_pxn(pxn, &spec->pxn))
+        return rlt_json_fail(rlt_json_get(root, "pxn"), RLT_ESCHEMA, err, "expected on or off, got '%.40s'",
+                             pxn);
+    spec->node_size = (uint32_t)n;
+    return 0;
+}
+
 int rlt__json_graph_read(rlt_json root, rlt_arena *arena, rlt__json_graph *graph, rlt_topology_spec *spec,
                          rlt_error *err)
 {
@@ -287,7 +307,8 @@ int rlt__json_graph_read(rlt_json root, rlt_arena *arena, rlt__json_graph *graph
         return rlt_json_fail(root, RLT_ESCHEMA, err, "missing '%s'", rlt_json_is(nodes) ? "links" : "nodes");
     if ((rc = read_nodes(nodes, arena, graph, spec, err)) < 0 ||
         (rc = read_links(links, arena, graph, spec, err)) < 0 ||
-        (rc = read_routes(rlt_json_get(root, "routes"), arena, graph, spec, err)) < 0)
+        (rc = read_routes(rlt_json_get(root, "routes"), arena, graph, spec, err)) < 0 ||
+        (rc = read_machines(root, graph, spec, err)) < 0)
         return rc;
     return read_logical(rlt_json_get(root, "dims"), arena, graph, spec, err);
 }

@@ -85,15 +85,15 @@ static void ends(const rlt_factor *f, uint32_t link, uint32_t *src, uint32_t *ds
     *dst = link % 2 ? low : high;
 }
 
-/* D-mod-k uses the node of the destination, not the port: all destinations at a leaf have the same index in
- * their node. */
+/* D-mod-k counts the destinations leaf by leaf. */
 static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick pick, uint32_t *links)
 {
     const uint32_t *v = f->number;
     uint32_t from = leaf_of(f, src), to = leaf_of(f, dst), n = 0;
     links[n++] = 2 * src;
     if (from != to) {
-        uint32_t s = (pick.by_destination ? dst / v[PORTS] : pick.value) % v[SPINES];
+        uint32_t place = dst / v[PORTS] % v[NODES_PER_LEAF];
+        uint32_t s = (pick.by_destination ? to * v[NODES_PER_LEAF] + place : pick.value) % v[SPINES];
         links[n++] = v[BASE_SPINE] + 2 * (from * v[SPINES] + s);
         links[n++] = v[BASE_SPINE] + 2 * (to * v[SPINES] + s) + 1;
     }

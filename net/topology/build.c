@@ -152,6 +152,8 @@ static uint32_t usual_node(const rlt_topology *t)
 {
     for (uint32_t i = 1; i < t->n_dims; i++) {
         uint64_t inside = rlt_dim_Bps(&t->dims[i - 1]), outside = rlt_dim_Bps(&t->dims[i]);
+        if (t->dims[i].ports != RLT_PORTS_PLAIN && t->dims[i].stride > 1)
+            return t->dims[i].stride;
         if (inside && outside && outside < inside / 2)
             return t->dims[i].stride;
     }
@@ -191,6 +193,8 @@ static int split_rails(const rlt_dim_spec *d, rlt_dim_spec out[2], rlt_error *er
     out[0].size = (uint32_t)gpus;
     out[0].bw_Bps = bw_Bps;
     out[1].size = d->size / (uint32_t)gpus;
+    if (rlt_dim_given(d, "pxn"))
+        return 0;
     if (out[1].n_params == RLT_MAX_DIM_PARAMS)
         return rlt_fail(err, RLT_ERANGE, d->where, "too many parameters");
     out[1].params[out[1].n_params].name = "pxn";
@@ -326,18 +330,6 @@ static void hash_internode(rlt_topology *t)
     mix_number(t, f->no_LL128);
 }
 
-/* Sets the node of a graph: as stated, or its innermost logical dimension. */
-static int set_graph_node(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
-{
-    uint32_t usual = t->graph.n_logical > 1 ? t->graph.logical[0] : t->accelerators;
-    t->node_size = spec->node_size ? spec->node_size : usual;
-    if (t->accelerators % t->node_size)
-        return rlt_fail(err, RLT_ESCHEMA, spec->where,
-                        "nodes of %" PRIu32 " accelerators do not divide %" PRIu32, t->node_size,
-                        t->accelerators);
-    return 0;
-}
-
 static char *copy_printable(const char *text)
 {
     char *copy = strdup(text ? text : "");
@@ -364,11 +356,9 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     hash_endpoint(t);
     if (spec->n_nodes && spec->n_dims)
         rc = rlt_fail(err, RLT_ESCHEMA, spec->where, "dimensions and nodes exclude each other");
-    else if (spec->n_nodes) {
+    else if (spec->n_nodes)
         rc = rlt_build_graph(spec, t, err);
-        if (!rc)
-            rc = set_graph_node(spec, t, err);
-    } else if (spec->n_dims)
+    else if (spec->n_dims)
         rc = build_product(spec, t, err);
     else
         rc = rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator: neither dimensions nor nodes");

@@ -43,12 +43,14 @@ typedef struct rlt_topology_spec {
     rlt_endpoint endpoint;
     uint32_t n_rings;
     const uint32_t *const *rings; /* each has one id per accelerator (in a graph: in order of appearance) */
-    uint32_t node_size;           /* accelerators of a node; 0: see rlt_topology_node_size */
+    uint32_t node_size;           /* accelerators of a node, also of a graph; 0: see rlt_topology_node_size */
     /* Either a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;
     /* or a graph (n_nodes > 0) of directed links. `logical` gives its dimensions for hierarchical
-     * collectives, innermost first; their product is the number of accelerators (0: one dimension of all). */
+     * collectives, innermost first; their product is the number of accelerators (0: one dimension of all, or
+     * the node and the nodes). */
+    rlt_pxn pxn;
     uint32_t n_nodes, n_links, n_routes, n_logical;
     const rlt_graph_node *nodes; /* renumbered: accelerators first, in order of appearance */
     const rlt_graph_link *links;

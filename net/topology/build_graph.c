@@ -172,6 +172,33 @@ static int copy_routes(const rlt_topology_spec *spec, rlt_topology *t, const uin
     return 0;
 }
 
+/* Sets the nodes, whose accelerators are consecutive: those of the specification, or the first dimension. */
+static int set_node(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
+{
+    rlt_frozen_graph *g = &t->graph;
+    t->node_size = spec->node_size ? spec->node_size : g->n_logical > 1 ? g->logical[0] : t->accelerators;
+    if (t->node_size > t->accelerators || t->accelerators % t->node_size)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "node_size %" PRIu32 " does not divide the %" PRIu32 " accelerators", t->node_size,
+                        t->accelerators);
+    uint32_t inside = 1;
+    for (uint32_t i = 0; i < spec->n_logical && inside < t->node_size; i++)
+        inside *= g->logical[i];
+    if (spec->n_logical && inside != t->node_size)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "node_size %" PRIu32 " is no product of the first of the dims", t->node_size);
+    if (spec->pxn && t->node_size == t->accelerators)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "pxn is about messages between nodes: state node_size, or dims of several sizes");
+    g->pxn = spec->pxn;
+    if (!spec->n_logical && t->node_size < t->accelerators) {
+        g->n_logical = 2;
+        g->logical[0] = t->node_size;
+        g->logical[1] = t->accelerators / t->node_size;
+    }
+    return 0;
+}
+
 static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
 {
     rlt_frozen_graph *g = &t->graph;
@@ -193,6 +220,48 @@ static int copy_logical(const rlt_topology_spec *spec, rlt_topology *t, rlt_erro
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "the sizes of the dimensions do not multiply to the number of accelerators, %" PRIu32,
                         t->accelerators);
+    return 0;
+}
+
+/* Finds the accelerators to which `a` has a direct link along a dimension. Returns how many; *near: all are
+ * the next one or the one before. seen[b] is a + 1 for those found before. */
+static uint32_t along(const rlt_topology *t, uint32_t a, uint32_t stride, uint32_t size, uint32_t *seen,
+                      bool *near)
+{
+    const rlt_frozen_graph *g = &t->graph;
+    uint32_t n = 0, x = a / stride % size;
+    for (uint32_t i = g->out_first[a]; i < g->out_first[a + 1]; i++) {
+        uint32_t b = g->links[g->out[i]].dst, y = b / stride % size;
+        bool same = b < t->accelerators && a % stride == b % stride &&
+                    a / stride / size == b / stride / size && x != y;
+        if (!same || seen[b] == a + 1)
+            continue;
+        seen[b] = a + 1;
+        *near = *near && ((x + 1) % size == y || (y + 1) % size == x);
+        n++;
+    }
+    return n;
+}
+
+/* Names the shape of a logical dimension: "fully-connected" or "ring" if direct links make it so, else
+ * "graph". Patterns inside a dimension depend on it. */
+static int see_shapes(rlt_topology *t, rlt_error *err)
+{
+    rlt_frozen_graph *g = &t->graph;
+    uint32_t stride = 1;
+    for (uint32_t d = 0; d < g->n_logical; stride *= g->logical[d++]) {
+        uint32_t size = g->logical[d], *seen = calloc(t->accelerators, sizeof *seen);
+        bool complete = size > 1, ring = size > 3;
+        if (!seen)
+            return rlt_nomem(err);
+        for (uint32_t a = 0; a < t->accelerators && (complete || ring); a++) {
+            uint32_t n = along(t, a, stride, size, seen, &ring);
+            complete = complete && n == size - 1;
+            ring = ring && n == 2;
+        }
+        g->shape[d] = complete ? "fully-connected" : ring ? "ring" : "graph";
+        free(seen);
+    }
     return 0;
 }
 
@@ -319,6 +388,10 @@ static void hash_graph(rlt_topology *t)
         t->hash =
             rlt_hash_bytes(g->route_links, g->route_first[g->n_routes] * sizeof *g->route_links, t->hash);
     t->hash = rlt_hash_bytes(g->logical, sizeof g->logical, t->hash);
+    if (g->pxn) {
+        uint64_t nodes = (uint64_t)g->pxn << 32 | t->node_size;
+        t->hash = rlt_hash_bytes(&nodes, sizeof nodes, t->hash);
+    }
 }
 
 int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
@@ -344,7 +417,8 @@ int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *e
         rc = rlt_nomem(err);
     else if ((rc = number_nodes(spec, t, id, err)) == 0 && (rc = copy_links(spec, t, id, err)) == 0) {
         rlt__graph_rows(t);
-        if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0)
+        if ((rc = copy_routes(spec, t, id, err)) == 0 && (rc = copy_logical(spec, t, err)) == 0 &&
+            (rc = set_node(spec, t, err)) == 0 && (rc = see_shapes(t, err)) == 0)
             rc = check_connected(spec, t, err);
         hash_graph(t);
     }

@@ -14,6 +14,7 @@
 #include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
 #include "net/topology/graph.h"
+#include "net/topology/part.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
@@ -34,6 +35,13 @@ static const char *dims_text(const rlt_topology *t, char *buffer, size_t size)
         used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu32, i ? "x" : "",
                                  rlt_topology_dim(t, i).size);
     return buffer;
+}
+
+/* Returns the word for moves inside nodes; NULL: the graph states none, or nothing says where nodes end. */
+static const char *pxn_name(const rlt_topology *t)
+{
+    rlt_pxn pxn = t->node_size < t->accelerators ? rlt_topology_pxn(t) : RLT_PXN_UNSTATED;
+    return pxn == RLT_PXN_UNSTATED ? NULL : pxn == RLT_PXN_ON ? "on" : "off";
 }
 
 /* All attributes as columns; strings live in the arena. */
@@ -91,7 +99,11 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
     columns c = {0};
     char dims[128];
     const char *name = t->name, *source = t->source, *sizes = dims_text(t, dims, sizeof dims);
+    const char *pxn = pxn_name(t);
+    char node[16];
+    const char *node_size = node;
     int rc = make_columns(t, &c, err);
+    snprintf(node, sizeof node, "%" PRIu32, t->node_size);
     if (!rc) {
         const rlt_attribute nodes[] = {
             {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
@@ -108,6 +120,8 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
             {.name = "name", .type = RLT_ATTRIBUTE_TEXT, .texts = &name},
             {.name = "source", .type = RLT_ATTRIBUTE_TEXT, .texts = &source},
             {.name = "dims", .type = RLT_ATTRIBUTE_TEXT, .texts = &sizes},
+            {.name = "node_size", .type = RLT_ATTRIBUTE_TEXT, .texts = &node_size},
+            {.name = "pxn", .type = RLT_ATTRIBUTE_TEXT, .texts = &pxn},
         };
         rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
                             .node_attributes = nodes,
@@ -115,7 +129,9 @@ static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_err
                             .edge_attributes = edges,
                             .n_edge_attributes = 3,
                             .graph_attributes = graph,
-                            .n_graph_attributes = 3};
+                            .n_graph_attributes = pxn                              ? 5
+                                                  : t->node_size < t->accelerators ? 4
+                                                                                   : 3};
         rc = graphml ? rlt_graphml_write(&g, text, err) : rlt_dot_write(&g, text, err);
     }
     rlt_arena_free(&c.arena);
@@ -183,23 +199,36 @@ static void json_nodes_and_links(rlt_jw *w, const rlt_topology *t, const columns
     rlt_jw_end_array(w);
 }
 
-static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+/* Writes the static routes of a graph, whose links begin at number `base` of the topology. */
+static void json_graph_routes(rlt_jw *w, const rlt_frozen_graph *g, uint32_t base, const columns *c)
 {
-    const rlt_frozen_graph *g = &t->graph;
-    if (!g->n_routes)
-        return;
-    rlt_jw_array(w, "routes");
     for (uint32_t r = 0; r < g->n_routes; r++) {
         uint32_t first = g->route_first[r], end = g->route_first[r + 1];
         rlt_jw_object(w, NULL);
-        rlt_jw_string(w, "src", c->name[g->links[g->route_links[first]].src]);
-        rlt_jw_string(w, "dst", c->name[g->links[g->route_links[end - 1]].dst]);
+        rlt_jw_string(w, "src", c->name[c->src[base + g->route_links[first]]]);
+        rlt_jw_string(w, "dst", c->name[c->dst[base + g->route_links[end - 1]]]);
         rlt_jw_array(w, "via");
         for (uint32_t i = first; i + 1 < end; i++)
-            rlt_jw_string(w, NULL, c->name[g->links[g->route_links[i]].dst]);
+            rlt_jw_string(w, NULL, c->name[c->dst[base + g->route_links[i]]]);
         rlt_jw_end_array(w);
         rlt_jw_end_object(w);
     }
+}
+
+/* Writes static routes: of a graph, or of each copy of a graph that is a dimension. */
+static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+{
+    uint32_t routes = t->graph.n_routes;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        routes += t->parts[d] ? t->parts[d]->graph->graph.n_routes : 0;
+    if (!routes)
+        return;
+    rlt_jw_array(w, "routes");
+    json_graph_routes(w, &t->graph, 0, c);
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        for (uint32_t k = 0; t->parts[d] && k < t->dims[d].groups; k++)
+            json_graph_routes(w, &t->parts[d]->graph->graph, t->dims[d].first_link + k * t->dims[d].f.links,
+                              c);
     rlt_jw_end_array(w);
 }
 
@@ -232,6 +261,10 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
             rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
         rlt_jw_end_array(&w);
+        if (t->node_size < t->accelerators)
+            rlt_jw_u64(&w, "node_size", t->node_size);
+        if (pxn_name(t))
+            rlt_jw_string(&w, "pxn", pxn_name(t));
         json_nodes_and_links(&w, t, &c);
         json_routes(&w, t, &c);
         json_rings(&w, t);

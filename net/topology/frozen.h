@@ -60,6 +60,8 @@ typedef struct rlt_frozen_graph {
     uint32_t n_routes;
     uint32_t *route_first, *route_links; /* route r: route_links[route_first[r] .. route_first[r + 1]) */
     uint32_t n_logical, logical[RLT_MAX_DIMS];
+    const char *shape[RLT_MAX_DIMS]; /* of each logical dimension, by its direct links; see build_graph.c */
+    rlt_pxn pxn;
 } rlt_frozen_graph;
 
 /* A link of a product whose bandwidth differs from that of its class, see rlt_topology_scale_links. */

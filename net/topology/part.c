@@ -46,7 +46,7 @@ static int add_route(rlt_part *p, rlt_graph_routes *routes, uint32_t a, uint32_t
     uint32_t *begin = &p->first[(size_t)a * ends + b], before = walk->n;
     int rc = a == b ? 0
                     : rlt_graph_routes_route(routes, from, to,
-                                             (rlt_graph_pick){.by_destination = true, .value = to}, walk);
+                                             (rlt_graph_pick){.by_destination = true, .value = b}, walk);
     *begin = before;
     if (rc == RLT_ETOPOLOGY)
         walk->n = before;

@@ -86,6 +86,13 @@ static int count_nics(const rlt_dim_spec *spec, const settings *s, rlt_topology 
     } else if (s->nics || s->pcie_Bps) {
         d->ports = RLT_PORTS_NICS;
     }
+    if (d->nics > d->stride && d->ports != RLT_PORTS_IN_GRAPH)
+        return rlt_fail(
+            err, RLT_ESCHEMA, spec->where,
+            "nics=%" PRIu32 " for nodes of %" PRIu32
+            " accelerators: at most one each; write several NICs of an accelerator as one of their "
+            "joint bandwidth",
+            d->nics, d->stride);
     if (d->stride % d->nics && d->ports != RLT_PORTS_IN_GRAPH)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "%" PRIu32 " NICs do not divide the %" PRIu32 " accelerators of a node", d->nics,
@@ -113,6 +120,14 @@ int rlt_ports_read(const rlt_dim_spec *spec, rlt_topology *t, uint32_t i, rlt_di
     if (d->nics % d->planes)
         return rlt_fail(err, RLT_ESCHEMA, spec->where,
                         "%" PRIu32 " planes do not divide the %" PRIu32 " NICs of a node", d->planes,
+                        d->nics);
+    if (rlt_dim_given(spec, "pxn") && d->stride == 1)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "pxn moves messages inside a node, but nodes have one accelerator here");
+    if (s.no_pxn && d->nics > 1 && d->planes == d->nics)
+        return rlt_fail(err, RLT_ESCHEMA, spec->where,
+                        "pxn=off, but each of the %" PRIu32
+                        " NICs has a network of its own, so messages have to move: state fewer planes",
                         d->nics);
     d->pxn = !s.no_pxn;
     d->nic_link = (rlt_factor_links){.bw_Bps = s.pcie_Bps};

@@ -19,6 +19,7 @@ typedef struct table {
 struct rlt_graph_routes {
     const rlt_topology *t;
     const uint64_t *bw_Bps; /* bandwidth per link; links with 0 are not used. NULL: all are */
+    const uint8_t *relays;  /* nodes that pass on messages */
     table *tables;
     uint32_t n, max, next; /* next: the oldest table, replaced when all are in use */
     uint32_t *slot_of;     /* table of each destination node, or RLT_NONE */
@@ -35,6 +36,7 @@ int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t 
         return rlt_nomem(err);
     r->t = t;
     r->bw_Bps = bw_Bps;
+    r->relays = t->graph.forwards;
     r->max = max < 2 ? 2 : max > t->nodes ? t->nodes : (uint32_t)max;
     r->tables = calloc(r->max, sizeof *r->tables);
     r->slot_of = malloc(t->nodes * sizeof *r->slot_of);
@@ -46,6 +48,11 @@ int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t 
     }
     memset(r->slot_of, 0xff, t->nodes * sizeof *r->slot_of);
     return 0;
+}
+
+void rlt_graph_routes_relay(rlt_graph_routes *r, const uint8_t *relays)
+{
+    r->relays = relays;
 }
 
 void rlt_graph_routes_free(rlt_graph_routes *r)
@@ -79,7 +86,7 @@ static void search(rlt_graph_routes *r, table *b)
     r->queue[tail++] = b->dst;
     while (head < tail) {
         uint32_t w = r->queue[head++];
-        if (w != b->dst && !g->forwards[w])
+        if (w != b->dst && !r->relays[w])
             continue;
         for (uint32_t i = g->in_first[w]; i < g->in_first[w + 1]; i++) {
             const rlt_link *l = &g->links[g->in[i]];
@@ -147,7 +154,8 @@ static void append(const rlt_topology *t, rlt_walk *walk, uint32_t link)
 static bool leads_on(const rlt_graph_routes *r, const table *b, uint32_t link)
 {
     const rlt_link *l = &r->t->graph.links[link];
-    return usable(r, link) && b->hops[l->dst] != RLT_NONE && b->hops[l->dst] + 1 == b->hops[l->src] &&
+    return usable(r, link) && (l->dst == b->dst || r->relays[l->dst]) && b->hops[l->dst] != RLT_NONE &&
+           b->hops[l->dst] + 1 == b->hops[l->src] &&
            rlt_time_add(b->latency_ps[l->dst], l->latency_ps) == b->latency_ps[l->src];
 }
 
@@ -185,7 +193,7 @@ static uint32_t next_link(const rlt_graph_routes *r, const table *b, uint32_t at
     if (choices < 2)
         return g->out[first];
     uint32_t chosen = (uint32_t)(pick->value % choices);
-    if (!pick->by_destination)
+    if (!pick->by_destination || pick->digits)
         pick->value /= choices;
     for (uint32_t i = first;; i++)
         if (leads_on(r, b, g->out[i]) && chosen-- == 0)

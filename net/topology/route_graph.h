@@ -34,6 +34,7 @@ typedef struct rlt_graph_pick {
     bool by_destination;
     uint64_t value;
     uint32_t turn; /* by_destination: offset among parallel links */
+    bool digits;   /* by_destination: `value` is consumed, too */
 } rlt_graph_pick;
 
 typedef struct rlt_graph_routes rlt_graph_routes;
@@ -43,6 +44,8 @@ typedef struct rlt_graph_routes rlt_graph_routes;
  * links and static routes are used. */
 int rlt_graph_routes_create(const rlt_topology *t, size_t bytes, const uint64_t *bw_Bps,
                             rlt_graph_routes **out, rlt_error *err) RLT_MUST_USE;
+/* Lets only nodes v with relays[v] != 0 pass on messages of others. Before the first route. Borrowed. */
+void rlt_graph_routes_relay(rlt_graph_routes *r, const uint8_t *relays);
 void rlt_graph_routes_free(rlt_graph_routes *r);
 /* Appends the route between two different nodes to `walk`: a static one if given, otherwise a shortest one.
  * RLT_ETOPOLOGY if there is no path. */

@@ -315,10 +315,11 @@ uint32_t rlt_topology_dims(const rlt_topology *t)
 rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
 {
     if (!t->n_dims)
-        return (rlt_dim){.shape = "graph", .size = t->graph.logical[d]};
+        return (rlt_dim){.shape = t->graph.shape[d], .size = t->graph.logical[d]};
     const rlt_factor *f = &t->dims[d].f;
+    bool one = f->part && f->part->graph->graph.n_logical == 1;
     bool one_latency = !f->part && (f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps);
-    return (rlt_dim){.shape = f->shape->info.name,
+    return (rlt_dim){.shape = one ? f->part->graph->graph.shape[0] : f->shape->info.name,
                      .size = t->dims[d].size,
                      .bw_Bps = rlt_dim_Bps(&t->dims[d]),
                      .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
@@ -452,6 +453,13 @@ static rlt_node_facts graph_node(const rlt_topology *t)
 rlt_node_facts rlt_topology_node(const rlt_topology *t)
 {
     return t->n_dims ? product_node(t) : graph_node(t);
+}
+
+rlt_pxn rlt_topology_pxn(const rlt_topology *t)
+{
+    if (!t->n_dims)
+        return t->graph.pxn;
+    return t->n_dims == 1 ? RLT_PXN_UNSTATED : t->dims[t->n_dims - 1].pxn ? RLT_PXN_ON : RLT_PXN_OFF;
 }
 
 const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t)

@@ -19,6 +19,7 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
+#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
@@ -285,6 +286,110 @@ static void in_the_network(void **state)
     }
 }
 
+/* Two accelerators at a PCIe switch with a NIC, two at another one, joined by their CPUs. */
+static const char pcie_node[] =
+    "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":4},{\"id\":\"p\",\"kind\":\"pcie\",\"count\":2},"
+    "{\"id\":\"u\",\"kind\":\"cpu\",\"count\":2},{\"id\":\"m\",\"kind\":\"nic\",\"count\":2}],\"links\":["
+    "{\"src\":\"a0\",\"dst\":\"a1\",\"bandwidth\":\"100GB/s\",\"latency\":\"10ns\"},"
+    "{\"src\":\"a2\",\"dst\":\"a3\",\"bandwidth\":\"100GB/s\",\"latency\":\"10ns\"},"
+    "{\"src\":\"a0\",\"dst\":\"p0\",\"bandwidth\":\"20GB/s\",\"latency\":\"20ns\"},"
+    "{\"src\":\"a1\",\"dst\":\"p0\",\"bandwidth\":\"20GB/s\",\"latency\":\"20ns\"},"
+    "{\"src\":\"a2\",\"dst\":\"p1\",\"bandwidth\":\"20GB/s\",\"latency\":\"20ns\"},"
+    "{\"src\":\"a3\",\"dst\":\"p1\",\"bandwidth\":\"20GB/s\",\"latency\":\"20ns\"},"
+    "{\"src\":\"p0\",\"dst\":\"u0\",\"bandwidth\":\"20GB/s\",\"latency\":\"40ns\"},"
+    "{\"src\":\"p1\",\"dst\":\"u1\",\"bandwidth\":\"20GB/s\",\"latency\":\"40ns\"},"
+    "{\"src\":\"u0\",\"dst\":\"u1\",\"bandwidth\":\"10GB/s\",\"latency\":\"80ns\"},"
+    "{\"src\":\"p0\",\"dst\":\"m0\",\"bandwidth\":\"20GB/s\",\"latency\":\"16ns\"},"
+    "{\"src\":\"p1\",\"dst\":\"m1\",\"bandwidth\":\"20GB/s\",\"latency\":\"16ns\"}]}";
+
+/* Writes a file that run() can name. */
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static uint32_t below(uint64_t *k, uint32_t n)
+{
+    return (uint32_t)rlt_random_below(16, 0, 0, (*k)++, n);
+}
+
+/* Draws a case on the machine: any algorithm that does a kind, with any root, channels and chunks. */
+static fold_case draw(uint64_t *k, const char *topology)
+{
+    static const uint64_t sizes[] = {960 * 48, 100003, 4096, 1};
+    fold_case c = {.topology = topology,
+                   .model = below(k, 2) ? &rlt_net_flow : &rlt_net_alpha_beta,
+                   .injection = below(k, 4) ? RLT_INJECT_NIC : RLT_INJECT_BLOCKING,
+                   .bytes = sizes[below(k, 4)],
+                   .root = below(k, 8),
+                   .channels = below(k, 2) ? below(k, 9) : 0,
+                   .chunks = below(k, 2) ? below(k, 4) : 0};
+    uint32_t n = 0;
+    while (rlt_algorithm_at(n))
+        n++;
+    do {
+        c.algorithm = rlt_algorithm_at(below(k, n));
+        c.kind = (rlt_coll_kind)below(k, RLT_COLL_KINDS);
+    } while (!(c.algorithm->kinds >> c.kind & 1) || c.kind == RLT_SEND_RECV || c.algorithm == &rlt_nvls);
+    if (c.kind == RLT_BARRIER)
+        c.bytes = 0;
+    return c;
+}
+
+/* Nodes times networks: shared NICs, planes, moves inside the node or not, nodes that are graphs, spines; the
+ * same as graphs. Random cases with a fixed seed. */
+static void composed_machines(void **state)
+{
+    static const char *const machines[] = {
+        "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns",
+        "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,pxn=off",
+        "switch:4@300GB/s,100ns*rail:6@25GB/s,500ns,nodes_per_leaf=3,spines=2,pxn=off",
+        "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,nics=2,pcie=20GB/s",
+        "switch:4@300GB/s,100ns*switch:3@25GB/s,500ns,nics=1",
+        "switch:4@300GB/s,100ns*switch:4@25GB/s,500ns,nics=2,planes=1,pxn=off",
+        "switch:4@300GB/s,100ns*fat-tree:4@25GB/s,500ns,hosts_per_leaf=2",
+        "switch:2@300GB/s,100ns*fat-tree:8@25GB/s,500ns,hosts_per_leaf=4,planes=1,pxn=off",
+        "switch:4@300GB/s,100ns*fat-tree:4@25GB/s,500ns,nics=2,hosts_per_leaf=2,oversubscription=2",
+        "fully-connected:4@90GB/s,100ns*ring:4@20GB/s,1us",
+        "hgx-h100-8*rail:2@400Gbps,2us",
+        "v100-sxm2-4*rail:4@25GB/s,500ns,nics=2",
+        "/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
+        "/tmp/rlt-fold-node.json*switch:3@25GB/s,500ns,planes=1,pxn=off",
+        "/tmp/rlt-fold-graph.json",
+        "/tmp/rlt-fold-graph-off.json",
+    };
+    static const char *const graphs[] = {"/tmp/rlt-fold-graph.json", "/tmp/rlt-fold-graph-off.json"};
+    static const char *const of[] = {"/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
+                                     "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,nodes_per_leaf=2,pxn=off"};
+    uint64_t k = 0;
+    uint32_t ran = 0, folded = 0;
+    (void)state;
+    write_text("/tmp/rlt-fold-node.json", pcie_node);
+    for (uint32_t i = 0; i < 2; i++) {
+        rlt_topology *t;
+        char *text;
+        assert_int_equal(rlt_topology_load(of[i], NULL, &t, NULL), 0);
+        assert_int_equal(rlt_topology_export(t, "json", &text, NULL), 0);
+        write_text(graphs[i], text);
+        free(text);
+        rlt_topology_free(t);
+    }
+    for (uint32_t i = 0; i < 40 * sizeof machines / sizeof *machines; i++) {
+        fold_case c = draw(&k, machines[i / 40]);
+        uint32_t classes = compare(&c);
+        ran += classes > 0;
+        folded += classes > 0 && classes < 8;
+    }
+    print_message("%u runs, %u of them folded to fewer than 8 classes\n", ran, folded);
+    assert_true(folded > ran / 4);
+    remove("/tmp/rlt-fold-node.json");
+    remove(graphs[0]);
+    remove(graphs[1]);
+}
+
 /* 2 (n-1) steps of 20 ps a byte and two links of 500 ns. Neither memory nor time grows with n. */
 static void millions(void **state)
 {
@@ -314,9 +419,8 @@ static void millions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything),
-        cmocka_unit_test(classes_by_hand),
-        cmocka_unit_test(in_the_network),
+        cmocka_unit_test(everything),     cmocka_unit_test(classes_by_hand),
+        cmocka_unit_test(in_the_network), cmocka_unit_test(composed_machines),
         cmocka_unit_test(millions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,48 @@ static void a_graph_has_its_own_nics(void **state)
     rlt_topology_free(t);
 }
 
+/* A graph that states pxn takes the routes of the product that it was exported from: by each accelerator's own
+ * NIC, over the same spines, whatever the routing. */
+static void an_exported_product_keeps_its_routes(void **state)
+{
+    static const char *const specs[] = {
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,pxn=off",
+        "switch:4@300GB/s,1ns*rail:6@25GB/s,10ns,nodes_per_leaf=3,spines=2,pxn=off",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4,planes=2,pxn=off",
+        "switch:4@300GB/s,1ns*fat-tree:16@25GB/s,10ns",
+        "switch:2@300GB/s,1ns*fat-tree:16@25GB/s,10ns,levels=3,hosts_per_leaf=4,leaves_per_pod=2",
+        "pair*rail:3@50GB/s,100ns",
+        "pair*rail:3@50GB/s,100ns,pxn=off",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        rlt_topology *t = load(specs[i]), *graph;
+        char *text, name[64];
+        assert_int_equal(rlt_topology_export(t, "json", &text, NULL), 0);
+        assert_int_equal(rlt_topology_load(text, directory, &graph, NULL), 0);
+        assert_int_equal(rlt_topology_node_size(graph), rlt_topology_node_size(t));
+        rlt_placement p = {.n = rlt_topology_accelerators(t)};
+        rlt_router *a, *b;
+        rlt_path x, y;
+        assert_int_equal(rlt_router_create(t, &p, RLT_ROUTE_DMODK, &a, NULL), 0);
+        assert_int_equal(rlt_router_create(graph, &p, RLT_ROUTE_DMODK, &b, NULL), 0);
+        for (uint32_t pair = 0; pair < p.n * p.n; pair++) {
+            assert_int_equal(rlt_route(a, pair / p.n, pair % p.n, 0, &x), 0);
+            assert_int_equal(rlt_route(b, pair / p.n, pair % p.n, 0, &y), 0);
+            if (x.n != y.n || memcmp(x.links, y.links, x.n * sizeof *x.links) != 0)
+                fail_msg("%s: %u to %s", specs[i], pair / p.n,
+                         rlt_topology_node_name(t, pair % p.n, name, sizeof name));
+        }
+        rlt_router_free(a);
+        rlt_router_free(b);
+        free(text);
+        rlt_topology_free(graph);
+        rlt_topology_free(t);
+    }
+}
+
 /* A topology in a product stands for its dimensions: written out, from a file, and in JSON. */
 static void parts_stand_for_their_dimensions(void **state)
 {
@@ -218,6 +260,14 @@ static void parts_stand_for_their_dimensions(void **state)
     }
 }
 
+/* Four accelerators at a switch; the rest of the text follows. */
+#define GRAPH                                                                                                \
+    "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":4},{\"id\":\"s\",\"kind\":\"switch\"}],"   \
+    "\"links\":[{\"src\":\"a0\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1ns\"},"                 \
+    "{\"src\":\"a1\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1ns\"},"                            \
+    "{\"src\":\"a2\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1ns\"},"                            \
+    "{\"src\":\"a3\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1ns\"}],"
+
 static const struct {
     const char *spec, *what;
 } wrong[] = {
@@ -229,6 +279,25 @@ static const struct {
     {"bare*switch:4@25GB/s,10ns", "has no NICs: state how many a node has with nics="},
     {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4,nics=4", "given twice"},
     {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,pxn=maybe", "pxn"},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=16", "nics=16 for nodes of 8 accelerators"},
+    {"switch:8@300GB/s,1ns,nics=4*switch:4@25GB/s,10ns", "nics=4 for nodes of 1 accelerators"},
+    {"switch:8@300GB/s,1ns,pxn=off*switch:4@25GB/s,10ns", "nodes have one accelerator here"},
+    {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,pxn=off", "each of the 8 NICs has a network of its own"},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=8,pxn=off", "messages have to move"},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,nics=0", "expected 1 to"},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,pcie=0GB/s", "pcie"},
+    {"switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,spines=2,oversubscription=2", "not both"},
+    {"switch:2@300GB/s,1ns*cluster", "can only come first"},
+    {"bare*switch:4@25GB/s,10ns,nics=3", "nics=3 for nodes of 2 accelerators"},
+    {"{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"300GB/s\",\"link_bandwidth\":\"1GB/s\","
+     "\"latency\":\"1ns\"}]}",
+     "either 'bandwidth' or 'link_bandwidth'"},
+    {GRAPH "\"node_size\":3}", "node_size 3 does not divide the 4 accelerators"},
+    {GRAPH "\"node_size\":0}", "node_size 0 does not divide"},
+    {GRAPH "\"pxn\":\"on\"}", "pxn is about messages between nodes"},
+    {GRAPH "\"node_size\":2,\"pxn\":\"maybe\"}", "expected on or off, got 'maybe'"},
+    {GRAPH "\"node_size\":2,\"dims\":[4]}", "node_size 2 is no product of the first of the dims"},
+    {GRAPH "\"node_size\":2,\"dims\":[3]}", "the sizes must multiply to the 4 accelerators"},
     {"pear*switch:4@25GB/s,10ns", "no such file"},
     {"loop", "topologies inside topologies"},
     {"-*switch:4@25GB/s,10ns", "standard input"},
@@ -281,6 +350,7 @@ int main(void)
         cmocka_unit_test(routes_are_walks),
         cmocka_unit_test(messages_move_inside),
         cmocka_unit_test(a_graph_has_its_own_nics),
+        cmocka_unit_test(an_exported_product_keeps_its_routes),
         cmocka_unit_test(parts_stand_for_their_dimensions),
         cmocka_unit_test(wrong_parts),
     };

@@ -517,12 +517,13 @@ static void searched_routes_match_closed_forms(void **state)
         bench product = setup(minimal[k], RLT_ROUTE_DMODK);
         char *text;
         rlt_topology *t;
-        rlt_graph_routes *small;
-        rlt_walk walk = {0};
+        rlt_graph_routes *small, *large;
+        rlt_walk walk = {0}, other = {0};
         assert_int_equal(rlt_topology_export(product.t, "json", &text, NULL), 0);
         assert_int_equal(rlt_topology_from_json("t.json", text, strlen(text), NULL, &t, NULL), 0);
         bench b = with(t, (rlt_placement){.n = product.p->n}, RLT_ROUTE_DMODK);
         assert_int_equal(rlt_graph_routes_create(t, 0, NULL, &small, NULL), 0);
+        assert_int_equal(rlt_graph_routes_create(t, (size_t)1 << 24, NULL, &large, NULL), 0);
         for (uint32_t s = 0; s < b.p->n; s++)
             for (uint32_t d = 0; d < b.p->n; d++) {
                 rlt_path closed, searched;
@@ -533,14 +534,16 @@ static void searched_routes_match_closed_forms(void **state)
                 assert_true(searched.latency_ps <= closed.latency_ps);
                 if (s == d)
                     continue;
+                rlt_graph_pick pick = {.by_destination = true, .value = d};
                 rlt_walk_clear(&walk);
-                assert_int_equal(rlt_graph_routes_route(small, s, d,
-                                                        (rlt_graph_pick){.by_destination = true, .value = d},
-                                                        &walk),
-                                 0);
+                rlt_walk_clear(&other);
+                assert_int_equal(rlt_graph_routes_route(small, s, d, pick, &walk), 0);
+                assert_int_equal(rlt_graph_routes_route(large, s, d, pick, &other), 0);
                 assert_int_equal(walk.n, searched.n);
-                assert_int_equal(memcmp(walk.links, searched.links, walk.n * sizeof *walk.links), 0);
+                assert_int_equal(memcmp(walk.links, other.links, walk.n * sizeof *walk.links), 0);
             }
+        rlt_graph_routes_free(large);
+        free(other.links);
         free(walk.links);
         free(text);
         rlt_graph_routes_free(small);
