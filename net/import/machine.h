@@ -28,6 +28,8 @@ typedef struct rlt__machine {
     rlt_strings names;
     rlt_map pair; /* (src << 32 | dst) -> link */
     uint32_t n_logical, logical[2];
+    rlt_choice *choices;
+    uint32_t n_choices, choice_capacity;
 } rlt__machine;
 
 /*
@@ -51,6 +53,9 @@ int rlt__machine_duplex(rlt__machine *m, uint32_t a, uint32_t b, uint64_t bw_Bps
                         rlt_time latency_ps) RLT_MUST_USE;
 /* Adds a recommended ring: every accelerator once, by number. The order is copied. */
 int rlt__machine_ring(rlt__machine *m, const uint32_t *order, uint32_t n) RLT_MUST_USE;
+/* Adds what the machine chose for a collective from a size on; those of one collective in order of size. */
+int rlt__machine_choice(rlt__machine *m, const char *collective, const char *algorithm,
+                        uint64_t from_bytes) RLT_MUST_USE;
 /*
  * Adds routes between accelerators that have no link but a common neighbour, through the neighbour with the
  * most bandwidth. (If NVLinks join only some pairs of GPUs, NCCL relays through a GPU rather than using

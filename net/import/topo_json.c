@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or "nodes" and
+ * Topologies in JSON: {"name", "source", "endpoint", "auto"} and either "dims" (a product of shapes) or "nodes" and
  * "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
  * part.
  */
@@ -302,9 +302,9 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
                     rlt_error *err)
 {
     rlt_arena *arena = f->arena;
-    static const char *const product[] = {"name", "source", "endpoint", "dims", "rings", NULL};
-    static const char *const any[] = {"name",   "source", "endpoint", "nodes", "links",
-                                      "routes", "dims",   "rings",    NULL};
+    static const char *const product[] = {"name", "source", "endpoint", "auto", "dims", "rings", NULL};
+    static const char *const any[] = {"name",  "source", "endpoint", "auto",  "nodes",
+                                      "links", "routes", "dims",     "rings", NULL};
     bool is_graph = rlt_json_is(rlt_json_get(root, "nodes")) || rlt_json_is(rlt_json_get(root, "links"));
     rlt_json endpoint = rlt_json_get(root, "endpoint"), dims = rlt_json_get(root, "dims");
     int rc = rlt_json_only(root, is_graph ? any : product, err);
@@ -317,6 +317,8 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
     if (rlt_json_is(endpoint) && (rc = read_endpoint(endpoint, &spec->endpoint, err)) < 0)
         return rc;
     f->endpoint = rlt_json_is(endpoint);
+    if ((rc = rlt__json_choices_read(rlt_json_get(root, "auto"), arena, spec, err)) < 0)
+        return rc;
     if (!is_graph && !rlt_json_is(dims))
         return rlt_json_fail(root, RLT_ESCHEMA, err,
                              "expected 'dims' (a product of shapes) or 'nodes' and 'links' (a graph)");

@@ -8,6 +8,7 @@
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
 #include "collectives/selector.h"
+#include "collectives/stated.h"
 #include "net/links.h"
 #include "net/network.h"
 #include "net/packet/packets.h"
@@ -200,7 +201,11 @@ static void explain(coll_result *r, const rlt_coll_request *req)
     char size[32];
     int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
                         rlt_format_size(size, sizeof size, req->bytes));
-    if (n)
+    const rlt_algorithm *stated = rlt_algorithm_stated(req);
+    if (stated)
+        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, as the topology states (its \"auto\")",
+                 stated->name);
+    else if (n)
         rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
     else
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
