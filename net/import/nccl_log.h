@@ -58,7 +58,8 @@ typedef struct rlt__nccl_log {
 int rlt__nccl_log_scan(rlt__nccl_log *log, const char *text, size_t length) RLT_MUST_USE;
 void rlt__nccl_log_free(rlt__nccl_log *log);
 
-/* Keeps the choice in a line about the tuner, and the collective that the process begins. Skips other lines. */
+/* Keeps the choice in a line about the tuner, and the collective that the process begins. Skips other
+ * lines. */
 int rlt__log_choice_take(rlt__nccl_log *log, const char *text, const char *end, uint32_t process,
                          uint32_t line) RLT_MUST_USE;
 /* Adds the choices to a machine: by size where the log has them, else ring, whose channels every log shows.

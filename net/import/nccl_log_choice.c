@@ -128,8 +128,8 @@ static int by_size(const void *x, const void *y)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Adds the choices of one collective, which begin at index *i of the sorted ones, and moves *i past them. A size
- * that was logged several times takes its last choice. */
+/* Adds the choices of one collective, which begin at index *i of the sorted ones, and moves *i past them. A
+ * size that was logged several times takes its last choice. */
 static int add_sizes(const rlt__nccl_log *log, rlt__machine *m, uint32_t *i, uint32_t *without)
 {
     const rlt__log_choice *all = log->choices;

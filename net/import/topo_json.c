@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in JSON: {"name", "source", "endpoint", "auto"} and either "dims" (a product of shapes) or "nodes" and
- * "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
+ * Topologies in JSON: {"name", "source", "endpoint", "auto"} and either "dims" (a product of shapes) or
+ * "nodes" and "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
  * part.
  */
 #include "net/import/topo_json.h"

@@ -11,9 +11,13 @@
 #include <string.h>
 
 #include "net/import/topo_json.h"
+#include "net/topology/build.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
 
 enum { MAX_CHOICES = 1024 };
 
