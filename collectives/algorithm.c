@@ -35,14 +35,12 @@ const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req)
 {
     if (req->kind == RLT_SEND_RECV)
         return &rlt_point_to_point;
-    if (req->counts || req->kind == RLT_GATHER || req->kind == RLT_SCATTER)
+    if (req->counts || req->kind == RLT_GATHER || req->kind == RLT_SCATTER || req->kind == RLT_ALL_TO_ALL)
         return &rlt_direct;
     uint32_t dims = 0;
     for (uint32_t d = 0; d < req->n_dims && d < RLT_MAX_DIMS; d++)
         dims += req->dims[d] > 1;
-    if (dims > 1)
-        return &rlt_hierarchical;
-    return req->kind == RLT_ALL_TO_ALL ? &rlt_direct : &rlt_ring;
+    return dims > 1 ? &rlt_hierarchical : &rlt_ring;
 }
 
 /* Checks that the counts of shares sum up to the collective's bytes. An all-to-all's counts need no check:

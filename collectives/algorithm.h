@@ -227,9 +227,9 @@ RLT_ALGORITHMS(RLT_X)
 RLT_API rlt_registry *rlt_algorithms(void);
 RLT_API const rlt_algorithm *rlt_algorithm_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_algorithm *rlt_algorithm_find(const char *name, rlt_error *err);
-/* Returns the default algorithm for a request whose endpoint has no tuner. Gather, scatter and requests with
- * counts: direct. Other requests of a group with several dimensions: hierarchical. Else: direct for
- * all-to-all, ring for all other kinds. */
+/* Returns the default algorithm for a request whose endpoint has no tuner. All-to-all, gather, scatter and
+ * requests with counts: direct (NCCL's are grouped sends and receives). Other requests: hierarchical in a
+ * group with several dimensions, else ring. */
 RLT_API const rlt_algorithm *rlt_algorithm_usual(const rlt_coll_request *req);
 
 /* Creates a plan whose messages carry no tuning. Internal to the selector; all other code calls

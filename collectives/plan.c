@@ -2,10 +2,14 @@
 #include "collectives/plan.h"
 
 #include "collectives/selector.h"
+#include "collectives/stated.h"
 
 const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req)
 {
     rlt_candidate all[RLT_MAX_CANDIDATES];
+    const rlt_algorithm *stated = rlt_algorithm_stated(req);
+    if (stated)
+        return stated;
     return rlt_candidates(req, all) && !all[0].excluded ? all[0].algorithm : rlt_algorithm_usual(req);
 }
 

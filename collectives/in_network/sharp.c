@@ -3,9 +3,11 @@
  * SHARP (R. Graham et al., COMHPC 2016; streaming: ISC 2020). A group reserves its tree when it is created.
  *
  * Low latency (LLT): each switch offers outstanding operations (OSTs) of one payload each. Longer requests
- * are cut into payloads, which are pipelined through the OSTs. With tau, d, s and L as in switchml.c:
+ * are cut into C payloads, which are pipelined through the W OSTs of the group. With tau, d, s and L as in
+ * switchml.c:
  *
- *   throughput <= OSTs payload / RTT,  RTT = 2 L tau + 2 L d + (2 L - 1) s + L add
+ *   T = 2 host + floor((C - 1) / W) RTT + ((C - 1) mod W) tau + RTT
+ *   RTT = 2 L tau + 2 L d + (2 L - 1) s + L add;  throughput <= W payload / RTT
  *
  * Streaming (SAT): the switches of the tree, or their ports, are locked, and segments stream at the share
  * `eta` of the link. Requests above `threshold` stream. SHARP may be refused: no tree, no OSTs, a lock of
@@ -15,6 +17,10 @@
  * `host` is paid twice per collective, to post and to complete. `add` is paid in every switch on the way up.
  * Both are fitted to one published pair: 8 B over 128 hosts take 6.01 us between hosts and 2.83 us with SHARP
  * (COMHPC 2016). Links have 25 ns, switches 90 ns.
+ *
+ * `generation` gives payload and OSTs. Switch-IB 2: 256 B (SHARP manual), and 3 OSTs, which is fitted to 4096 B
+ * over the same hosts, 14.48 us: (14.48 - 0.60) us / RTT = 6 rounds for 16 payloads. It does not stream. Quantum:
+ * 1 KiB and 8 OSTs, as its logs show (NVIDIA/nccl issues 1219, 1460); the manual allows 2 KiB.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,19 +35,26 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-enum { MODE, THRESHOLD, OSTS, PAYLOAD, HEADER, SEGMENT, ETA, STREAM, HOST, ADD, PLACE, REFUSED };
+enum { MODE, THRESHOLD, OSTS, PAYLOAD, HEADER, SEGMENT, ETA, STREAM, HOST, ADD, PLACE, REFUSED, GENERATION };
 enum { MODE_AUTO, MODE_LLT, MODE_SAT };
 enum { REFUSED_RING };
+
+/* Payload and OSTs of a switch generation, and whether it streams. */
+static const struct generation {
+    uint32_t payload, osts;
+    bool streams;
+} generations[] = {{1024, 8, true}, {256, 3, false}};
+#define GENERATIONS "quantum|switch-ib2"
 
 static const rlt_param settings[] = {
     [MODE] = {"mode", .kind = RLT_PARAM_CHOICE, .words = "auto|llt|sat", RLT_SLOT(MODE), .preset = "auto",
               .help = "low-latency trees (llt), streaming trees (sat), or by size"},
     [THRESHOLD] = {"threshold", .kind = RLT_PARAM_SIZE, RLT_SLOT(THRESHOLD), .preset = "4KiB", .max = 1e18,
                    .help = "larger requests stream"},
-    [OSTS] = {"osts", .kind = RLT_PARAM_COUNT, RLT_SLOT(OSTS), .preset = "8", .min = 1, .max = 1 << 16,
-              .help = "outstanding operations of the group at each switch"},
-    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "1KiB", .min = 1,
-                 .max = 1 << 20, .help = "bytes in an operation"},
+    [OSTS] = {"osts", .kind = RLT_PARAM_COUNT, RLT_SLOT(OSTS), .preset = "0", .max = 1 << 16,
+              .help = "outstanding operations of the group at each switch; 0: the generation's"},
+    [PAYLOAD] = {"payload", .kind = RLT_PARAM_SIZE, RLT_SLOT(PAYLOAD), .preset = "0B", .max = 1 << 20,
+                 .help = "bytes in an operation; 0: the generation's"},
     [HEADER] = {"header", .kind = RLT_PARAM_SIZE, RLT_SLOT(HEADER), .preset = "58B", .max = 4096,
                 .help = "other bytes of a packet"},
     [SEGMENT] = {"segment", .kind = RLT_PARAM_SIZE, RLT_SLOT(SEGMENT), .preset = "4KiB", .min = 1,
@@ -58,6 +71,9 @@ static const rlt_param settings[] = {
                .help = "which switches aggregate"},
     [REFUSED] = {"refused", .kind = RLT_PARAM_CHOICE, .words = "ring|fail", RLT_SLOT(REFUSED),
                  .preset = "ring", .help = "if switches refuse the group: a ring between hosts, or an error"},
+    [GENERATION] = {"generation", .kind = RLT_PARAM_CHOICE, .words = GENERATIONS, RLT_SLOT(GENERATION),
+                    .preset = "quantum",
+                    .help = "payload and operations: 1 KiB and 8, or 256 B and 3 without streams"},
     {0}};
 
 /* A result that waits for the time `add` of its switches. */
@@ -123,10 +139,16 @@ static void sharp_timer(rlt_fabric_job *j, uint64_t what)
 
 static int reserve(rlt_fabric_job *j, rlt_error *err)
 {
+    const struct generation *g = &generations[rlt_fabric_job_setting(j, GENERATION).u];
     uint64_t mode = rlt_fabric_job_setting(j, MODE).u, payload = rlt_fabric_job_setting(j, PAYLOAD).u;
-    uint64_t bytes = j->req.bytes;
+    uint64_t bytes = j->req.bytes, osts = rlt_fabric_job_setting(j, OSTS).u;
+    if (mode == MODE_SAT && !g->streams)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "sharp",
+                        "mode=sat: this generation of switches does not stream");
+    payload = payload ? payload : g->payload;
     j->mode = RLT_SLOTS_CREDIT;
-    j->streaming = mode == MODE_SAT || (mode == MODE_AUTO && bytes > rlt_fabric_job_setting(j, THRESHOLD).u);
+    j->streaming = g->streams && (mode == MODE_SAT ||
+                                  (mode == MODE_AUTO && bytes > rlt_fabric_job_setting(j, THRESHOLD).u));
     uint64_t data = j->streaming ? rlt_fabric_job_setting(j, SEGMENT).u : payload;
     uint64_t chunks = bytes ? (bytes + data - 1) / data : 1;
     if (chunks > UINT32_MAX / 2)
@@ -138,7 +160,7 @@ static int reserve(rlt_fabric_job *j, rlt_error *err)
     if (j->wire_bytes == 0)
         j->wire_bytes = 1;
     j->chunks = (uint32_t)chunks;
-    j->window = (uint32_t)rlt_fabric_job_setting(j, j->streaming ? STREAM : OSTS).u;
+    j->window = (uint32_t)(j->streaming ? rlt_fabric_job_setting(j, STREAM).u : osts ? osts : g->osts);
     /* A stream passes through the switch, which keeps no operation of a payload. */
     return rlt_fabric_job_plant(j, (rlt_add_place)rlt_fabric_job_setting(j, PLACE).u, 1, j->window,
                                 (uint32_t)payload, err);

@@ -13,7 +13,7 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/units.h"
 
-enum { MAX_ROUTES = 1 << 20, MAX_RINGS = 1024 };
+enum { MAX_ROUTES = 1 << 20, MAX_RINGS = 1024, MAX_CHOICES = 1024 };
 
 int64_t rlt__machine_node(rlt__machine *m, rlt_node_kind kind, bool relays, const char *place,
                           const char *name, ...)
@@ -176,6 +176,19 @@ int rlt__machine_relay(rlt__machine *m, uint32_t *pairs)
     return rc;
 }
 
+int rlt__machine_choice(rlt__machine *m, const char *collective, const char *algorithm, uint64_t from_bytes)
+{
+    int rc = rlt_grow(&m->choices, &m->choice_capacity, sizeof *m->choices, m->n_choices + 1ull, MAX_CHOICES,
+                      "choices", m->err);
+    if (rc)
+        return rc;
+    rlt_choice *c = &m->choices[m->n_choices++];
+    *c = (rlt_choice){.from_bytes = from_bytes};
+    snprintf(c->collective, sizeof c->collective, "%s", collective);
+    snprintf(c->algorithm, sizeof c->algorithm, "%s", algorithm);
+    return 0;
+}
+
 /* ---- the result ---- */
 
 /* NCCL src/graph/tuning.cc (v2.28): base latency of an LL ring, and the latency of a ring step over
@@ -202,6 +215,8 @@ int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_t
                               .node_size = m->node_size,
                               .n_rings = m->n_rings,
                               .rings = m->rings,
+                              .n_choices = m->n_choices,
+                              .choices = m->choices,
                               .n_nodes = m->n_nodes,
                               .n_links = m->n_links,
                               .n_routes = m->n_routes,
@@ -221,6 +236,7 @@ void rlt__machine_free(rlt__machine *m)
     rlt_map_free(&m->pair);
     free(m->routes);
     free(m->rings);
+    free(m->choices);
     free(m->links);
     free(m->nodes);
     rlt_arena_free(&m->arena);

@@ -33,6 +33,8 @@ typedef struct rlt__machine {
     bool parallel;                /* links between the same two nodes stay apart */
     const char *name;             /* NULL: that of the file */
     const rlt_endpoint *endpoint; /* NULL: NCCL's */
+    rlt_choice *choices;
+    uint32_t n_choices, choice_capacity;
 } rlt__machine;
 
 /*
@@ -59,6 +61,9 @@ int rlt__machine_ring(rlt__machine *m, const uint32_t *order, uint32_t n) RLT_MU
 /* Adds a static route over the nodes `via`, which are copied. */
 int rlt__machine_route(rlt__machine *m, uint32_t src, uint32_t dst, const uint32_t *via,
                        uint32_t n) RLT_MUST_USE;
+/* Adds what the machine chose for a collective from a size on; those of one collective in order of size. */
+int rlt__machine_choice(rlt__machine *m, const char *collective, const char *algorithm,
+                        uint64_t from_bytes) RLT_MUST_USE;
 /*
  * Adds routes between accelerators that have no link but a common neighbour, through the neighbour with the
  * most bandwidth. (If NVLinks join only some pairs of GPUs, NCCL relays through a GPU rather than using

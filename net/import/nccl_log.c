@@ -200,7 +200,7 @@ static int message(rlt__nccl_log *log, cursor c, uint32_t process, uint32_t line
     cursor all = c;
     if (!word(&c, "Channel ") && !word(&c, "Ring ")) {
         communicator(log, all, process);
-        return 0;
+        return rlt__log_choice_take(log, c.p, c.end, process, line);
     }
     if (!number(&c, RLT__LOG_MAX_CHANNELS, &channel))
         return 0;
@@ -269,4 +269,5 @@ void rlt__nccl_log_free(rlt__nccl_log *log)
     free(log->connections);
     free(log->rings);
     free(log->ranks);
+    free(log->choices);
 }

@@ -3,6 +3,7 @@
 #ifndef RLT_NET_IMPORT_NCCL_LOG_H
 #define RLT_NET_IMPORT_NCCL_LOG_H
 
+#include "net/import/machine.h"
 #include "net/import/nccl.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
@@ -27,7 +28,15 @@ typedef struct rlt__log_ring {
 typedef struct rlt__log_process {
     uint32_t host;          /* index into `hosts` */
     uint32_t rank, n_ranks; /* rank and size in its largest communicator; RLT_NONE and 0 if unknown */
+    uint8_t collective;     /* 1 + index of the collective that it began last; 0: none */
 } rlt__log_process;
+
+/* "AllReduce: 8388608 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}": what NCCL's tuner chose */
+typedef struct rlt__log_choice {
+    uint8_t collective, algorithm; /* indices into the tables of net/import/nccl_log_choice.c */
+    uint64_t bytes;
+    uint32_t line;
+} rlt__log_choice;
 
 typedef struct rlt__nccl_log {
     const char *file;
@@ -37,8 +46,9 @@ typedef struct rlt__nccl_log {
     rlt__connection *connections;
     rlt__log_ring *rings;
     uint32_t *ranks;
-    uint32_t n_connections, n_rings, n_ranks_used;
-    uint32_t process_capacity, connection_capacity, ring_capacity, rank_capacity;
+    rlt__log_choice *choices;
+    uint32_t n_connections, n_rings, n_ranks_used, n_choices;
+    uint32_t process_capacity, connection_capacity, ring_capacity, rank_capacity, choice_capacity;
     uint32_t size;          /* ranks of the largest communicator */
     uint32_t local_ranks;   /* ranks per node, if stated; otherwise 0 */
     uint32_t communicators; /* communicators of different sizes */
@@ -47,5 +57,13 @@ typedef struct rlt__nccl_log {
 
 int rlt__nccl_log_scan(rlt__nccl_log *log, const char *text, size_t length) RLT_MUST_USE;
 void rlt__nccl_log_free(rlt__nccl_log *log);
+
+/* Keeps the choice in a line about the tuner, and the collective that the process begins. Skips other
+ * lines. */
+int rlt__log_choice_take(rlt__nccl_log *log, const char *text, const char *end, uint32_t process,
+                         uint32_t line) RLT_MUST_USE;
+/* Adds the choices to a machine: by size where the log has them, else ring, whose channels every log shows.
+ * *said describes them. */
+int rlt__log_choices_add(rlt__nccl_log *log, rlt__machine *m, const char **said) RLT_MUST_USE;
 
 #endif

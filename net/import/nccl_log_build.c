@@ -50,6 +50,7 @@ typedef struct builder {
     uint32_t n_rings;
     uint32_t network, busiest_nic;
     uint64_t channel_Bps, nic_Bps;
+    const char *choices; /* where its algorithms come from */
 } builder;
 
 /* ---- who is where ---- */
@@ -380,9 +381,10 @@ static const char *describe(builder *b)
         return NULL;
     return rlt_arena_printf(a,
                             "NCCL log: links where ranks connect directly, %s a channel of a ring (%s; --set "
-                            "link_bandwidth= gives another)%s.%s%s%s GPUs relay. Latencies: NCCL's ring "
+                            "link_bandwidth= gives another)%s.%s%s%s%s GPUs relay. Latencies: NCCL's ring "
                             "constants for LL (tuning.cc).",
-                            rlt__rate(&b->m, b->channel_Bps), how_known(b, false), nic, rings, others, hosts);
+                            rlt__rate(&b->m, b->channel_Bps), how_known(b, false), nic, rings, b->choices,
+                            others, hosts);
 }
 
 static int build(builder *b, uint64_t hash, rlt_topology **out)
@@ -406,7 +408,7 @@ static int build(builder *b, uint64_t hash, rlt_topology **out)
             "neither rings nor connections in this log: expected lines such as 'Channel 00/02 : 0 1' "
             "or 'Channel 00 : 0[1a000] -> 1[1c000] via P2P/IPC'");
     set_bandwidths(b);
-    if ((rc = add_edges(b)) || (rc = add_nics(b)))
+    if ((rc = add_edges(b)) || (rc = add_nics(b)) || (rc = rlt__log_choices_add(&b->log, &b->m, &b->choices)))
         return rc;
     set_dimensions(b);
     return rlt__machine_build(&b->m, describe(b), hash, out);

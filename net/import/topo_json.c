@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Topologies in JSON: {"name", "source", "endpoint"} and either "dims" (a product of shapes) or "nodes" and
- * "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
+ * Topologies in JSON: {"name", "source", "endpoint", "auto"} and either "dims" (a product of shapes) or
+ * "nodes" and "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
  * part.
  */
 #include "net/import/topo_json.h"
@@ -230,7 +230,7 @@ static int read_dims(rlt_json v, file *f, rlt_topology_spec *spec, rlt_error *er
     if (f->whole[0]) {
         rlt__topo_node(f->whole[0], spec);
         if (rlt_json_is(f->endpoint)) /* what the file states stands over the node's */
-            return read_endpoint(f->endpoint, &spec->endpoint, err);
+            return rlt__json_endpoint_read(f->endpoint, &spec->endpoint, err);
     }
     return 0;
 }
@@ -304,9 +304,9 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
                     rlt_error *err)
 {
     rlt_arena *arena = f->arena;
-    static const char *const product[] = {"name", "source", "endpoint", "dims", "rings", NULL};
-    static const char *const any[] = {"name", "source", "endpoint",  "nodes", "links", "routes",
-                                      "dims", "rings",  "node_size", "pxn",   NULL};
+    static const char *const product[] = {"name", "source", "endpoint", "auto", "dims", "rings", NULL};
+    static const char *const any[] = {"name", "source", "endpoint", "auto",      "nodes", "links", "routes",
+                                      "dims", "rings",  "node_size", "pxn", NULL};
     bool is_graph = rlt_json_is(rlt_json_get(root, "nodes")) || rlt_json_is(rlt_json_get(root, "links"));
     rlt_json endpoint = rlt_json_get(root, "endpoint"), dims = rlt_json_get(root, "dims");
     int rc = rlt_json_only(root, is_graph ? any : product, err);
@@ -319,6 +319,8 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
     if (rlt_json_is(endpoint) && (rc = rlt__json_endpoint_read(endpoint, &spec->endpoint, err)) < 0)
         return rc;
     f->endpoint = endpoint;
+    if ((rc = rlt__json_choices_read(rlt_json_get(root, "auto"), arena, spec, err)) < 0)
+        return rc;
     if (!is_graph && !rlt_json_is(dims))
         return rlt_json_fail(root, RLT_ESCHEMA, err,
                              "expected 'dims' (a product of shapes) or 'nodes' and 'links' (a graph)");

@@ -24,6 +24,8 @@ int rlt__json_graph_read(rlt_json root, rlt_arena *arena, rlt__json_graph *graph
                          rlt_error *err);
 /* Reads an endpoint over one that is set to defaults. */
 int rlt__json_endpoint_read(rlt_json v, rlt_endpoint *e, rlt_error *err) RLT_MUST_USE;
+/* Adds the choices of "auto" to spec; they belong to the arena. net/import/topo_json_auto.c */
+int rlt__json_choices_read(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_error *err);
 /* Returns the place of a value, kept in the arena; NULL when out of memory. */
 const char *rlt__json_place(rlt_arena *arena, rlt_json v);
 

@@ -302,6 +302,24 @@ done:
     return rc;
 }
 
+static int copy_choices(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err)
+{
+    if (!spec->n_choices)
+        return 0;
+    t->choices = calloc(spec->n_choices, sizeof *t->choices);
+    if (!t->choices)
+        return rlt_nomem(err);
+    t->n_choices = spec->n_choices;
+    memcpy(t->choices, spec->choices, spec->n_choices * sizeof *t->choices);
+    for (uint32_t i = 0; i < t->n_choices; i++) {
+        const rlt_choice *c = &t->choices[i];
+        mix(t, c->collective, strlen(c->collective));
+        mix(t, c->algorithm, strlen(c->algorithm));
+        mix_number(t, c->from_bytes);
+    }
+    return 0;
+}
+
 static void hash_endpoint(rlt_topology *t)
 {
     const rlt_endpoint *e = &t->endpoint;
@@ -362,7 +380,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
         rc = build_product(spec, t, err);
     else
         rc = rlt_fail(err, RLT_ETOPOLOGY, spec->where, "no accelerator: neither dimensions nor nodes");
-    if (rc || (rc = copy_rings(spec, t, err)) != 0)
+    if (rc || (rc = copy_rings(spec, t, err)) != 0 || (rc = copy_choices(spec, t, err)) != 0)
         goto fail;
     hash_internode(t);
     *out = t;

@@ -44,6 +44,8 @@ typedef struct rlt_topology_spec {
     uint32_t n_rings;
     const uint32_t *const *rings; /* each has one id per accelerator (in a graph: in order of appearance) */
     uint32_t node_size;           /* accelerators of a node, also of a graph; 0: see rlt_topology_node_size */
+    uint32_t n_choices;
+    const rlt_choice *choices; /* see rlt_topology_choices */
     /* Either a product: */
     uint32_t n_dims;
     const rlt_dim_spec *dims;

@@ -246,6 +246,27 @@ static void json_rings(rlt_jw *w, const rlt_topology *t)
     rlt_jw_end_array(w);
 }
 
+/* Writes the choices as {"all_reduce": "tree:1048576B:ring"}. */
+static int json_choices(rlt_jw *w, const rlt_topology *t, rlt_arena *arena, rlt_error *err)
+{
+    if (!t->n_choices)
+        return 0;
+    rlt_jw_object(w, "auto");
+    for (uint32_t i = 0; i < t->n_choices;) {
+        const rlt_choice *first = &t->choices[i], *c;
+        const char *chain = first->algorithm;
+        for (i++;
+             chain && i < t->n_choices && strcmp((c = &t->choices[i])->collective, first->collective) == 0;
+             i++)
+            chain = rlt_arena_printf(arena, "%s:%" PRIu64 "B:%s", chain, c->from_bytes, c->algorithm);
+        if (!chain)
+            return rlt_nomem(err);
+        rlt_jw_string(w, first->collective, chain);
+    }
+    rlt_jw_end_object(w);
+    return 0;
+}
+
 static int write_json(const rlt_topology *t, char **text, rlt_error *err)
 {
     columns c = {0};
@@ -257,6 +278,7 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         rlt_jw_string(&w, "name", t->name);
         rlt_jw_string(&w, "source", t->source);
         rlt__export_endpoint(&w, &t->endpoint);
+        rc = json_choices(&w, t, &c.arena, err);
         rlt_jw_array(&w, "dims");
         for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
             rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
@@ -270,7 +292,7 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         json_rings(&w, t);
         rlt_jw_end_object(&w);
         *text = rlt_jw_finish(&w, NULL);
-        rc = *text ? 0 : rlt_nomem(err);
+        rc = rc ? rc : *text ? 0 : rlt_nomem(err);
     }
     rlt_arena_free(&c.arena);
     return rc;

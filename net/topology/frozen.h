@@ -76,7 +76,9 @@ struct rlt_topology {
     rlt_endpoint endpoint;
     uint32_t accelerators, nodes, links;
     uint32_t n_rings, *rings; /* accelerators of all rings, one ring after the other */
-    uint32_t n_dims;          /* 0 in a graph */
+    uint32_t n_choices;
+    rlt_choice *choices;
+    uint32_t n_dims; /* 0 in a graph */
     rlt_product_dim dims[RLT_MAX_DIMS];
     rlt_part *parts[RLT_MAX_DIMS]; /* graphs that are dimensions; NULL for the others */
     bool plain;                    /* all ports are plain, and no dimension is a graph */

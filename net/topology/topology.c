@@ -42,6 +42,7 @@ void rlt_topology_free(rlt_topology *t)
     for (uint32_t i = 0; i < RLT_MAX_DIMS; i++)
         rlt_part_free(t->parts[i]);
     free(t->rings);
+    free(t->choices);
     free(t->source);
     free(t->name);
     free(t);
@@ -399,6 +400,21 @@ uint32_t rlt_topology_rings(const rlt_topology *t)
 const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i)
 {
     return i < t->n_rings ? t->rings + (size_t)i * t->accelerators : NULL;
+}
+
+const rlt_choice *rlt_topology_choices(const rlt_topology *t, uint32_t *n)
+{
+    *n = t->n_choices;
+    return t->choices;
+}
+
+const char *rlt_topology_chosen(const rlt_topology *t, const char *collective, uint64_t bytes)
+{
+    const char *name = NULL;
+    for (uint32_t i = 0; i < t->n_choices; i++)
+        if (t->choices[i].from_bytes <= bytes && strcmp(t->choices[i].collective, collective) == 0)
+            name = t->choices[i].algorithm;
+    return name;
 }
 
 uint32_t rlt_topology_node_size(const rlt_topology *t)

@@ -166,6 +166,19 @@ RLT_API rlt_pxn rlt_topology_pxn(const rlt_topology *t);
 RLT_API uint32_t rlt_topology_rings(const rlt_topology *t);
 RLT_API const uint32_t *rlt_topology_ring(const rlt_topology *t, uint32_t i);
 
+/*
+ * Algorithm that `auto` takes for a collective from a size on: what a machine's log says it chose, or what
+ * its file states. Names are those of collectives/; this room does not know them.
+ */
+typedef struct rlt_choice {
+    char collective[24], algorithm[32];
+    uint64_t from_bytes;
+} rlt_choice;
+/* Returns the choices, those of one collective together and in order of size. *n is their number. */
+RLT_API const rlt_choice *rlt_topology_choices(const rlt_topology *t, uint32_t *n);
+/* Returns the name of the algorithm that is stated for a collective of that many bytes; NULL: none. */
+RLT_API const char *rlt_topology_chosen(const rlt_topology *t, const char *collective, uint64_t bytes);
+
 /* Returns the endpoint settings of the file, or the defaults. */
 RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
 

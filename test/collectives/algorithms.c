@@ -521,6 +521,8 @@ static void names_and_choices(void **state)
     req.kind = RLT_ALL_TO_ALL;
     assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_direct);
     req.dims[0] = req.dims[1] = 2;
+    assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_direct);
+    req.kind = RLT_REDUCE_SCATTER;
     assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_hierarchical);
     req.counts = counts;
     assert_ptr_equal(rlt_algorithm_choose(&req), &rlt_direct);

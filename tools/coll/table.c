@@ -8,6 +8,7 @@
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
 #include "collectives/selector.h"
+#include "collectives/stated.h"
 #include "net/links.h"
 #include "net/network.h"
 #include "net/packet/packets.h"
@@ -26,6 +27,7 @@
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/coll/coll.h"
+#include "tools/coll/dropped.h"
 #include "tools/coll/react.h"
 #include "tools/coll/row.h"
 #include "tools/coll/tenants.h"
@@ -49,7 +51,8 @@ enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 typedef struct coll_result {
     bool served;         /* the algorithm supports the request; the members below are then valid */
     rlt_coll_one one;    /* simulation, kept if links are wanted */
-    char refused[1700];  /* why it is not supported */
+    char refused[400];   /* why it is not supported */
+    bool quiet;          /* no note is due: nobody named it, or nobody would expect it here */
     char fell_back[400]; /* what ran instead, and why; with tenants their lines tell */
     rlt_coll_row row;
     rlt_coll_kind kind;
@@ -69,8 +72,9 @@ typedef struct coll_table {
     uint32_t n_rows;
     uint64_t rows_done;
     rlt_coll_points points;
-    uint32_t warned_over, noted_unused; /* remarks already made, one bit an algorithm */
-    uint64_t noted_refused, noted_back; /* the same, by place among the algorithms asked for */
+    uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
+    uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
+    rlt_dropped dropped;
     bool noted_packets;
     uint32_t n_columns;
     rlt_file file;
@@ -117,16 +121,36 @@ static void remark(coll_table *t, const coll_result *r)
     t->noted_unused |= 1u << bit;
     if (r->why[0])
         rlt_note("%s", r->why);
-    if (r->rounded)
+    if (r->rounded && !(t->noted_rounded >> bit & 1))
         rlt_note(
             "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
             "large to simulate every rank",
             rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
+    if (r->rounded)
+        t->noted_rounded |= 1u << bit;
     if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
         t->warned_over |= 1u << bit;
         snprintf(what, sizeof what, "%s by %s", rlt_coll_name(r->kind), a->name);
         rlt_links_warn(&r->over, what);
     }
+}
+
+/* Returns true, and keeps the reason, if an error only drops the row's algorithm out of a list. */
+static bool drops_out(const coll_table *t, coll_result *r, int rc, const rlt_error *why)
+{
+    const rlt_coll_ask *ask = t->ask;
+    bool several = ask->all_algorithms || ask->n_algorithms > 1;
+    if (!several || (rc != RLT_EUNSUPPORTED && rc != RLT_ETOPOLOGY))
+        return false;
+    snprintf(r->refused, sizeof r->refused, "%.100s%s%.280s", why->where, why->where[0] ? ": " : "",
+             why->what);
+    return true;
+}
+
+static void drop_by_design(const coll_table *t, coll_result *r)
+{
+    r->quiet = t->ask->all_algorithms;
+    snprintf(r->refused, sizeof r->refused, "it does not support %s", rlt_coll_name(r->kind));
 }
 
 /* Opens the simulation of a row if its step algorithm supports it. Returns 0 and sets `served`, or an error
@@ -144,11 +168,15 @@ static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error 
                 err, RLT_EUSAGE, "--algorithm",
                 "%s does not support %s; 'ringlet list algorithms' shows what each algorithm supports",
                 a->name, rlt_coll_name(r->kind));
+        drop_by_design(t, r);
         return 0;
     }
     int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
     r->served = rc == 0;
-    if (!rc || ((rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY) && several))
+    if (!rc)
+        return 0;
+    r->quiet = !ask->settings->algorithm;
+    if (drops_out(t, r, rc, &why))
         return 0;
     return rlt_fail(err, rc, why.where, "%s", why.what);
 }
@@ -158,24 +186,26 @@ static int try_steps(const coll_table *t, coll_result *r, uint32_t i, rlt_error 
 static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
-    const char *name = rlt_reactive_name(ask->reacting[i % ask->n_algorithms]->protocol);
+    const rlt_reactive *protocol = ask->reacting[i % ask->n_algorithms]->protocol;
     uint64_t bytes = ask->cases[i / ask->n_algorithms].bytes;
     bool several = ask->n_algorithms > 1 || ask->n_kinds > 1;
     rlt_error why = {0};
     r->served = false;
+    if (several && !rlt_reactive_does(protocol, r->kind)) {
+        drop_by_design(t, r);
+        return 0;
+    }
     if (ask->all_algorithms && bytes > MOST_OF_ALL / ask->group.n) {
-        snprintf(
-            r->refused, sizeof r->refused,
-            "%s is left out of 'all' from %u ranks x %llu bytes on, since its packets take long to simulate; "
-            "name it to include it",
-            name, ask->group.n, (unsigned long long)bytes);
+        snprintf(r->refused, sizeof r->refused,
+                 "its packets take long to simulate for %u ranks x %llu bytes; name it to include it",
+                 ask->group.n, (unsigned long long)bytes);
         return 0;
     }
     int rc = rlt_coll_one_open(&r->one, ask, i, t->output->series_ps, &why);
     r->served = rc == 0;
     if (rc && rc != RLT_ENOMEM && several) {
-        snprintf(r->refused, sizeof r->refused, "%s is left out: %s%s%s", name, why.where,
-                 why.where[0] ? ": " : "", why.what);
+        snprintf(r->refused, sizeof r->refused, "%.100s%s%.280s", why.where, why.where[0] ? ": " : "",
+                 why.what);
         return 0;
     }
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
@@ -200,7 +230,11 @@ static void explain(coll_result *r, const rlt_coll_request *req)
     char size[32];
     int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
                         rlt_format_size(size, sizeof size, req->bytes));
-    if (n)
+    const rlt_algorithm *stated = rlt_algorithm_stated(req);
+    if (stated)
+        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, as the topology states (its \"auto\")",
+                 stated->name);
+    else if (n)
         rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
     else
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
@@ -229,8 +263,13 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     r->why[0] = r->refused[0] = r->fell_back[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
+    r->quiet = false;
+    rlt_error why = {0};
     int rc = reacts ? try_protocol(t, r, i, err) : try_steps(t, r, i, err);
-    if (!rc && r->served && (rc = rlt_coll_one_simulate(&r->one, &watch, err)) == 0) {
+    if (!rc && r->served && (rc = rlt_coll_one_simulate(&r->one, &watch, &why)) != 0) {
+        r->served = false;
+        rc = drops_out(t, r, rc, &why) ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
+    } else if (!rc && r->served) {
         rlt_row_of(&r->row, &r->one.result, &r->one.tenants);
         if (reacts)
             tell_fallback(r);
@@ -327,29 +366,42 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
 static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm)
 {
     const rlt_setup *s = &t->ask->setup;
-    if (r->refused[0] && !(t->noted_refused >> algorithm & 1))
-        rlt_note("%s", r->refused);
-    if (r->refused[0])
-        t->noted_refused |= UINT64_C(1) << algorithm;
-    if (r->served && r->fell_back[0] && !(t->noted_back >> algorithm & 1)) {
+    if (r->fell_back[0] && !(t->noted_back >> algorithm & 1)) {
         rlt_note("%s", r->fell_back);
         t->noted_back |= UINT64_C(1) << algorithm;
     }
-    if (r->served && !t->noted_packets && (!(s->model->can & RLT_NET_PACKETS) || s->endpoint.message_ps))
+    if (!t->noted_packets && (!(s->model->can & RLT_NET_PACKETS) || s->endpoint.message_ps))
         rlt_note(
             "%s is always simulated on packets, with its own headers and without endpoint costs, instead of "
             "--network %s",
             rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
-    t->noted_packets |= r->served;
+    t->noted_packets = true;
+}
+
+/* Keeps why a row is missing. */
+static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_error *err)
+{
+    const rlt_coll_ask *ask = t->ask;
+    uint32_t a = i % ask->n_algorithms;
+    const char *name = ask->reacting[a]     ? rlt_reactive_name(ask->reacting[a]->protocol)
+                       : ask->listed[a]     ? ask->listed[a]->name
+                       : ask->algorithms[a] ? ask->algorithms[a]->name
+                                            : "auto";
+    rlt_dropped_entry one = {.algorithm = name,
+                             .kind = r->kind,
+                             .bytes = ask->cases[i / ask->n_algorithms].bytes,
+                             .quiet = r->quiet};
+    memcpy(one.reason, r->refused, sizeof one.reason);
+    return rlt_drop(&t->dropped, &one, err);
 }
 
 static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     coll_table *t = ctx;
     coll_result *r = &t->results[slot];
-    if (t->ask->reacting[i % t->ask->n_algorithms] && (t->ask->n_kinds == 1 || r->served))
+    if (r->served && t->ask->reacting[i % t->ask->n_algorithms])
         remark_react(t, r, i % t->ask->n_algorithms);
-    int rc = r->served ? take_row(t, r, err) : 0;
+    int rc = r->served ? take_row(t, r, err) : take_dropped(t, r, i, err);
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);
     return rc;
@@ -379,6 +431,7 @@ static int run_all(coll_table *t, rlt_error *err)
     for (uint32_t i = 0; i < work.slots; i++)
         rlt_coll_one_end(&t->results[i].one);
     free(t->results);
+    rlt_dropped_notes(&t->dropped, ask->n_sizes);
     if (!rc && t->rows_done == 0)
         return rlt_fail(
             err, RLT_EUSAGE, "--algorithm",
@@ -450,6 +503,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_end_array(&t->json);
         rlt_coll_json_crossings(&t->json, &t->points);
+        rlt_dropped_json(&t->json, &t->dropped);
         if (partial)
             rlt_jw_bool(&t->json, "partial", true);
         t->json_open = false;
@@ -489,6 +543,7 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_e
         }
     }
     rlt_coll_points_free(&t.points);
+    rlt_dropped_free(&t.dropped);
     if (t.json_open)
         rlt_document_drop(&t.json);
     if (end_tenants(&t, NULL) && !ended)

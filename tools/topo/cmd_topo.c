@@ -102,6 +102,25 @@ static void put_facts(FILE *out, const rlt_topology_facts *f)
                 rlt_format_rate(b, sizeof b, f->max_egress_Bps));
 }
 
+/* Prints the algorithms that the topology states, such as "all_reduce tree, from 1 MiB ring". */
+static void put_choices(FILE *out, const rlt_topology *t)
+{
+    uint32_t n;
+    const rlt_choice *all = rlt_topology_choices(t, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        char size[LINE];
+        bool first = i == 0 || strcmp(all[i].collective, all[i - 1].collective) != 0;
+        fputs(i == 0 ? "auto        " : ", ", out);
+        if (first)
+            fprintf(out, "%s %s", all[i].collective, all[i].algorithm);
+        else
+            fprintf(out, "from %s %s", rlt_format_size(size, sizeof size, all[i].from_bytes),
+                    all[i].algorithm);
+    }
+    if (n)
+        fputc('\n', out);
+}
+
 static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts, const char *path,
                          rlt_error *err)
 {
@@ -120,6 +139,7 @@ static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts,
         put_facts(f.stream, facts);
     if (rlt_topology_rings(t))
         fprintf(f.stream, "rings       %u recommended\n", rlt_topology_rings(t));
+    put_choices(f.stream, t);
     put_endpoint(f.stream, rlt_topology_endpoint(t));
     if (rc) {
         rlt_file_discard(&f);

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/stated.h"
 #include "net/import/import.h"
+#include "net/topology/topology.h"
 #include "sim/base/find.h"
 #include "sim/base/mem.h"
 #include "sim/base/words.h"
@@ -66,7 +68,12 @@ int rlt_weights_path(const char *spec, char *path, size_t size, rlt_error *err)
 
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
 {
-    return rlt_topology_load(spec, rlt_topology_dirs().list, out, err);
+    int rc = rlt_topology_load(spec, rlt_topology_dirs().list, out, err);
+    if (!rc && (rc = rlt_stated_check(*out, err))) {
+        rlt_topology_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err)
