@@ -24,7 +24,7 @@
 #include "sim/text/json.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/setup/settings.h"

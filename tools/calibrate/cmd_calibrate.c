@@ -18,7 +18,7 @@
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/select.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
@@ -137,7 +137,7 @@ static int read_measurements(job *j, rlt_error *err)
                                .collective = j->s->collective,
                                .ranks = (uint32_t)j->s->ranks,
                                .nodes = (uint32_t)j->s->nodes};
-    char system[300];
+    char system[300], skipped[400];
     const char *item = system;
     rlt_texts only = {&item, 1, 1};
     int rc = 0;
@@ -146,9 +146,8 @@ static int read_measurements(job *j, rlt_error *err)
         if (!rc && strcmp(j->args->operands[i], "-") != 0)
             rc = rlt_inputs_add_file(&j->inputs, "measurements", j->args->operands[i], err);
     }
-    if (!rc && j->measured.unusable)
-        rlt_note("%u row%s ignored: no time, or wrong values", j->measured.unusable,
-                 rlt_s(j->measured.unusable));
+    if (!rc && j->measured.skipped)
+        rlt_note("%s", rlt_measurements_skipped(&j->measured, skipped, sizeof skipped));
     if (!rc && j->s->where.n)
         rc = rlt_select_filter(&j->measured, &j->s->where, err);
     if (!rc && j->s->system) {

@@ -10,7 +10,7 @@
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/output/output.h"
 
 static const rlt_column constant_columns[] = {

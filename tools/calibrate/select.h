@@ -6,7 +6,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "workload/setup/settings.h"
 
 /* Returns the parameters of --where. */

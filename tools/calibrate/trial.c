@@ -11,7 +11,7 @@
 #include "sim/watch.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
