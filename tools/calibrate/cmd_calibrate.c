@@ -18,7 +18,8 @@
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/job.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/select.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
@@ -27,16 +28,7 @@
 #include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 
-typedef struct calibrate_settings {
-    rlt_settings sim;
-    const char *format, *output, *plot;
-    const char *fit, *hold_out, *system, *collective, *algorithm, *source, *leave_one_out;
-    rlt_texts where;
-    uint64_t ranks, nodes, evaluations, jobs;
-    bool check, rows;
-} calibrate_settings;
-
-#define AT(field) .offset = offsetof(calibrate_settings, field)
+#define AT(field) .offset = offsetof(rlt_calib_settings, field)
 static const rlt_option fit_options[] = {
     {"topology", 't', RLT_PARAM_TEXT, "T",
      "The machine: a topology file in JSON, or a name that 'ringlet list topologies' shows. Required for a "
@@ -79,9 +71,22 @@ static const rlt_option check_options[] = {
     {"check", 0, RLT_PARAM_FLAG, NULL,
      "Do not fit: show the errors with the current constants, by system, collective and size.", AT(check)},
     {"leave-one-out", 0, RLT_PARAM_TEXT, "FAMILY",
-     "Test the constants of a family of machines: those whose '_calibration' names it. For each measured "
-     "system, fit the shared constants to the other systems, and show the errors for the one left out.",
+     "Test the constants of a family of machines: those whose '_calibration' names it; all: every machine. "
+     "For each measured group, fit the shared constants to the other groups, and show the errors for the one "
+     "left out, beside those of a fit to all groups.",
      AT(leave_one_out)},
+    {"by", 0, RLT_PARAM_WORD, "GROUP",
+     "Groups of --check and --leave-one-out: system, nodes (how many took part), site or family (both named "
+     "in a topology's '_calibration').",
+     AT(by), .preset = "system", .words = "system|nodes|site|family"},
+    {"harness", 0, RLT_PARAM_WORD, "FROM",
+     "With --leave-one-out: the constant of the measuring program ('harness' in '_calibration') of a machine "
+     "left out is set by its smallest row (row), or is that of the other machines (shared).",
+     AT(harness), .preset = "row", .words = "row|shared"},
+    {"halves", 0, RLT_PARAM_FLAG, NULL,
+     "Fit to every second size, predict the others, and show log-log interpolation of the fitted sizes beside "
+     "it.",
+     AT(halves)},
     {"rows", 0, RLT_PARAM_FLAG, NULL,
      "Show each measurement with its simulation (in CSV: in place of the summary).", AT(rows),
      .unrecorded = true},
@@ -112,89 +117,9 @@ static const rlt_option_group options[] = {{"What to fit", fit_options, 0},
                                            {"How to simulate", how_options, 0},
                                            {0}};
 
-typedef struct job {
-    const rlt_parsed *args;
-    const calibrate_settings *s;
-    rlt_measurements measured;
-    rlt_trial trial;
-    rlt_machine *machines; /* owned */
-    uint32_t n_machines;
-    rlt_inputs inputs;
-    rlt_progress progress;
-    bool partial, drawn;
-    /* The report. */
-    rlt_calib_report report;
-    rlt_file file;
-    rlt_jw json;
-    bool json_open;
-} job;
-
-/* ---- input ---- */
-
-static int read_measurements(job *j, rlt_error *err)
-{
-    rlt_measure_hints hints = {.system = j->s->system,
-                               .collective = j->s->collective,
-                               .ranks = (uint32_t)j->s->ranks,
-                               .nodes = (uint32_t)j->s->nodes};
-    char system[300];
-    const char *item = system;
-    rlt_texts only = {&item, 1, 1};
-    int rc = 0;
-    for (int i = 0; i < j->args->n_operands && !rc; i++) {
-        rc = rlt_measurements_read(&j->measured, j->args->operands[i], &hints, err);
-        if (!rc && strcmp(j->args->operands[i], "-") != 0)
-            rc = rlt_inputs_add_file(&j->inputs, "measurements", j->args->operands[i], err);
-    }
-    if (!rc && j->measured.unusable)
-        rlt_note("%u row%s ignored: no time, or wrong values", j->measured.unusable,
-                 rlt_s(j->measured.unusable));
-    if (!rc && j->s->where.n)
-        rc = rlt_select_filter(&j->measured, &j->s->where, err);
-    if (!rc && j->s->system) {
-        snprintf(system, sizeof system, "system=%.280s", j->s->system);
-        rc = rlt_select_filter(&j->measured, &only, err);
-        if (rc == RLT_ESCHEMA && err)
-            snprintf(err->where, sizeof err->where, "--system");
-    }
-    return rc;
-}
-
-static int open_one(job *j, rlt_error *err)
-{
-    int rc;
-    j->machines = calloc(1, sizeof *j->machines);
-    if (!j->machines)
-        return rlt_nomem(err);
-    rc = rlt_machine_open(&j->machines[0], &j->s->sim, j->s->sim.topology, err);
-    j->n_machines = rc == 0;
-    return rc ? rc : rlt_machine_rebuild(&j->machines[0], err);
-}
-
-static void close_machines(job *j)
-{
-    rlt_trial_free(&j->trial);
-    for (uint32_t i = 0; i < j->n_machines; i++)
-        rlt_machine_free(&j->machines[i]);
-    free(j->machines);
-    j->machines = NULL;
-    j->n_machines = 0;
-}
-
-static int open_claiming(job *j, const char *family, rlt_error *err)
-{
-    int rc = rlt_select_machines(&j->s->sim, family, &j->machines, &j->n_machines, err);
-    if (!rc && j->n_machines == 0)
-        return rlt_fail(err, RLT_ESCHEMA, family ? "--leave-one-out" : NULL,
-                        "no topology%s%s names measured systems ({\"_calibration\": {\"systems\": [...]}}%s)",
-                        family ? " of the family " : "", family ? family : "",
-                        family ? "" : "; --topology takes one without");
-    return rc;
-}
-
 /* Checks whether all measurements belong to the machine: it claims no systems, or --system was given. Then
  * they must be of one system; otherwise --system is required. */
-static int check_claims(const job *j, bool *any, rlt_error *err)
+static int check_claims(const rlt_calib_job *j, bool *any, rlt_error *err)
 {
     const rlt_measurements *t = &j->measured;
     *any = j->machines[0].n_systems == 0 || j->s->system != NULL;
@@ -207,57 +132,8 @@ static int check_claims(const job *j, bool *any, rlt_error *err)
     return 0;
 }
 
-static int start_trial(job *j, bool any, bool quiet, rlt_error *err)
-{
-    j->trial.machines = j->machines;
-    j->trial.n_machines = j->n_machines;
-    j->trial.threads = rlt_pool_threads(j->s->jobs);
-    return rlt_select_rows(&j->trial, &j->measured, any, quiet, err);
-}
-
-/* ---- report ---- */
-
-static int begin_report(job *j, const char *path, rlt_error *err)
-{
-    j->report.format = rlt_format_of(j->s->format, path);
-    if (j->report.format == RLT_FORMAT_JSON) {
-        for (uint32_t i = 0; i < j->n_machines; i++)
-            rlt_inputs_add(&j->inputs, "topology", j->machines[i].path,
-                           rlt_topology_hash(j->machines[i].setup.topology));
-        rlt_document_begin(&j->json, "calibrate", j->args, &j->inputs);
-        j->report.json = &j->json;
-        j->json_open = true;
-        return 0;
-    }
-    int rc = rlt_file_open(&j->file, path, err);
-    j->report.out = j->file.stream;
-    return rc;
-}
-
-static int end_report(job *j, const char *path, rlt_error *err)
-{
-    if (j->report.format == RLT_FORMAT_JSON) {
-        if (j->partial)
-            rlt_jw_bool(&j->json, "partial", true);
-        j->json_open = false;
-        return rlt_document_write(&j->json, path, err);
-    }
-    if (j->report.format == RLT_FORMAT_TABLE)
-        fprintf(
-            j->file.stream,
-            "# error = |simulated / measured - 1|; median, p90: 50 %%, 90 %% of the rows have at most this "
-            "error;\n# sim/meas: the median of simulated / measured\n");
-    return rlt_file_close(&j->file, err);
-}
-
-static void gap(const job *j)
-{
-    if (j->report.format == RLT_FORMAT_TABLE)
-        fputc('\n', j->file.stream);
-}
-
 /* Returns true if the table of rows (or of classes) is written. CSV is one table: rows or classes. */
-static bool shows(const job *j, bool rows)
+static bool shows(const rlt_calib_job *j, bool rows)
 {
     return j->report.format == RLT_FORMAT_CSV ? rows == j->s->rows : !rows || j->s->rows;
 }
@@ -271,50 +147,49 @@ static int interrupted(rlt_error *err)
 /* ---- check, fit, leave one out ---- */
 
 /* Plots, unless an interrupt left the results partial. */
-static int draw(job *j, rlt_error *err)
+static int draw(rlt_calib_job *j, rlt_error *err)
 {
     int rc = j->s->plot && !j->partial ? rlt_calib_plot(j->s->plot, &j->trial, err) : 0;
     j->drawn = j->s->plot && !j->partial && !rc;
     return rc;
 }
 
-static int show_check(job *j, const rlt_errors_row *rows, uint32_t n, rlt_error *err)
+static int show_check(rlt_calib_job *j, const rlt_errors_list *rows, rlt_error *err)
 {
-    int rc = begin_report(j, j->s->output, err);
+    int rc = rlt_calib_begin(j, j->s->output, err);
     if (!rc && shows(j, false))
-        rc = rlt_report_errors(&j->report, rows, n, NULL, 0, err);
+        rc = rlt_report_errors(&j->report, rows, NULL, err);
     if (!rc && shows(j, true) && j->s->rows) {
-        gap(j);
+        rlt_calib_gap(j);
         rc = rlt_report_rows(&j->report, &j->trial, err);
     }
-    return rc ? rc : end_report(j, j->s->output, err);
+    return rc ? rc : rlt_calib_end(j, j->s->output, err);
 }
 
-static int check(job *j, rlt_error *err)
+static int check(rlt_calib_job *j, rlt_error *err)
 {
-    rlt_errors_row *rows = NULL;
-    uint32_t n = 0;
+    rlt_errors_list rows = {0};
     bool any = false;
-    int rc = j->s->sim.topology ? open_one(j, err) : open_claiming(j, NULL, err);
+    int rc = j->s->sim.topology ? rlt_calib_open_one(j, err) : rlt_calib_open_claiming(j, NULL, err);
     if (rc || (j->s->sim.topology && (rc = check_claims(j, &any, err))) ||
-        (rc = start_trial(j, any, false, err)))
+        (rc = rlt_calib_place(j, any, false, err)))
         return rc;
     rlt_progress_start(&j->progress, "simulating");
     j->trial.progress = &j->progress;
     rc = rlt_trial_run(&j->trial, RLT_FITTED | RLT_HELD_OUT, err);
     rlt_progress_end(&j->progress);
     j->partial = rc == RLT_ECANCELLED;
-    if ((rc && !j->partial) || (rc = rlt_errors_table(&j->trial, false, &rows, &n, err)))
+    if ((rc && !j->partial) || (rc = rlt_errors_table(&j->trial, false, false, &rows, err)))
         return rc;
     if (!(rc = draw(j, err)))
-        rc = show_check(j, rows, n, err);
-    free(rows);
+        rc = show_check(j, &rows, err);
+    free(rows.rows);
     return rc;
 }
 
 /* Returns the source of the constants for the topology file: --source, or the names of the measurement files
  * with their sources. */
-static const char *source_text(const job *j, char *buffer, size_t size)
+static const char *source_text(const rlt_calib_job *j, char *buffer, size_t size)
 {
     size_t used = 0;
     if (j->s->source)
@@ -336,9 +211,61 @@ static const char *source_text(const job *j, char *buffer, size_t size)
     return buffer;
 }
 
-static int show_fit(job *j, const rlt_calibration *c, rlt_error *err)
+/* Where much is left from 1 MiB on, finds what else to free, and says so. */
+static int advise(rlt_calib_job *j, const rlt_calibration *c, rlt_advice *out, rlt_error *err)
 {
-    int rc = begin_report(j, "-", err);
+    char names[700] = "";
+    double left = rlt_trial_large_error(&j->trial);
+    int rc;
+    if (c->partial || left <= 0.1)
+        return 0;
+    rlt_progress_start(&j->progress, "looking for what else to free");
+    rc = rlt_calibration_advise(c, out, err);
+    rlt_progress_end(&j->progress);
+    if (rc == RLT_ECANCELLED) {
+        *err = (rlt_error){0};
+        j->partial = true;
+        return 0;
+    }
+    for (uint32_t i = 0; i < c->n_constants; i++)
+        if (!c->constants[i].frozen)
+            rlt_list_name(names, sizeof names, c->constants[i].name);
+    if (out->name[0])
+        rlt_list_name(names, sizeof names, out->name);
+    for (char *from = names, *to = names;; from++) {
+        if (*from != ' ')
+            *to++ = *from;
+        if (!*from)
+            break;
+    }
+    if (!rc && out->name[0])
+        rlt_note("%.1f %% are left from 1 MiB on (median, fitted rows); with %s free, %.1f %%: --fit %s",
+                 100 * out->now, out->name, 100 * out->reach, names);
+    else if (!rc)
+        rlt_note("%.1f %% are left from 1 MiB on (median, fitted rows), and no other constant lowers it by a "
+                 "tenth: --algorithm may differ from what ran",
+                 100 * out->now);
+    return rc;
+}
+
+static void put_advice(rlt_jw *w, const rlt_advice *advice)
+{
+    if (advice->now <= 0)
+        return;
+    rlt_jw_object(w, "advice");
+    rlt_jw_double(w, "median_left", advice->now, 4);
+    if (advice->name[0]) {
+        rlt_jw_string(w, "free", advice->name);
+        rlt_jw_double(w, "median_reached", advice->reach, 4);
+    }
+    rlt_jw_end_object(w);
+}
+
+static int show_fit(rlt_calib_job *j, const rlt_calibration *c, const rlt_advice *advice, rlt_error *err)
+{
+    rlt_errors_list interpolated = {0};
+    rlt_errors_beside beside = {.before = &c->before};
+    int rc = rlt_calib_begin(j, "-", err);
     if (!rc && j->report.format != RLT_FORMAT_CSV)
         rc = rlt_report_constants(&j->report, c->constants, c->n_constants, err);
     if (!rc && j->report.format == RLT_FORMAT_TABLE)
@@ -350,44 +277,42 @@ static int show_fit(job *j, const rlt_calibration *c, rlt_error *err)
         rlt_jw_double(&j->json, "mean_log_error", c->misfit, 6);
         rlt_jw_double(&j->json, "mean_log_error_before", c->misfit_before, 6);
         rlt_jw_u64(&j->json, "evaluations", c->tried);
+        put_advice(&j->json, advice);
+    }
+    if (!rc && j->s->halves) {
+        rlt_trial_interpolate(&j->trial);
+        rc = rlt_errors_table(&j->trial, true, true, &interpolated, err);
+        beside.interpolated = &interpolated;
     }
     if (!rc && shows(j, false) && !c->partial)
-        rc = rlt_report_errors(&j->report, c->after, c->n_after, c->before, c->n_before, err);
+        rc = rlt_report_errors(&j->report, &c->after, &beside, err);
+    free(interpolated.rows);
     if (!rc && shows(j, true) && j->s->rows) {
-        gap(j);
+        rlt_calib_gap(j);
         rc = rlt_report_rows(&j->report, &j->trial, err);
     }
-    return rc ? rc : end_report(j, "-", err);
+    return rc ? rc : rlt_calib_end(j, "-", err);
 }
 
-static int run_fit(job *j, rlt_calibration *c, rlt_error *err)
-{
-    int rc;
-    c->trial = &j->trial;
-    c->evaluations = (uint32_t)j->s->evaluations;
-    c->progress = &j->progress;
-    rlt_progress_start(&j->progress, "fitting");
-    rc = rlt_calibrate(c, err);
-    rlt_progress_end(&j->progress);
-    return rc;
-}
-
-static int fit(job *j, rlt_error *err)
+static int fit(rlt_calib_job *j, rlt_error *err)
 {
     rlt_calibration c = {0};
+    rlt_advice advice = {0};
     char source[2048];
     bool any, to_stdout = j->s->output && strcmp(j->s->output, "-") == 0;
-    int rc = open_one(j, err);
-    if (rc || (rc = check_claims(j, &any, err)) || (rc = start_trial(j, any, false, err)) ||
-        (rc = rlt_select_held_out(&j->trial, j->s->hold_out, err)) ||
+    int rc = rlt_calib_open_one(j, err);
+    if (rc || (rc = check_claims(j, &any, err)) || (rc = rlt_calib_place(j, any, false, err)) ||
+        (rc = rlt_select_held_out(&j->trial, j->s->halves ? "every-other" : j->s->hold_out, err)) ||
         (rc = rlt_constants_find(j->machines, 1, j->s->fit, c.constants, &c.n_constants, err)))
         return rc;
-    rc = run_fit(j, &c, err);
+    rc = rlt_calib_fit(j, &c, err);
     j->partial = c.partial;
+    if (!rc)
+        rc = advise(j, &c, &advice, err);
     if (!rc)
         rc = draw(j, err);
     if (!rc && !to_stdout)
-        rc = show_fit(j, &c, err);
+        rc = show_fit(j, &c, &advice, err);
     if (!rc && j->s->output)
         rc = rlt_calibration_write(&c, &j->machines[0], source_text(j, source, sizeof source), j->s->output,
                                    err);
@@ -395,137 +320,7 @@ static int fit(job *j, rlt_error *err)
     return rc;
 }
 
-/* Lists the systems that have rows on these machines, each once. *out is malloc'ed; the names belong to the
- * table. */
-static int list_systems(const rlt_trial *t, const char ***out, uint32_t *n, rlt_error *err)
-{
-    uint32_t capacity = 0;
-    *out = NULL;
-    *n = 0;
-    for (uint32_t i = 0; i < t->n_rows; i++) {
-        const char *system = t->rows[i].m->system;
-        bool seen = false;
-        for (uint32_t k = *n; k-- > 0 && !seen;)
-            seen = strcmp((*out)[k], system) == 0;
-        int rc = seen ? 0 : rlt_grow(out, &capacity, sizeof **out, (uint64_t)*n + 1, 4096, "systems", err);
-        if (rc)
-            return rc;
-        if (!seen)
-            (*out)[(*n)++] = system;
-    }
-    return 0;
-}
-
-/* Finds the constants of all machines but the one left out. Their start values are means over those machines,
- * so that nothing of the one left out leaks in. */
-static int find_shared(job *j, const char *system, rlt_calibration *c, rlt_error *err)
-{
-    rlt_machine *others = calloc(j->n_machines, sizeof *others);
-    uint32_t n = 0;
-    int rc;
-    if (!others)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < j->n_machines; i++) {
-        bool fitted = false;
-        for (uint32_t r = 0; r < j->trial.n_rows && !fitted; r++)
-            fitted = j->trial.rows[r].machine == i && strcmp(j->trial.rows[r].m->system, system) != 0;
-        if (fitted)
-            others[n++] = j->machines[i];
-    }
-    rc = rlt_constants_find(others, n, j->s->fit, c->constants, &c->n_constants, err);
-    free(others); /* only the array: the machines are borrowed */
-    return rc;
-}
-
-/* Notes the constants that only the machine left out has: they keep the values of its file. */
-static void tell_own(const job *j, const char *system, const rlt_calibration *c)
-{
-    rlt_constant own[RLT_MAX_CONSTANTS];
-    char names[512] = "";
-    uint32_t n = 0, row = 0, machine;
-    rlt_error ignored = {0};
-    while (row < j->trial.n_rows && strcmp(j->trial.rows[row].m->system, system) != 0)
-        row++;
-    machine = row < j->trial.n_rows ? j->trial.rows[row].machine : 0;
-    if (j->s->fit || rlt_constants_find(&j->machines[machine], 1, NULL, own, &n, &ignored))
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        bool shared = false;
-        for (uint32_t k = 0; k < c->n_constants && !shared; k++)
-            shared = strcmp(c->constants[k].name, own[i].name) == 0;
-        if (!shared)
-            rlt_list_name(names, sizeof names, own[i].name);
-    }
-    if (names[0])
-        rlt_note("%.100s: no other machine has %s: these keep the values of its file", system, names);
-}
-
-static int leave_out(job *j, const char *system, rlt_error *err)
-{
-    rlt_calibration c = {0};
-    rlt_errors_row *held;
-    uint32_t n = 0;
-    int rc;
-    for (uint32_t i = 0; i < j->trial.n_rows; i++)
-        j->trial.rows[i].held_out = strcmp(j->trial.rows[i].m->system, system) == 0;
-    if ((rc = find_shared(j, system, &c, err)) || (rc = run_fit(j, &c, err))) {
-        rlt_calibration_free(&c);
-        return rc;
-    }
-    tell_own(j, system, &c);
-    held = c.after;
-    for (uint32_t i = 0; i < c.n_after; i++)
-        if (c.after[i].held_out == 1)
-            held[n++] = c.after[i];
-    j->partial = c.partial;
-    if (j->report.format == RLT_FORMAT_TABLE) {
-        gap(j);
-        rlt_heading(j->file.stream, "%s left out", system);
-        rc = rlt_report_constants(&j->report, c.constants, c.n_constants, err);
-    } else if (j->report.format == RLT_FORMAT_JSON) {
-        rlt_jw_object(&j->json, NULL);
-        rlt_jw_string(&j->json, "left_out", system);
-        rc = rlt_report_constants(&j->report, c.constants, c.n_constants, err);
-    }
-    if (!rc)
-        rc = rlt_report_errors(&j->report, held, n, c.before, c.n_before, err);
-    if (j->report.format == RLT_FORMAT_JSON)
-        rlt_jw_end_object(&j->json);
-    rlt_calibration_free(&c);
-    return rc;
-}
-
-static int leave_each_out(job *j, rlt_error *err)
-{
-    const char *family = j->s->leave_one_out, **systems = NULL;
-    uint32_t n = 0;
-    int rc = open_claiming(j, family, err);
-    if (rc || (rc = start_trial(j, false, false, err)) || (rc = list_systems(&j->trial, &systems, &n, err)))
-        goto done;
-    if (n < 2) {
-        rc = rlt_fail(err, RLT_ESCHEMA, "--leave-one-out",
-                      "only '%.100s' was measured: there is nothing else to fit to", n ? systems[0] : family);
-        goto done;
-    }
-    if ((rc = begin_report(j, j->s->output, err)))
-        goto done;
-    if (j->report.format == RLT_FORMAT_JSON)
-        rlt_jw_array(&j->json, "systems");
-    for (uint32_t i = 0; i < n && !rc && !j->partial; i++) {
-        close_machines(j); /* the next system starts again with the constants in the files */
-        if (!(rc = open_claiming(j, family, err)) && !(rc = start_trial(j, false, true, err)))
-            rc = leave_out(j, systems[i], err);
-    }
-    if (j->report.format == RLT_FORMAT_JSON)
-        rlt_jw_end_array(&j->json);
-    if (!rc)
-        rc = end_report(j, j->s->output, err);
-done:
-    free(systems);
-    return rc;
-}
-
-static int check_use(const calibrate_settings *s, rlt_error *err)
+static int check_use(const rlt_calib_settings *s, rlt_error *err)
 {
     if (s->check && s->leave_one_out)
         return rlt_fail(err, RLT_EUSAGE, "--check", "not together with --leave-one-out");
@@ -534,6 +329,9 @@ static int check_use(const calibrate_settings *s, rlt_error *err)
     if (!s->check && !s->leave_one_out && !s->sim.topology)
         return rlt_fail(err, RLT_EUSAGE, "--topology",
                         "is required for a fit: the machine whose constants are fitted");
+    if (s->halves && (s->check || s->leave_one_out))
+        return rlt_fail(err, RLT_EUSAGE, "--halves", "is for a fit: not together with %s",
+                        s->check ? "--check" : "--leave-one-out");
     if (s->rows && s->leave_one_out)
         return rlt_fail(err, RLT_EUSAGE, "--rows", "not together with --leave-one-out");
     if (s->plot && s->leave_one_out)
@@ -545,14 +343,14 @@ static int check_use(const calibrate_settings *s, rlt_error *err)
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    job j = {.args = args, .s = settings};
+    rlt_calib_job j = {.args = args, .s = settings};
     int rc = check_use(j.s, err);
     if (!rc && j.s->algorithm)
         rc = rlt_parse_algorithms(j.s->algorithm, j.trial.algorithms, err);
     if (!rc)
-        rc = read_measurements(&j, err);
+        rc = rlt_calib_read(&j, err);
     if (!rc)
-        rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? leave_each_out(&j, err) : fit(&j, err);
+        rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err) : fit(&j, err);
     if (j.drawn)
         rlt_plot_keep(j.s->plot, rc);
     if (rc == RLT_ECANCELLED || (!rc && j.partial))
@@ -561,7 +359,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rlt_document_drop(&j.json);
     if (j.file.stream)
         rlt_file_discard(&j.file);
-    close_machines(&j);
+    rlt_calib_close(&j);
     rlt_measurements_free(&j.measured);
     return rc;
 }
@@ -586,7 +384,7 @@ const rlt_command rlt_cmd_calibrate = {
         "one.",
     .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
     .options = options,
-    .settings_size = sizeof(calibrate_settings),
+    .settings_size = sizeof(rlt_calib_settings),
     .run = run,
     .tables = tables,
 };

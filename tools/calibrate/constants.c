@@ -96,10 +96,19 @@ static bool find_path(rlt_json root, const char *name, char *path, rlt_json *v)
     return rlt_json_is(*v);
 }
 
-static rlt_constant *constant_named(rlt_constant *list, uint32_t n, const char *name)
+bool rlt_machine_number(const rlt_machine *m, rlt_json root, const char *name, double *value)
+{
+    char path[MAX_PATH], unit[12];
+    rlt_json v;
+    bool whole;
+    return find_path(root, name, path, &v) && read_value(m, v, value, unit, sizeof unit, &whole) && *value > 0;
+}
+
+/* Finds the constant for this machine, or for all. */
+static rlt_constant *constant_named(rlt_constant *list, uint32_t n, const char *name, const char *of)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
+        if (strcmp(list[i].name, name) == 0 && list[i].of == of)
             return &list[i];
     return NULL;
 }
@@ -112,7 +121,8 @@ typedef struct finder {
 
 static rlt_constant *enter(finder *f, const char *name, const char *unit, bool whole, rlt_error *err)
 {
-    rlt_constant *c = constant_named(f->list, f->n, name);
+    const char *of = f->machine->harness[0] && strcmp(f->machine->harness, name) == 0 ? f->machine->path : NULL;
+    rlt_constant *c = constant_named(f->list, f->n, name, of);
     if (c)
         return c;
     if (f->n == RLT_MAX_CONSTANTS || strlen(name) >= sizeof c->name) {
@@ -120,7 +130,7 @@ static rlt_constant *enter(finder *f, const char *name, const char *unit, bool w
         return NULL;
     }
     c = &f->list[f->n++];
-    *c = (rlt_constant){.whole = whole};
+    *c = (rlt_constant){.whole = whole, .of = of};
     snprintf(c->name, sizeof c->name, "%s", name);
     snprintf(c->unit, sizeof c->unit, "%s", unit);
     return c;
@@ -156,7 +166,7 @@ static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rl
             rlt_constant *c = enter(f, name, unit, false, err);
             if (!c)
                 return RLT_ERANGE;
-            c->before += log(value);
+            c->before += log(value / rlt_machine_scale(f->machine, name));
             f->count[c - f->list]++;
         }
     }
@@ -203,7 +213,7 @@ static int find_named(finder *f, rlt_json root, const char *item, rlt_error *err
     if (!c)
         return RLT_ERANGE;
     c->absent = c->absent || !there;
-    c->before += log(equals ? start : value);
+    c->before += log((equals ? start : value) / rlt_machine_scale(f->machine, name));
     f->count[c - f->list]++;
     return 0;
 }
@@ -264,6 +274,8 @@ static int apply_one(rlt_machine *m, const rlt_constant *c, int digits, rlt_erro
     rlt_json v;
     double old;
     bool whole, there;
+    if (c->of && c->of != m->path)
+        return 0;
     int rc = rlt_json_parse(m->path, m->text, m->length, &doc, err);
     if (rc)
         return rc;
@@ -277,7 +289,7 @@ static int apply_one(rlt_machine *m, const rlt_constant *c, int digits, rlt_erro
         snprintf(path, sizeof path, "endpoint.%s", c->name);
         snprintf(unit, sizeof unit, "%s", c->unit);
     }
-    rlt_constant_text(c, c->value, unit, digits, number, sizeof number);
+    rlt_constant_text(c, c->value * rlt_machine_scale(m, c->name), unit, digits, number, sizeof number);
     snprintf(text, sizeof text, unit[0] ? "\"%s\"" : "%s", number);
     return rlt_json_edit(m->path, &m->text, &m->length, path, text, err);
 }

@@ -12,21 +12,27 @@
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
 
-/* Significant digits of a constant during the search and in the file; four are more than measurements
- * support. */
-enum { SEARCH_DIGITS = 6, KEPT_DIGITS = 4 };
+/* Significant digits of a constant in the file: more than measurements support. */
+enum { KEPT_DIGITS = 4 };
 
 typedef struct search {
     rlt_calibration *c;
+    uint32_t free[RLT_MAX_CONSTANTS]; /* indices of the constants that are fitted */
+    uint32_t n;
     rlt_error why; /* error of the last point that failed */
     int rc;
 } search;
 
-static int apply(rlt_calibration *c, int digits, rlt_error *err)
+int rlt_calibration_apply(rlt_calibration *c, int digits, rlt_error *err)
 {
+    rlt_constant list[RLT_MAX_CONSTANTS];
+    uint32_t n = 0;
     int rc = 0;
+    for (uint32_t i = 0; i < c->n_constants; i++)
+        if (!c->constants[i].frozen || c->trial->n_machines > 1)
+            list[n++] = c->constants[i];
     for (uint32_t i = 0; i < c->trial->n_machines && !rc; i++)
-        rc = rlt_constants_apply(&c->trial->machines[i], c->constants, c->n_constants, digits, err);
+        rc = rlt_constants_apply(&c->trial->machines[i], list, n, digits, err);
     return rc;
 }
 
@@ -36,31 +42,38 @@ static double misfit_at(void *ctx, const double *x, bool *stop)
     search *s = ctx;
     rlt_calibration *c = s->c;
     s->why = (rlt_error){0};
-    for (uint32_t i = 0; i < c->n_constants; i++)
-        c->constants[i].value = exp(x[i]);
-    s->rc = apply(c, SEARCH_DIGITS, &s->why);
+    for (uint32_t i = 0; i < s->n; i++)
+        c->constants[s->free[i]].value = exp(x[i]);
+    s->rc = rlt_calibration_apply(c, RLT_SEARCH_DIGITS, &s->why);
     if (!s->rc)
         s->rc = rlt_trial_run(c->trial, RLT_FITTED, &s->why);
     c->partial = s->rc == RLT_ECANCELLED;
     *stop = s->rc == RLT_ECANCELLED || s->rc == RLT_ENOMEM;
-    rlt_progress_update(c->progress, ++c->tried, c->evaluations);
+    c->tried++;
+    if (c->progress)
+        rlt_progress_update(c->progress, c->tried, c->evaluations);
     return s->rc ? INFINITY : rlt_trial_misfit(c->trial);
 }
 
 /* The method is local, and its result depends on the first steps. So the search restarts from its result with
  * other step sizes, until no step size improves the misfit by 0.1 %. */
-static int seek(rlt_calibration *c, rlt_error *err)
+int rlt_calibration_seek(rlt_calibration *c, rlt_error *err)
 {
     static const double steps[] = {0.4, 1.0, 0.2};
     enum { N_STEPS = sizeof steps / sizeof *steps };
     search s = {.c = c};
-    rlt_fit fit = {.n = c->n_constants, .f = misfit_at, .ctx = &s};
+    rlt_fit fit = {.f = misfit_at, .ctx = &s};
     uint32_t in_vain = 0;
     for (uint32_t i = 0; i < c->n_constants; i++) {
-        fit.x[i] = log(c->constants[i].value);
-        fit.low[i] = log(c->constants[i].low);
-        fit.high[i] = log(c->constants[i].high);
+        const rlt_constant *k = &c->constants[i];
+        if (k->frozen)
+            continue;
+        fit.x[s.n] = log(k->value);
+        fit.low[s.n] = log(k->low);
+        fit.high[s.n] = log(k->high);
+        s.free[s.n++] = i;
     }
+    fit.n = s.n;
     c->misfit = INFINITY;
     for (uint32_t turn = 0; in_vain < N_STEPS && c->tried < c->evaluations && !c->partial; turn++) {
         fit.step = steps[turn % N_STEPS];
@@ -73,9 +86,29 @@ static int seek(rlt_calibration *c, rlt_error *err)
         in_vain = fit.least < c->misfit * 0.999 ? 0 : in_vain + 1;
         c->misfit = fit.least < c->misfit ? fit.least : c->misfit;
     }
-    for (uint32_t i = 0; i < c->n_constants; i++)
-        c->constants[i].value = exp(fit.x[i]);
+    for (uint32_t i = 0; i < s.n; i++)
+        c->constants[s.free[i]].value = exp(fit.x[i]);
     return 0;
+}
+
+/* Makes an interrupt a partial result. */
+static int stopped(rlt_calibration *c, int rc, rlt_error *err)
+{
+    if (rc != RLT_ECANCELLED)
+        return rc;
+    *err = (rlt_error){0};
+    c->partial = true;
+    return 0;
+}
+
+/* Runs the fitted machines once more, for all rows. An interrupt makes the result partial. */
+static int run_after(rlt_calibration *c, rlt_error *err)
+{
+    int rc = stopped(c, rlt_trial_run(c->trial, RLT_FITTED | RLT_HELD_OUT, err), err);
+    if (rc || c->partial)
+        return rc;
+    c->misfit = rlt_trial_misfit(c->trial);
+    return rlt_errors_table(c->trial, true, false, &c->after, err);
 }
 
 int rlt_calibrate(rlt_calibration *c, rlt_error *err)
@@ -83,36 +116,28 @@ int rlt_calibrate(rlt_calibration *c, rlt_error *err)
     int rc = rlt_trial_run(c->trial, RLT_FITTED | RLT_HELD_OUT, err);
     if (rc)
         return rc;
-    c->misfit_before = rlt_trial_misfit(c->trial);
-    if ((rc = rlt_errors_table(c->trial, true, &c->before, &c->n_before, err)) || (rc = seek(c, err)) ||
-        (rc = apply(c, KEPT_DIGITS, err)))
+    c->misfit = c->misfit_before = rlt_trial_misfit(c->trial);
+    if ((rc = rlt_errors_table(c->trial, true, false, &c->before, err)) ||
+        (rc = stopped(c, rlt_constants_freeze(c, err), err)) ||
+        (!c->partial && (rc = rlt_calibration_seek(c, err))) ||
+        (!c->partial && (rc = stopped(c, rlt_constants_bound(c, err), err))) ||
+        (rc = rlt_calibration_apply(c, KEPT_DIGITS, err)))
         return rc;
-    if (!c->partial) {
-        rc = rlt_trial_run(c->trial, RLT_FITTED | RLT_HELD_OUT, err);
-        if (rc == RLT_ECANCELLED) {
-            c->partial = true;
-            *err = (rlt_error){0};
-        } else if (rc) {
-            return rc;
-        } else {
-            c->misfit = rlt_trial_misfit(c->trial);
-        }
-    }
-    return c->partial ? 0 : rlt_errors_table(c->trial, true, &c->after, &c->n_after, err);
+    return c->partial ? 0 : run_after(c, err);
 }
 
 void rlt_calibration_free(rlt_calibration *c)
 {
-    free(c->before);
-    free(c->after);
-    c->before = c->after = NULL;
+    free(c->before.rows);
+    free(c->after.rows);
+    c->before = c->after = (rlt_errors_list){0};
 }
 
 static void residuals(const rlt_calibration *c, rlt_jw *w)
 {
     rlt_jw_array(w, "residuals");
-    for (uint32_t i = 0; i < c->n_after; i++) {
-        const rlt_errors_row *r = &c->after[i];
+    for (uint32_t i = 0; i < c->after.n; i++) {
+        const rlt_errors_row *r = &c->after.rows[i];
         if (r->kind == RLT_COLL_KINDS)
             continue;
         rlt_jw_object(w, NULL);
@@ -169,7 +194,8 @@ static char *record(const rlt_calibration *c, const char *source, rlt_error *err
     rlt_jw_string(&w, "source", source);
     rlt_jw_array(&w, "constants");
     for (uint32_t i = 0; i < c->n_constants; i++)
-        rlt_jw_string(&w, NULL, c->constants[i].name);
+        if (!c->constants[i].frozen)
+            rlt_jw_string(&w, NULL, c->constants[i].name);
     rlt_jw_end_array(&w);
     rlt_jw_u64(&w, "fitted_rows", c->trial->n_rows - held_out);
     rlt_jw_u64(&w, "held_out_rows", held_out);

@@ -49,7 +49,7 @@ static int read_systems(rlt_machine *m, rlt_json list, rlt_error *err)
 static int read_calibration(rlt_machine *m, rlt_json root, rlt_error *err)
 {
     rlt_json c = rlt_json_get(root, "calibration");
-    const char *family = NULL;
+    const char *family = NULL, *site = NULL;
     uint64_t node = 0;
     int rc;
     m->key = rlt_json_is(c) ? "calibration" : "_calibration";
@@ -58,11 +58,12 @@ static int read_calibration(rlt_machine *m, rlt_json root, rlt_error *err)
     if (rlt_json_is(c) && !rlt_json_is_object(c))
         return rlt_json_fail(c, RLT_ESCHEMA, err, "expected an object with systems, family, node");
     if ((rc = rlt_json_get_string(c, "family", false, &family, err)) ||
+        (rc = rlt_json_get_string(c, "site", false, &site, err)) ||
         (rc = rlt_json_get_u64(c, "node", false, RLT_MAX_ACCELERATORS, &node, err)) ||
         (rc = read_systems(m, rlt_json_get(c, "systems"), err)))
         return rc;
     m->node = (uint32_t)node;
-    if (family && !(m->family = strdup(family)))
+    if ((family && !(m->family = strdup(family))) || (site && !(m->site = strdup(site))))
         return rlt_nomem(err);
     return 0;
 }
@@ -184,6 +185,7 @@ void rlt_machine_free(rlt_machine *m)
         free(m->systems[i]);
     free(m->systems);
     free(m->family);
+    free(m->site);
     free(m->path);
     free(m->text);
     rlt_setup_free(&m->setup);

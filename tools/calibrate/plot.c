@@ -7,7 +7,7 @@
 #include "sim/base/error.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/output/plot.h"
 
 enum { MOST_PANELS = 12, TITLE = 64, NAME = 96 };

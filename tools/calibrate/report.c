@@ -8,15 +8,26 @@
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/output/output.h"
 
 static const rlt_column constant_columns[] = {
     {"constant", "constant", NULL, RLT_COL_TEXT, 0, 0, "constant of the machine that was fitted"},
     {"before", "before", NULL, RLT_COL_TEXT, 0, 0, "value before the fit"},
     {"after", "after", NULL, RLT_COL_TEXT, 0, 0, "value after the fit"},
+    {"low", "low", NULL, RLT_COL_TEXT, 0, 0,
+     "lower end of the interval of 95 %: linearised, robust scale; absent: not determined"},
+    {"high", "high", NULL, RLT_COL_TEXT, 0, 0, "upper end of that interval"},
+    {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "fitted rows whose time it changes by more than 0.1 %"},
+    {"determined_by", "determined by", NULL, RLT_COL_TEXT, 0, 0,
+     "collectives and sizes of those rows, or why the constant was left as it was"},
+    {"state", NULL, NULL, RLT_COL_TEXT, 0, 0,
+     "fitted, untouched (no row depends on it), or degenerate (others do the same to every row)"},
+    {"least_bytes", NULL, NULL, RLT_COL_SIZE, 0, 0, "smallest of those sizes"},
+    {"most_bytes", NULL, NULL, RLT_COL_SIZE, 0, 0, "largest of those sizes"},
 };
 enum { N_CONSTANT = sizeof constant_columns / sizeof *constant_columns };
 
@@ -32,8 +43,14 @@ static const rlt_column error_columns[] = {
     {"set", "set", NULL, RLT_COL_TEXT, 8, 0, "fitted: the rows that the fit saw; held out: the others"},
     {"median_before", "median", "before", RLT_COL_PERCENT, 7, 1, "median of the errors before the fit"},
     {"p90_before", "p90", "before", RLT_COL_PERCENT, 7, 1, "90th percentile of the errors before the fit"},
+    {"median_in_sample", "median", "in smpl", RLT_COL_PERCENT, 7, 1,
+     "median of the errors of a fit that saw the row"},
+    {"p90_in_sample", "p90", "in smpl", RLT_COL_PERCENT, 7, 1, "90th percentile of those errors"},
+    {"median_interpolated", "median", "interp.", RLT_COL_PERCENT, 7, 1,
+     "median of the errors of log-log interpolation between fitted rows"},
+    {"p90_interpolated", "p90", "interp.", RLT_COL_PERCENT, 7, 1, "90th percentile of those errors"},
 };
-enum { N_ERROR = sizeof error_columns / sizeof *error_columns, N_CHECK = N_ERROR - 3 };
+enum { N_ERROR = sizeof error_columns / sizeof *error_columns, N_CHECK = N_ERROR - 7 };
 
 static const rlt_column row_columns[] = {
     {"system", "system", NULL, RLT_COL_TEXT, 0, 0, "measured system"},
@@ -75,26 +92,70 @@ static int end(const rlt_calib_report *r, rlt_table *t, rlt_error *err)
     return rc;
 }
 
+/* Formats "41 rows, all_reduce, all_gather 1 KiB to 1 MiB", or why the constant was not fitted. */
+static void determined_text(const rlt_constant *c, char *text, size_t size)
+{
+    char kinds[256] = "", least[32], most[32];
+    for (int k = 0; k < RLT_COLL_KINDS; k++)
+        if (c->kinds >> k & 1)
+            rlt_list_name(kinds, sizeof kinds, rlt_coll_name((rlt_coll_kind)k));
+    rlt_format_size(least, sizeof least, c->least);
+    rlt_format_size(most, sizeof most, c->most);
+    if (c->frozen == RLT_UNTOUCHED)
+        snprintf(text, size, "no row: kept");
+    else if (c->frozen == RLT_DEGENERATE)
+        snprintf(text, size, "same effect as %s: kept", c->with);
+    else if (c->rows == 0)
+        snprintf(text, size, "no row at this value");
+    else
+        snprintf(text, size, "%u row%s, %s %s to %s%s", c->rows, c->rows == 1 ? "" : "s", kinds, least, most,
+                 c->bounded ? "" : "; not determined");
+}
+
+static void write_constant(rlt_table *t, const rlt_constant *c)
+{
+    static const char *const states[] = {"fitted", "untouched", "degenerate"};
+    char name[200], before[64], after[64], low[64], high[64], by[400];
+    const char *slash = c->of ? strrchr(c->of, '/') : NULL;
+    snprintf(name, sizeof name, c->of ? "%s (%s)" : "%s", c->name, slash ? slash + 1 : c->of);
+    rlt_constant_text(c, c->before, c->unit, 4, before, sizeof before);
+    rlt_constant_text(c, c->value, c->unit, 4, after, sizeof after);
+    rlt_constant_text(c, c->from, c->unit, 4, low, sizeof low);
+    rlt_constant_text(c, c->to, c->unit, 4, high, sizeof high);
+    determined_text(c, by, sizeof by);
+    rlt_value v[N_CONSTANT] = {
+        rlt_text(name),
+        rlt_text(before),
+        rlt_text(c->frozen ? before : after),
+        c->bounded ? rlt_text(low) : rlt_absent(),
+        c->bounded ? rlt_text(high) : rlt_absent(),
+        rlt_count(c->rows),
+        rlt_text(by),
+        rlt_text(states[c->frozen]),
+        c->rows ? rlt_count(c->least) : rlt_absent(),
+        c->rows ? rlt_count(c->most) : rlt_absent(),
+    };
+    rlt_table_row(t, v);
+}
+
 int rlt_report_constants(const rlt_calib_report *r, const rlt_constant *c, uint32_t n, rlt_error *err)
 {
     rlt_table t;
     begin(r, &t, "constants", constant_columns, N_CONSTANT);
-    for (uint32_t i = 0; i < n; i++) {
-        char before[64], after[64];
-        rlt_constant_text(&c[i], c[i].before, c[i].unit, 4, before, sizeof before);
-        rlt_constant_text(&c[i], c[i].value, c[i].unit, 4, after, sizeof after);
-        rlt_value v[N_CONSTANT] = {rlt_text(c[i].name), rlt_text(before), rlt_text(after)};
-        rlt_table_row(&t, v);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        write_constant(&t, &c[i]);
     return end(r, &t, err);
 }
 
-static const rlt_errors_row *same_class(const rlt_errors_row *rows, uint32_t n, const rlt_errors_row *like)
+/* Returns the line of another list for the same class. A list of a fit to all rows has no sets. */
+static const rlt_errors_row *same_class(const rlt_errors_list *list, const rlt_errors_row *like, bool any_set)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(rows[i].system, like->system) == 0 && rows[i].kind == like->kind &&
-            rows[i].small == like->small && rows[i].held_out == like->held_out)
-            return &rows[i];
+    for (uint32_t i = 0; list && i < list->n; i++) {
+        const rlt_errors_row *e = &list->rows[i];
+        if (strcmp(e->system, like->system) == 0 && e->kind == like->kind && e->small == like->small &&
+            (any_set || e->held_out == like->held_out))
+            return e;
+    }
     return NULL;
 }
 
@@ -103,13 +164,29 @@ static const char *set_name(int held_out)
     return held_out < 0 ? "all" : held_out ? "held out" : "fitted";
 }
 
-int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_row *rows, uint32_t n,
-                      const rlt_errors_row *before, uint32_t n_before, rlt_error *err)
+static void put_pair(rlt_value *v, uint32_t *n, const rlt_errors_row *e)
 {
+    v[(*n)++] = e ? rlt_real(e->errors.median) : rlt_absent();
+    v[(*n)++] = e ? rlt_real(e->errors.p90) : rlt_absent();
+}
+
+int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_list *rows, const rlt_errors_beside *beside,
+                      rlt_error *err)
+{
+    rlt_column columns[N_ERROR];
+    uint32_t n = N_CHECK;
     rlt_table t;
-    begin(r, &t, "errors", error_columns, before ? N_ERROR : N_CHECK);
-    for (uint32_t i = 0; i < n; i++) {
-        const rlt_errors_row *e = &rows[i], *b = before ? same_class(before, n_before, e) : NULL;
+    memcpy(columns, error_columns, sizeof columns);
+    if (beside) {
+        n = N_CHECK + 3;
+        if (beside->in_sample)
+            n += 2;
+        for (uint32_t k = 0; k < 2 && beside->interpolated; k++)
+            columns[n++] = error_columns[N_ERROR - 2 + k];
+    }
+    begin(r, &t, "errors", columns, n);
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const rlt_errors_row *e = &rows->rows[i];
         rlt_value v[N_ERROR] = {
             rlt_text(e->system),
             rlt_text(e->kind == RLT_COLL_KINDS ? "all" : rlt_coll_name((rlt_coll_kind)e->kind)),
@@ -120,9 +197,14 @@ int rlt_report_errors(const rlt_calib_report *r, const rlt_errors_row *rows, uin
             rlt_real(e->errors.worst),
             rlt_real(e->errors.ratio),
             rlt_text(set_name(e->held_out)),
-            b ? rlt_real(b->errors.median) : rlt_absent(),
-            b ? rlt_real(b->errors.p90) : rlt_absent(),
         };
+        uint32_t used = 9;
+        if (beside)
+            put_pair(v, &used, same_class(beside->before, e, false));
+        if (beside && beside->in_sample)
+            put_pair(v, &used, same_class(beside->in_sample, e, true));
+        if (beside && beside->interpolated)
+            put_pair(v, &used, same_class(beside->interpolated, e, false));
         rlt_table_row(&t, v);
     }
     return end(r, &t, err);

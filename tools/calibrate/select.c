@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Assigns measurements to machines, and selects those held out of a fit. */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,7 @@ int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine
 typedef struct unclaimed {
     const char *names[8];
     uint32_t n, rows;
+    const rlt_measurement *first; /* first row left out; NULL: none */
 } unclaimed;
 
 static void note_unclaimed(unclaimed *u, const char *system)
@@ -167,8 +169,9 @@ static void tell(const rlt_trial *t, const unclaimed *u)
                  u->n > 8 ? ", and others" : "");
     if (t->left_out)
         rlt_note(
-            "%u row%s left out: more ranks or nodes than the topology has, or send_recv of more than two",
-            t->left_out, rlt_s(t->left_out));
+            "%u row%s left out: more ranks or nodes than the topology has, or send_recv of more than two; the "
+            "first has %u ranks on %u node%s",
+            t->left_out, rlt_s(t->left_out), u->first->ranks, u->first->nodes, rlt_s(u->first->nodes));
 }
 
 /* Adds the row to the first machine that claims its system and has room. With `any`, claims do not matter. */
@@ -195,8 +198,8 @@ int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool q
         rc = place_row(t, &from->rows[i], any, &claimed, &entered, err);
         if (!claimed)
             note_unclaimed(&u, from->rows[i].system);
-        else
-            t->left_out += !entered;
+        else if (!entered && t->left_out++ == 0)
+            u.first = &from->rows[i];
     }
     if (!rc && t->n_rows == 0)
         return rlt_fail(
@@ -207,6 +210,28 @@ int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool q
     if (!rc && !quiet)
         tell(t, &u);
     return rc ? rc : rlt_trial_freeze(t, err);
+}
+
+int rlt_select_groups(rlt_trial *t, rlt_measurements *from, const char *by, rlt_error *err)
+{
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        rlt_trial_row *r = &t->rows[i];
+        const rlt_machine *m = &t->machines[r->machine];
+        char name[300];
+        if (*by == 'n')
+            snprintf(name, sizeof name, "%u node%s", r->m->nodes, rlt_s(r->m->nodes));
+        else if (*by == 'f')
+            snprintf(name, sizeof name, "%.290s", m->family ? m->family : "no family");
+        else if (*by == 's' && by[1] == 'i' && m->site)
+            snprintf(name, sizeof name, "%.290s", m->site);
+        else
+            continue; /* its system */
+        bool again = i > 0 && strcmp(name, t->rows[i - 1].group) == 0;
+        r->group = again ? t->rows[i - 1].group : rlt_arena_strdup(&from->arena, name);
+        if (!r->group)
+            return rlt_nomem(err);
+    }
+    return 0;
 }
 
 /* ---- what is held out ---- */
@@ -260,4 +285,54 @@ int rlt_select_held_out(rlt_trial *t, const char *what, rlt_error *err)
     if (!rc && fitted == 0)
         return rlt_fail(err, RLT_EUSAGE, "--hold-out", "nothing is left to fit");
     return rc;
+}
+
+/* ---- interpolation ---- */
+
+/* A fitted row. */
+typedef struct point {
+    double size, time; /* logarithms */
+} point;
+
+static bool same_series(const rlt_trial_row *a, const rlt_trial_row *b)
+{
+    const rlt_measurement *x = a->m, *y = b->m;
+    return a->machine == b->machine && x->kind == y->kind && x->ranks == y->ranks && x->nodes == y->nodes &&
+           x->buffers == y->buffers && strcmp(x->system, y->system) == 0 && strcmp(x->dtype, y->dtype) == 0;
+}
+
+/* Interpolates between the nearest fitted rows of the series below and above; 0 if one is missing. Rows of
+ * equal size count with their mean. */
+static double between(const rlt_trial *t, const rlt_trial_row *r)
+{
+    double size = log((double)r->m->bytes);
+    point near[2] = {{-1, 0}, {-1, 0}};
+    uint32_t n[2] = {0};
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        const rlt_trial_row *f = &t->rows[i];
+        int above = f->m->bytes > r->m->bytes;
+        if (f->held_out || f->m->bytes == 0 || !same_series(f, r))
+            continue;
+        double x = log((double)f->m->bytes), y = log((double)f->m->time_ps);
+        if (n[above] && fabs(x - size) > fabs(near[above].size - size))
+            continue;
+        if (n[above] && x == near[above].size) {
+            near[above].time += (y - near[above].time) / ++n[above];
+        } else {
+            near[above] = (point){x, y};
+            n[above] = 1;
+        }
+    }
+    if (!n[0] || !n[1])
+        return 0;
+    double part = (size - near[0].size) / (near[1].size - near[0].size);
+    return exp(near[0].time + part * (near[1].time - near[0].time));
+}
+
+void rlt_trial_interpolate(rlt_trial *t)
+{
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        rlt_trial_row *r = &t->rows[i];
+        r->interpolated = r->held_out && r->m->bytes ? between(t, r) / (double)r->m->time_ps : 0;
+    }
 }

@@ -6,7 +6,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "workload/setup/settings.h"
 
 /* Returns the parameters of --where. */
@@ -21,6 +21,8 @@ int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine
  * room. Notes the rows left out, unless `quiet`. RLT_ESCHEMA if all are. */
 int rlt_select_rows(rlt_trial *t, const rlt_measurements *from, bool any, bool quiet,
                     rlt_error *err) RLT_MUST_USE;
+/* Groups the rows by "system", "nodes", "site" or "family". Names are kept by the table of measurements. */
+int rlt_select_groups(rlt_trial *t, rlt_measurements *from, const char *by, rlt_error *err) RLT_MUST_USE;
 /* Holds out rows: "none", "every-other" (second of the sizes that occur), or the sizes listed. */
 int rlt_select_held_out(rlt_trial *t, const char *what, rlt_error *err) RLT_MUST_USE;
 

@@ -11,7 +11,7 @@
 #include "sim/watch.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
@@ -28,7 +28,7 @@ int rlt_trial_add(rlt_trial *t, const rlt_measurement *m, uint32_t machine, bool
     rc = rlt_grow(&t->rows, &t->row_capacity, sizeof *t->rows, (uint64_t)t->n_rows + 1,
                   (uint64_t)RLT_MAX_MEASUREMENTS * 4, "measurements", err);
     if (!rc)
-        t->rows[t->n_rows++] = (rlt_trial_row){.m = m, .machine = machine, .group = group};
+        t->rows[t->n_rows++] = (rlt_trial_row){.m = m, .group = m->system, .machine = machine, .ranks = group};
     *entered = rc == 0;
     return rc;
 }
@@ -67,7 +67,7 @@ int rlt_trial_freeze(rlt_trial *t, rlt_error *err)
     for (uint32_t i = 0; i < t->n_rows; i++) {
         const rlt_trial_row *r = &t->rows[i];
         all[i] = (rlt_trial_case){.machine = r->machine,
-                                  .group = r->group,
+                                  .group = r->ranks,
                                   .kind = r->m->kind,
                                   .bytes = r->m->bytes,
                                   .element = r->m->element,
@@ -193,6 +193,19 @@ rlt_errors rlt_errors_of(double *ratios, uint32_t n)
     return e;
 }
 
+double rlt_trial_large_error(const rlt_trial *t)
+{
+    double *ratios = calloc((size_t)t->n_rows + 1, sizeof *ratios), median;
+    uint32_t n = 0;
+    for (uint32_t i = 0; ratios && i < t->n_rows; i++)
+        if (!t->rows[i].held_out && t->rows[i].m->bytes >= RLT_SMALL_BELOW &&
+            t->cases[t->rows[i].at].time_ps > 0)
+            ratios[n++] = ratio_of(t, &t->rows[i]);
+    median = n ? rlt_errors_of(ratios, n).median : 0;
+    free(ratios);
+    return median;
+}
+
 typedef struct entry {
     const char *system;
     int kind, small, held_out;
@@ -227,18 +240,18 @@ static bool is_mixed(const entry *all, uint32_t n, const char *system)
 }
 
 /* Makes two entries for each row: under its collective, and under all collectives of its system. */
-static uint32_t make_entries(const rlt_trial *t, bool split, entry *all)
+static uint32_t make_entries(const rlt_trial *t, bool split, bool interpolated, entry *all)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->n_rows; i++) {
         const rlt_trial_row *r = &t->rows[i];
-        if (t->cases[r->at].time_ps <= 0)
+        if (interpolated ? r->interpolated <= 0 : t->cases[r->at].time_ps <= 0)
             continue;
-        entry e = {.system = r->m->system,
+        entry e = {.system = r->group,
                    .kind = (int)r->m->kind,
                    .small = r->m->bytes < RLT_SMALL_BELOW,
                    .held_out = split ? r->held_out : -1,
-                   .ratio = ratio_of(t, r)};
+                   .ratio = interpolated ? r->interpolated : ratio_of(t, r)};
         all[n++] = e;
         e.kind = RLT_COLL_KINDS;
         all[n++] = e;
@@ -246,30 +259,30 @@ static uint32_t make_entries(const rlt_trial *t, bool split, entry *all)
     return n;
 }
 
-int rlt_errors_table(const rlt_trial *t, bool split, rlt_errors_row **out, uint32_t *n, rlt_error *err)
+int rlt_errors_table(const rlt_trial *t, bool split, bool interpolated, rlt_errors_list *out, rlt_error *err)
 {
     uint32_t n_all, end, capacity = 0;
     entry *all = calloc((size_t)t->n_rows * 2 + 1, sizeof *all);
     double *ratios = calloc((size_t)t->n_rows + 1, sizeof *ratios);
     int rc = 0;
-    *out = NULL;
-    *n = 0;
+    *out = (rlt_errors_list){0};
     if (!all || !ratios) {
         free(all);
         free(ratios);
         return rlt_nomem(err);
     }
-    n_all = make_entries(t, split, all);
+    n_all = make_entries(t, split, interpolated, all);
     qsort(all, n_all, sizeof *all, by_class);
     for (uint32_t i = 0; i < n_all && !rc; i = end) {
         for (end = i; end < n_all && by_class(&all[i], &all[end]) == 0; end++)
             ratios[end - i] = all[end].ratio;
         if (all[i].kind == RLT_COLL_KINDS && !is_mixed(all, n_all, all[i].system))
             continue;
-        rc = rlt_grow(out, &capacity, sizeof **out, (uint64_t)*n + 1, UINT32_MAX, "classes", err);
+        rc = rlt_grow(&out->rows, &capacity, sizeof *out->rows, (uint64_t)out->n + 1, UINT32_MAX, "classes",
+                      err);
         if (!rc)
-            (*out)[(*n)++] = (rlt_errors_row){all[i].system, all[i].kind, all[i].small, all[i].held_out,
-                                              rlt_errors_of(ratios, end - i)};
+            out->rows[out->n++] = (rlt_errors_row){all[i].system, all[i].kind, all[i].small, all[i].held_out,
+                                                   rlt_errors_of(ratios, end - i)};
     }
     free(all);
     free(ratios);

@@ -18,7 +18,7 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/train.h"
 #include "tools/cli/check_plugin.h"
 #include "tools/output/report_options.h"
@@ -282,8 +282,10 @@ static int check_collectives(const char *path, rlt_error *err)
     rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
     rlt_measurements t = {0};
     int rc = rlt_measurements_read(&t, path, &hints, err);
+    char skipped[400];
     if (!rc)
-        printf("%s: ok: %u measured collectives%s\n", path, t.n, t.unusable ? ", and unusable rows" : "");
+        printf("%s: ok: %u measured collectives%s%s\n", path, t.n, t.skipped ? "; " : "",
+               rlt_measurements_skipped(&t, skipped, sizeof skipped));
     rlt_measurements_free(&t);
     return rc;
 }

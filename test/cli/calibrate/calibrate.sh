@@ -125,6 +125,13 @@ expect "the topologies that claim a system are found" $? 0
 "$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/more.csv" -f csv >"$tmp/out" 2>"$tmp/err"
 expect "what is left out is said" "$?-$(grep -c 'does not claim: stranger' "$tmp/err")-$(grep -c '1 row left out' "$tmp/err")" 0-1-1
 
+# Rows that lack a cell, or have one that is no number, are skipped and counted.
+{ cat "$tmp/double.csv" && echo "synthetic,all_reduce,,1024,5" && echo "synthetic,all_reduce,8,1024," && echo "synthetic,all_reduce,8,one,5"; } >"$tmp/holes.csv"
+"$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/holes.csv" -f csv >"$tmp/again" 2>"$tmp/err"
+status=$?
+"$ringlet" calibrate --check -t "$tmp/half.json" -a ring "$tmp/double.csv" -f csv | cmp -s - "$tmp/again"
+expect "rows with holes" "$status-$?-$(cat "$tmp/err")" "0-0-ringlet: note: 3 rows skipped: row 44 of holes.csv: n_ranks is blank"
+
 # Two nodes of four accelerators: two ranks on two nodes use the outer dimension.
 cat >"$tmp/two.json" <<'END'
 {"dims": [{"shape": "switch", "size": 4, "bandwidth": "100GB/s", "latency": "0ns"}, {"shape": "switch", "size": 2, "bandwidth": "10GB/s", "latency": "0ns"}]}
@@ -206,9 +213,9 @@ csv ''
 bad "an empty table" 3 ".*bad.csv: the file is empty" --check -t "$t" "$tmp/bad.csv"
 csv 'collective,n_ranks,size_bytes\nall_reduce,8,1\n'
 bad "a column missing" 3 ".*bad.csv:1: no column 'time_us'" --check -t "$t" "$tmp/bad.csv"
-csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,8,1,2\nall_reduce,8,1,-2\n'
-bad "a negative time" 3 ".*bad.csv:3:16: time_us: expected a time above zero, got '-2'" --check -t "$t" "$tmp/bad.csv"
-bad "a broken table is not drawn" 3 ".*bad.csv:3:16: time_us" --check -t "$t" "$tmp/bad.csv" --plot "$tmp/p.svg"
+csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,8,1,-2\n'
+bad "no usable row" 3 ".*bad.csv: no row is usable: 1 row skipped: row 2: time_us: expected a time above zero, got '-2'" --check -t "$t" "$tmp/bad.csv"
+bad "a broken table is not drawn" 3 ".*bad.csv: no row is usable" --check -t "$t" "$tmp/bad.csv" --plot "$tmp/p.svg"
 csv 'collective,n_ranks,size_bytes,time_us\nall_reduce,16,1,2\n'
 bad "a plot that cannot be written" 5 "/nosuch/p.svg: cannot create" --check -t "$t" "$tmp/double.csv" --plot /nosuch/p.svg
 bad "a plot of many fits" 2 "--plot: not together with --leave-one-out" --leave-one-out f "$tmp/double.csv" --plot "$tmp/p.svg"

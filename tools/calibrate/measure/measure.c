@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of measurements, and the choice of a reader for a file. */
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +22,19 @@ int rlt_measure_fail(const rlt_measure_text *in, uint32_t line, int code, rlt_er
     rlt_vfail(err, code, where, fmt, args);
     va_end(args);
     return code;
+}
+
+int rlt_measure_skip(rlt_measurements *t, const rlt_measure_text *in, uint32_t line, rlt_error *why)
+{
+    if (why->code == RLT_ENOMEM)
+        return RLT_ENOMEM;
+    if (t->skipped++ == 0) {
+        t->first_skipped.file = in->path;
+        t->first_skipped.line = line;
+        snprintf(t->first_skipped.why, sizeof t->first_skipped.why, "%.159s", why->what);
+    }
+    *why = (rlt_error){0};
+    return 0;
 }
 
 int rlt_measure_us(const char *text, size_t length, rlt_time *time_ps)
@@ -88,9 +101,22 @@ static int read_text(rlt_measurements *t, const rlt_measure_text *in, rlt_error 
     return rlt_measure_nccl(t, in, err);
 }
 
+/* Reports a file without a usable row, with the first row skipped, if there is one. */
+static int no_rows(const rlt_measurements *t, const rlt_measure_text *in, uint32_t skipped, rlt_error *err)
+{
+    bool here = skipped && t->first_skipped.file == in->path;
+    if (here)
+        return rlt_fail(err, RLT_ESCHEMA, in->path, "no row is usable: %u row%s skipped: row %u: %s", skipped,
+                        skipped == 1 ? "" : "s", t->first_skipped.line, t->first_skipped.why);
+    return rlt_fail(err, RLT_ESCHEMA, in->path, "no measurements%s",
+                    skipped ? ": every row was skipped"
+                            : ": expected a CSV with collective, n_ranks, size_bytes, time_us, or the "
+                              "output of nccl-tests");
+}
+
 static int read_all(rlt_measurements *t, rlt_measure_text *in, const char *path, rlt_error *err)
 {
-    uint32_t before = t->n;
+    uint32_t before = t->n, skipped = t->skipped;
     int rc;
     in->path = rlt_arena_strdup(&t->arena, strcmp(path, "-") == 0 ? "standard input" : path);
     in->system = in->hints.system ? rlt_arena_strdup(&t->arena, in->hints.system) : stem_of(&t->arena, path);
@@ -102,10 +128,7 @@ static int read_all(rlt_measurements *t, rlt_measure_text *in, const char *path,
         return rlt_fail(err, RLT_EMALFORMED, in->path, "the file is empty");
     rc = read_text(t, in, err);
     if (!rc && t->n == before)
-        return rlt_fail(err, RLT_ESCHEMA, in->path, "no measurements%s",
-                        t->unusable ? ": every row lacks a time, or reports wrong values"
-                                    : ": expected a CSV with collective, n_ranks, size_bytes, time_us, or "
-                                      "the output of nccl-tests");
+        rc = no_rows(t, in, t->skipped - skipped, err);
     return rc;
 }
 
@@ -123,6 +146,17 @@ int rlt_measurements_read(rlt_measurements *t, const char *path, const rlt_measu
     rc = read_all(t, &in, path, err);
     free(text);
     return rc;
+}
+
+const char *rlt_measurements_skipped(const rlt_measurements *t, char *text, size_t size)
+{
+    text[0] = 0;
+    if (t->skipped) {
+        const char *slash = strrchr(t->first_skipped.file, '/');
+        snprintf(text, size, "%u row%s skipped: row %u of %.100s: %s", t->skipped, t->skipped == 1 ? "" : "s",
+                 t->first_skipped.line, slash ? slash + 1 : t->first_skipped.file, t->first_skipped.why);
+    }
+    return text;
 }
 
 void rlt_measurements_free(rlt_measurements *t)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Measured collectives, read into one table: from CSV, from what nccl-tests prints, or from what its -J
- * writes; told apart by content. Readers are strict: a complaint has the file and the line.
+ * writes; told apart by content. Damage to a file as a whole (headings, syntax) is an error with file and
+ * line. A row with an unusable cell is skipped: the table counts such rows and keeps place and reason of the
+ * first.
  *
  * Bytes follow nccl-tests, as collectives/collective.h does: all-gather the total output, reduce-scatter the
  * total input, all others the buffer of one rank. So time = bytes / algbw, and busbw = algbw x
@@ -12,7 +14,7 @@
  *   collective                 required; "alltoall", "all_to_all", "AllReduce" are understood
  *   n_ranks, ranks             required
  *   size_bytes, bytes          required
- *   time_us, time_ps           required, one of them; an empty cell is a row without a time, counted only
+ *   time_us, time_ps           required, one of them
  *   n_nodes, nodes             machines that the ranks are spread over evenly; else 1
  *   system, dtype, inplace (out, in, or empty), source, note
  * so the CSV of `ringlet coll` is read, too.
@@ -22,10 +24,11 @@
  * the columns ("#  size  count  type  redop  root  time ..."); lines that begin with a number are rows: one
  * measurement out of place and one in place; all else, such as what mpirun or NCCL say, is passed over. JSON:
  * the collective is args[0], the ranks are one process for each of config.devices, nthreads x ngpus each.
- * Rows that report wrong values, or that have no time, are counted only. Host times (-C) are refused.
+ * Rows that report wrong values, or that have no time, are skipped. Host times (-C) are refused. Ranks and
+ * nodes that a file lists override the hints.
  */
-#ifndef RLT_TOOLS_CALIBRATE_MEASURE_H
-#define RLT_TOOLS_CALIBRATE_MEASURE_H
+#ifndef RLT_TOOLS_CALIBRATE_MEASURE_MEASURE_H
+#define RLT_TOOLS_CALIBRATE_MEASURE_MEASURE_H
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
@@ -56,16 +59,23 @@ typedef struct rlt_measure_hints {
 typedef struct rlt_measurements {
     rlt_measurement *rows;
     uint32_t n, capacity;
-    uint32_t unusable; /* rows without a time or with wrong results */
+    uint32_t skipped; /* rows with an unusable cell, without a time, or with wrong results */
+    struct {
+        const char *file; /* owned by the arena */
+        uint32_t line;
+        char why[160];
+    } first_skipped;
     rlt_arena arena;
 } rlt_measurements;
 
 enum { RLT_MAX_MEASUREMENTS = 1 << 20, RLT_MEASURE_BYTES = 64 << 20 };
 
 /* Appends the file's rows ("-": standard input). RLT_EMALFORMED, RLT_ESCHEMA, RLT_ERANGE, RLT_EIO. A file
- * without any row is RLT_ESCHEMA. */
+ * without any usable row is RLT_ESCHEMA. */
 int rlt_measurements_read(rlt_measurements *t, const char *path, const rlt_measure_hints *hints,
                           rlt_error *err) RLT_MUST_USE;
+/* Formats "3 rows skipped: row 17 of FILE: n_ranks is blank", or "" without skipped rows. */
+const char *rlt_measurements_skipped(const rlt_measurements *t, char *text, size_t size);
 void rlt_measurements_free(rlt_measurements *t);
 
 /* A text to read; used by the readers only. */
@@ -82,6 +92,10 @@ int rlt_measure_nccl_json(rlt_measurements *t, const rlt_measure_text *in, rlt_e
 /* Checks and appends a row; its texts are borrowed by the table. `where` is the row's place for messages. */
 int rlt_measure_add(rlt_measurements *t, const rlt_measurement *row, const char *where,
                     rlt_error *err) RLT_MUST_USE;
+/* Counts a row that cannot be used, unless the error is one of memory. Clears the error; returns 0, or
+ * RLT_ENOMEM. */
+int rlt_measure_skip(rlt_measurements *t, const rlt_measure_text *in, uint32_t line,
+                     rlt_error *why) RLT_MUST_USE;
 /* Fills the error with a line of the text. */
 int rlt_measure_fail(const rlt_measure_text *in, uint32_t line, int code, rlt_error *err, const char *fmt,
                      ...) RLT_PRINTF(5);

@@ -12,7 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 
 enum { MAX_WORDS = 40, MAX_HOSTS = 4096, HOST = 64 };
 
@@ -160,10 +160,8 @@ static int add_time(nccl *r, const words *s, uint32_t i, rlt_buffers buffers, co
     if (rlt_measure_us(s->w[i].at, s->w[i].length, &m.time_ps) || m.time_ps <= 0)
         return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "expected a time above zero, got '%.*s'",
                                 (int)(s->w[i].length < 40 ? s->w[i].length : 40), s->w[i].at);
-    if (!is_right(r, s, i)) {
-        r->t->unusable++;
-        return 0;
-    }
+    if (!is_right(r, s, i))
+        return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "the row reports wrong values");
     m.buffers = buffers;
     snprintf(where, sizeof where, "%.400s:%u", r->in->path, r->line);
     return rlt_measure_add(r->t, &m, where, err);
@@ -178,37 +176,51 @@ static int know_job(nccl *r, rlt_measurement *m, rlt_error *err)
                                 "the file does not name its collective: use --collective");
     if (rlt_measure_kind(name, &m->kind, &why))
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err, "%s", why.what);
-    m->ranks = r->in->hints.ranks ? r->in->hints.ranks : r->ranks;
-    m->nodes = r->in->hints.nodes ? r->in->hints.nodes : r->nodes ? r->nodes : 1;
+    m->ranks = r->ranks ? r->ranks : r->in->hints.ranks;
+    m->nodes = r->nodes ? r->nodes : r->in->hints.nodes ? r->in->hints.nodes : 1;
     if (m->ranks == 0)
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err,
                                 "the file does not list its ranks: use --ranks");
     return 0;
 }
 
+/* Reads size and type of a row, which both of its measurements have in common. */
+static int read_size(nccl *r, const words *s, rlt_measurement *m, rlt_error *err)
+{
+    uint32_t missing = r->n_columns - s->n;
+    if (s->n > r->n_columns || missing + 3 > r->out)
+        return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "%u cells under %u columns", s->n,
+                                r->n_columns);
+    if (!number(s, 0, &m->bytes))
+        return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "expected a size in bytes, got '%.*s'",
+                                (int)(s->w[0].length < 40 ? s->w[0].length : 40), s->w[0].at);
+    if (!r->dtype || strlen(r->dtype) != s->w[2].length || memcmp(r->dtype, s->w[2].at, s->w[2].length) != 0)
+        r->dtype = rlt_arena_strndup(&r->t->arena, s->w[2].at, s->w[2].length);
+    m->dtype = r->dtype;
+    return m->dtype ? 0 : rlt_nomem(err);
+}
+
+/* Reads a row. What it lacks is counted; what the job lacks is an error. */
 static int read_line(nccl *r, const words *s, rlt_error *err)
 {
     rlt_measurement m = {
         .system = r->in->system, .source = "", .note = "", .file = r->in->path, .line = r->line};
-    uint32_t missing = r->n_columns - s->n;
+    rlt_error why = {0};
     int rc;
     if (r->n_columns == 0)
         return rlt_measure_fail(r->in, r->line, RLT_ESCHEMA, err,
                                 "a row before the heading '# size count type ... time algbw busbw'");
-    if (s->n > r->n_columns || missing + 3 > r->out)
-        return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "%u cells under %u columns", s->n,
-                                r->n_columns);
-    if (!number(s, 0, &m.bytes))
-        return rlt_measure_fail(r->in, r->line, RLT_EMALFORMED, err, "expected a size in bytes, got '%.*s'",
-                                (int)(s->w[0].length < 40 ? s->w[0].length : 40), s->w[0].at);
     if ((rc = know_job(r, &m, err)))
         return rc;
-    if (!r->dtype || strlen(r->dtype) != s->w[2].length || memcmp(r->dtype, s->w[2].at, s->w[2].length) != 0)
-        r->dtype = rlt_arena_strndup(&r->t->arena, s->w[2].at, s->w[2].length);
-    if (!(m.dtype = r->dtype))
-        return rlt_nomem(err);
-    rc = add_time(r, s, r->out - missing, RLT_OUT_OF_PLACE, &m, err);
-    return rc ? rc : add_time(r, s, r->in_place - missing, RLT_IN_PLACE, &m, err);
+    if (read_size(r, s, &m, &why)) {
+        rc = rlt_measure_skip(r->t, r->in, r->line, &why);
+        return rc ? rlt_nomem(err) : 0;
+    }
+    for (int k = 0; k < 2 && !rc; k++)
+        if (add_time(r, s, (k ? r->in_place : r->out) - (r->n_columns - s->n),
+                     k ? RLT_IN_PLACE : RLT_OUT_OF_PLACE, &m, &why))
+            rc = rlt_measure_skip(r->t, r->in, r->line, &why);
+    return rc ? rlt_nomem(err) : 0;
 }
 
 static bool all_digits(const words *s)

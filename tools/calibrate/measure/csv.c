@@ -10,7 +10,7 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 
 typedef enum field {
     F_COLLECTIVE,
@@ -79,13 +79,12 @@ static const char *cell(const csv *c, field f)
 
 static int read_count(const csv *c, field f, uint64_t max, uint64_t *n, rlt_error *err)
 {
-    const char *text = cell(c, f);
+    const char *text = cell(c, f), *name = f == F_BYTES ? "size_bytes" : f == F_NODES ? "n_nodes" : "n_ranks";
+    if (!*text)
+        return rlt_csv_fail(&c->x, c->column[f], RLT_EMALFORMED, err, "%s is blank", name);
     if (rlt_parse_count(text, n, NULL, NULL) || *n > max)
         return rlt_csv_fail(&c->x, c->column[f], RLT_EMALFORMED, err,
-                            "%s: expected a whole number up to %llu, got '%.40s'",
-                            f == F_BYTES   ? "size_bytes"
-                            : f == F_NODES ? "n_nodes"
-                                           : "n_ranks",
+                            "%s: expected a whole number up to %llu, got '%.40s'", name,
                             (unsigned long long)max, text);
     return 0;
 }
@@ -102,11 +101,12 @@ static int keep(csv *c, field f, const char **out, rlt_error *err)
 
 static int read_time(csv *c, rlt_measurement *m, rlt_error *err)
 {
-    const char *text = cell(c, F_TIME);
+    const char *text = cell(c, F_TIME), *name = c->time_scale == RLT_PS ? "time_ps" : "time_us";
+    if (!*text)
+        return rlt_csv_fail(&c->x, c->column[F_TIME], RLT_EMALFORMED, err, "%s is blank", name);
     if (rlt_parse_decimal(text, strlen(text), c->time_scale, &m->time_ps) || m->time_ps <= 0)
         return rlt_csv_fail(&c->x, c->column[F_TIME], RLT_EMALFORMED, err,
-                            "%s: expected a time above zero, got '%.40s'",
-                            c->time_scale == RLT_PS ? "time_ps" : "time_us", text);
+                            "%s: expected a time above zero, got '%.40s'", name, text);
     return 0;
 }
 
@@ -133,10 +133,6 @@ static int read_cells(csv *c, rlt_error *err)
         (*cell(c, F_NODES) && (rc = read_count(c, F_NODES, RLT_MAX_MEMBERS, &nodes, err))) ||
         (rc = read_count(c, F_BYTES, (uint64_t)1 << 48, &m.bytes, err)) || (rc = read_buffers(c, &m, err)))
         return rc;
-    if (!*cell(c, F_TIME)) {
-        c->t->unusable++;
-        return 0;
-    }
     if ((rc = read_time(c, &m, err)) || (rc = keep(c, F_SYSTEM, &m.system, err)) ||
         (rc = keep(c, F_DTYPE, &m.dtype, err)) || (rc = keep(c, F_SOURCE, &m.source, err)) ||
         (rc = keep(c, F_NOTE, &m.note, err)))
@@ -159,8 +155,12 @@ int rlt_measure_csv(rlt_measurements *t, const rlt_measure_text *in, rlt_error *
     c->in = in;
     if (!(rc = rlt_csv_begin(&c->x, in->path, in->text, in->length, err)))
         rc = find_columns(c, err);
-    while (!rc && (rc = rlt_csv_next(&c->x, err)) == 1)
-        rc = read_cells(c, err);
+    while (!rc && (rc = rlt_csv_next(&c->x, err)) == 1) {
+        rlt_error why = {0};
+        rc = read_cells(c, &why) ? rlt_measure_skip(t, in, c->x.line, &why) : 0;
+        if (rc)
+            rlt_nomem(err);
+    }
     free(c);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
-#include "tools/calibrate/measure.h"
+#include "tools/calibrate/measure/measure.h"
 
 typedef struct job {
     rlt_measurements *t;
@@ -17,7 +17,7 @@ typedef struct job {
     rlt_measurement common;
 } job;
 
-/* Counts distinct host names of the processes. */
+/* Counts distinct host names of the processes. 0: the file has none. */
 static uint32_t count_hosts(rlt_json devices)
 {
     uint32_t n = 0;
@@ -30,7 +30,7 @@ static uint32_t count_hosts(rlt_json devices)
         }
         n += !again;
     }
-    return n ? n : 1;
+    return n;
 }
 
 static int read_ranks(job *j, rlt_json root, rlt_error *err)
@@ -47,8 +47,10 @@ static int read_ranks(job *j, rlt_json root, rlt_error *err)
     ranks = rlt_json_count(devices) * threads * gpus;
     if (ranks > RLT_MAX_MEMBERS)
         return rlt_json_fail(config, RLT_ERANGE, err, "more than %d ranks", RLT_MAX_MEMBERS);
-    j->common.ranks = j->in->hints.ranks ? j->in->hints.ranks : (uint32_t)ranks;
-    j->common.nodes = j->in->hints.nodes ? j->in->hints.nodes : count_hosts(devices);
+    j->common.ranks = ranks ? (uint32_t)ranks : j->in->hints.ranks;
+    j->common.nodes = count_hosts(devices);
+    if (j->common.nodes == 0)
+        j->common.nodes = j->in->hints.nodes ? j->in->hints.nodes : 1;
     if (j->common.ranks == 0)
         return rlt_json_fail(root, RLT_ESCHEMA, err, "expected config.devices; or use --ranks");
     return 0;
@@ -86,30 +88,37 @@ static int read_body(job *j, rlt_json row, const char *key, rlt_buffers buffers,
         return rc;
     if (!(us > 0) || us > 1e12)
         return rlt_json_fail(rlt_json_get(body, "time"), RLT_ERANGE, err, "expected a time above zero");
-    if (n_wrong > 0) {
-        j->t->unusable++;
-        return 0;
-    }
+    if (n_wrong > 0)
+        return rlt_json_fail(body, RLT_EMALFORMED, err, "the row reports wrong values");
     m.time_ps = (rlt_time)llround(us * (double)RLT_US);
     m.buffers = buffers;
     rlt_json_where(body, where, sizeof where);
     return rlt_measure_add(j->t, &m, where, err);
 }
 
+/* Reads a result: two measurements. An unusable one is skipped; host times are an error. */
 static int read_result(job *j, rlt_json row, rlt_error *err)
 {
+    static const char *const keys[] = {"out_of_place", "in_place"};
     const char *type = "";
-    int rc;
+    rlt_error why = {0};
+    int rc = 0;
+    j->common.line++;
     if (!rlt_json_is_object(row))
-        return rlt_json_fail(row, RLT_ESCHEMA, err, "expected a result with size, out_of_place and in_place");
-    if ((rc = rlt_json_get_u64(row, "size", true, (uint64_t)1 << 48, &j->common.bytes, err)) ||
-        (rc = rlt_json_get_string(row, "type", false, &type, err)))
-        return rc;
+        rc = rlt_json_fail(row, RLT_ESCHEMA, &why, "expected a result with size, out_of_place and in_place");
+    else if (!(rc = rlt_json_get_u64(row, "size", true, (uint64_t)1 << 48, &j->common.bytes, &why)))
+        rc = rlt_json_get_string(row, "type", false, &type, &why);
+    if (rc)
+        return rlt_measure_skip(j->t, j->in, j->common.line, &why) ? rlt_nomem(err) : 0;
     if (!(j->common.dtype = rlt_arena_strdup(&j->t->arena, type)))
         return rlt_nomem(err);
-    j->common.line++;
-    rc = read_body(j, row, "out_of_place", RLT_OUT_OF_PLACE, err);
-    return rc ? rc : read_body(j, row, "in_place", RLT_IN_PLACE, err);
+    for (int k = 0; k < 2 && !rc; k++) {
+        rc = read_body(j, row, keys[k], k ? RLT_IN_PLACE : RLT_OUT_OF_PLACE, &why);
+        if (rc == RLT_EUNSUPPORTED)
+            return rlt_fail(err, rc, why.where, "%s", why.what);
+        rc = rc ? rlt_measure_skip(j->t, j->in, j->common.line, &why) : 0;
+    }
+    return rc ? rlt_nomem(err) : 0;
 }
 
 int rlt_measure_nccl_json(rlt_measurements *t, const rlt_measure_text *in, rlt_error *err)
