@@ -65,6 +65,7 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .gpus = req->node,
                            .nvlink_GBps = lanes * rlt_tuner_lane_GBps(capability),
                            .nvswitch = true,
+                           .switch_gpus = 2,
                            .multicast = (f.in_network & both) == both,
                            .path = RLT_VIA_PXB,
                            .pcie_GBps = generations[e->gpu].pcie_GBps,
