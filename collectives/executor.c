@@ -425,8 +425,8 @@ static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t f
     note_arrivals_at(x, c, to, step, size[c->lanes[from].member] / size[c->lanes[to].member]);
 }
 
-/* Delivers a multicast, or a sum for all, to all members that it reaches. Folded: all members are one class, which gets one
- * message from each. The collective cannot end before the last of them has run. */
+/* Delivers a multicast, or a sum for all, to all members that it reaches. Folded: all members are one class,
+ * which gets one message from each. The collective cannot end before the last of them has run. */
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {
     uint32_t id = (uint32_t)(tx >> 32);

@@ -103,6 +103,8 @@ int rlt_coll_params_set(rlt_coll_params *params, const char *name, const char *v
             rc = p->width == sizeof(rlt_param_value) ? set_own(params, p, value, err)
                                                      : rlt_param_read(p, params, value, NULL, err);
     }
+    if (only && !known)
+        return rlt_params_unknown(only->parameters, only->name, bare, err);
     return known ? rc : rlt_params_unknown(rlt_coll_parameters, "algorithms", name, err);
 }
 

@@ -92,9 +92,9 @@ typedef struct rlt_net rlt_net;
  * in each direction. The root must then be one of the ranks.
  *
  * Each link carries the bytes once. In flow the whole tree has one rate; in alpha-beta each send port starts
- * as soon as it is free. The latency is that of the longest branch (with `all`: up and down). `injected` is called when the message has
- * left all its sources, `delivered` once, when the last byte is everywhere. A reduction counts as n messages,
- * a multicast as one.
+ * as soon as it is free. The latency is that of the longest branch (with `all`: up and down). `injected` is
+ * called when the message has left all its sources, `delivered` once, when the last byte is everywhere. A
+ * reduction counts as n messages, a multicast as one.
  *
  * Fails through rlt_sim_fail with RLT_EUNSUPPORTED if a node where paths meet cannot do the operation
  * (rlt_topology_in_network), or if the routes form no tree.

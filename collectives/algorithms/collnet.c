@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-reduce over nodes joined by switches that add up and replicate (SHARP), as NCCL's CollNet (src/transport/
- * coll_net.cc). Each of the g members of a node is a head: it owns one of g slices.
+ * All-reduce over nodes joined by switches that add up and replicate (SHARP), as NCCL's CollNet
+ * (src/transport/coll_net.cc). Each of the g members of a node is a head: it owns one of g slices.
  *
  *   inside    A head gets the sum of its slice over its node: from the node's switch if that adds up (NVLS),
  *             else by a message from each member.
@@ -9,15 +9,15 @@
  *             of them issues the transfer, another one for each chunk, once the others have announced theirs.
  *   back      A head stores the sum to its node by the switch, else by a message to each member.
  *
- * M bytes, N nodes of g members with R of all NICs together: every byte leaves a node once and enters it once,
- * so M / R, a bus bandwidth of 2 R (n-1)/n, if the links inside are fast enough. Example: 4 nodes of 8 NICs of
- * 50 GB/s: 775 GB/s.
+ * M bytes, N nodes of g members with R of all NICs together: every byte leaves a node once and enters it
+ * once. So the time is M / R, a bus bandwidth of 2 R (n-1)/n, if the links inside are fast enough. Example: 4
+ * nodes of 8 NICs of 50 GB/s: 775 GB/s.
  *
  * Lanes are channels x chunks. Chunks follow each other inside; between nodes `window` of them are under way.
  * Every wait is for an earlier chunk, so there is no deadlock.
  *
- * Buffers. With a switch: 0 the input, 1 the sums of the node, 2 the result. Else the sums are made in 0, and 1
- * is the result. What a switch fetches is not written again.
+ * Buffers. With a switch: 0 the input, 1 the sums of the node, 2 the result. Else the sums are made in 0, and
+ * 1 is the result. What a switch fetches is not written again.
  */
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -82,8 +82,8 @@ static void fetch(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t
     follow(plan, lane, 1, 0, out);
 }
 
-/* Steps 0 .. g-2 of the way in, by messages: the slice of each other member of the node. Step g-1: the wait for
- * theirs. Back the same with the member's own slice. */
+/* Steps 0 .. g-2 of the way in, by messages: the slice of each other member of the node. Step g-1: the wait
+ * for theirs. Back the same with the member's own slice. */
 static void exchange(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, bool back,
                      rlt_step *out)
 {

@@ -4,8 +4,8 @@
  * src/device/all_reduce.h). Each of the g members of a node is a head: it owns one of g slices.
  *
  *   fetch     A head fetches the sum of its slice from the members of its node through their switch.
- *   up, down  The heads of one number add up along NCCL's double binary tree over the nodes (double_tree.h), by
- *             their own NICs, and the sum comes back down.
+ *   up, down  The heads of one number add up along NCCL's double binary tree over the nodes (double_tree.h),
+ *             by their own NICs, and the sum comes back down.
  *   store     A head stores the sum of its slice to all members of its node.
  *
  * Lanes are channels x trees x chunks. Chunks follow each other in each of the stages, so that the stages of

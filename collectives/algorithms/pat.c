@@ -5,13 +5,13 @@
  * 2506.20252). Each member is the root of a binomial tree for its own share. Place p of a tree is p members
  * behind the root; with lowest set bit 2^s its parent is p - 2^s. The n trees run at once.
  *
- *   all-gather      far first: rounds s = L-1 .. 0, L = ceil(log2(n)). A member sends to the one 2^s behind it
- *                   the shares for which it is at a place p that 2^(s+1) divides, and p + 2^s < n. So the first
- *                   and farthest messages are the smallest, unlike Bruck's.
+ *   all-gather      far first: rounds s = L-1 .. 0, L = ceil(log2(n)). A member sends to the one 2^s behind
+ *                   it the shares for which it is at a place p that 2^(s+1) divides, and p + 2^s < n. So the
+ *                   first and farthest messages are the smallest, unlike Bruck's.
  *   reduce-scatter  the reverse: near first, sums instead of copies
  *
- *   Example, n = 5: round 2 sends one share by 4, round 1 one share by 2 (p = 0; 4 + 2 is past the end), round 0
- *   two shares by 1 (p = 0, 2).
+ *   Example, n = 5: round 2 sends one share by 4, round 1 one share by 2 (p = 0; 4 + 2 is past the end),
+ *   round 0 two shares by 1 (p = 0, 2).
  *
  * A message aggregates shares up to `aggregate` bytes, in a power of two of shares, but at least one. Shares
  * that do not fit go in further messages of the same round, one after another. With shares of at least half

@@ -2,8 +2,8 @@
 /*
  * Ring algorithms: every member communicates only with its two neighbours. Lanes are channels x directions x
  * chunks and run independently. Channel c follows the recommended ring c mod rings; over nodes of several
- * members, the ring of node_ring.h; in a fully connected dimension, that of full_rings.h, the first of which is
- * the natural order. With directions = 2, half the lanes run backwards.
+ * members, the ring of node_ring.h; in a fully connected dimension, that of full_rings.h, the first of which
+ * is the natural order. With directions = 2, half the lanes run backwards.
  *
  * Positions count along the lane's direction: e is a member's position, e + 1 that of its right neighbour.
  *   all-reduce      2(n-1) exchanges: step k sends the block of position e-1-k to the right and receives that

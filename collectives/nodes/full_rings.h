@@ -19,8 +19,8 @@
 
 #include "collectives/collective.h"
 
-/* Returns the number of rings that a request should use; 0: it is not in one fully connected dimension of 3 to
- * 32 members, has rings of its own, states `directions` = 2, or is neither an all-reduce nor one of its
+/* Returns the number of rings that a request should use; 0: it is not in one fully connected dimension of 3
+ * to 32 members, has rings of its own, states `directions` = 2, or is neither an all-reduce nor one of its
  * halves. */
 uint32_t rlt_full_rings(const rlt_coll_request *req);
 /* Returns the rings of n members, all of which can run at once; n >= 3. */

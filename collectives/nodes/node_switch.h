@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Switches that add up and replicate, inside nodes of g members and between the nodes. Member k g + i is head i
- * of node k. It owns slice i of the data, and head i of every node is on one rail.
+ * Switches that add up and replicate, inside nodes of g members and between the nodes. Member k g + i is head
+ * i of node k. It owns slice i of the data, and head i of every node is on one rail.
  */
 #ifndef RLT_COLLECTIVES_NODES_NODE_SWITCH_H
 #define RLT_COLLECTIVES_NODES_NODE_SWITCH_H
@@ -17,8 +17,8 @@
  * RLT_ETOPOLOGY. */
 int rlt_nodes_regular(const rlt_coll_request *req, const char *algorithm, rlt_error *err) RLT_MUST_USE;
 
-/* Returns flags RLT_CAN_...: what a single switch can do that all members of a node (`inside`), or all heads of
- * one number, hang on. In a graph, what any of its switches can do: the network then decides. A request
+/* Returns flags RLT_CAN_...: what a single switch can do that all members of a node (`inside`), or all heads
+ * of one number, hang on. In a graph, what any of its switches can do: the network then decides. A request
  * without a topology: everything. */
 uint32_t rlt_node_switch_can(const rlt_coll_request *req, bool inside);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings in a fully connected dimension: they use every directed link equally often, and reach its bandwidth. */
+/* Rings in a fully connected dimension: they use every directed link equally often, and fill it. */
 #include "collectives/nodes/full_rings.h"
 
 #include <stdio.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
-#include "collectives/plan.h"
 #include "net/network.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"

@@ -59,8 +59,8 @@ static void close_site(site *s)
     rlt_topology_free(s->topology);
 }
 
-/* A crossbar, real links only, a switch that adds up and replicates; if n has one, a product, and a product of
- * such switches. */
+/* A crossbar, real links only, a switch that adds up and replicates; if n has one, a product, and a product
+ * of such switches. */
 static uint32_t open_sites(uint32_t n, site *s)
 {
     static const char *const inner[] = {"ring", "fully-connected", "switch"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-to-all over nodes: proof on composed machines whose accelerators have NICs of their own or share them, and
- * bus bandwidths. With n members, g of them a node, and NICs of b for each, every member sends (n-g)/n of its
+ * All-to-all over nodes: proof on composed machines whose accelerators have NICs of their own or share them,
+ * and bus bandwidths. With n members, g of them a node, and NICs of b for each, every member sends (n-g)/n of its
  * bytes over b: a bus bandwidth of b (n-1)/(n-g).
  */
 #include "collectives/algorithm.h"
@@ -10,7 +10,6 @@
 #include "collectives/plan.h"
 #include "net/network.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "test/support/support.h"
 
 static const rlt_algorithm *const algorithms[] = {&rlt_direct, &rlt_rail, &rlt_two_level, &rlt_pairwise};

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Switches that add up and replicate over nodes of several members: the algorithms nvls_tree and collnet. Their
- * proof over sizes and numbers of nodes, bandwidths and latencies in closed form, verdicts of the checker on
+ * Switches that add up and replicate over nodes of several members: the algorithms nvls_tree and collnet.
+ * Their proof over sizes and numbers of nodes, bandwidths and latencies in closed form, verdicts of the checker on
  * broken plans, and refusals.
  */
-#include "collectives/nodes/node_switch.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -100,8 +98,8 @@ static void bandwidth(void **state)
 }
 
 /*
- * No bytes. A path inside takes 1 us, one between nodes 2 us. collnet: fetch, announcement, sum for all, store.
- * nvls_tree: fetch, up and down between four nodes along the longest way of the two trees (0-2-1: two steps),
+ * No bytes. A path inside takes 1 us, one between nodes 2 us. collnet: fetch, announcement, sum for all,
+ * store. nvls_tree: fetch, up and down between four nodes along the longest way of the two trees (0-2-1: two steps),
  * store.
  */
 static void latency(void **state)
@@ -133,8 +131,8 @@ static void traffic(void **state)
     }
 }
 
-/* Lower bounds between N nodes with NICs of R: 2 (N-1)/N M/R if switches add up inside nodes only, M/R if also
- * between. Four nodes of eight, R = 400 GB/s. */
+/* Lower bounds between N nodes with NICs of R: 2 (N-1)/N M/R if switches add up inside nodes only, M/R if
+ * also between. Four nodes of eight, R = 400 GB/s. */
 static void bounds(void **state)
 {
     static const char net[] = "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns," ADDS;

@@ -156,11 +156,22 @@ static int set_algorithms(rlt_setup *s, const char *name, const char *value, rlt
     return rc;
 }
 
+/* Whether a name is ALGORITHM.NAME. */
+static bool of_algorithm(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    const rlt_algorithm *a;
+    for (uint32_t i = 0; dot && (a = rlt_algorithm_at(i)); i++)
+        if (strlen(a->name) == (size_t)(dot - name) && strncmp(a->name, name, (size_t)(dot - name)) == 0)
+            return true;
+    return false;
+}
+
 /* Sets a setting of algorithms, endpoints or packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
     rlt_nearest near = rlt_nearest_to(name);
-    if (rlt_coll_parameter(name))
+    if (rlt_coll_parameter(name) || of_algorithm(name))
         return set_algorithms(s, name, value, err);
     for (const rlt_param *p = rlt_coll_parameters; p->name; p++)
         rlt_nearest_try(&near, p->name);
