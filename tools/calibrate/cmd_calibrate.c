@@ -84,8 +84,8 @@ static const rlt_option check_options[] = {
      "left out is set by its smallest row (row), or is that of the other machines (shared).",
      AT(harness), .preset = "row", .words = "row|shared"},
     {"halves", 0, RLT_PARAM_FLAG, NULL,
-     "Fit to every second size, predict the others, and show log-log interpolation of the fitted sizes beside "
-     "it.",
+     "Fit to every second size, predict the others, and show log-log interpolation of the fitted sizes "
+     "beside it.",
      AT(halves)},
     {"rows", 0, RLT_PARAM_FLAG, NULL,
      "Show each measurement with its simulation (in CSV: in place of the summary).", AT(rows),
@@ -350,7 +350,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (!rc)
         rc = rlt_calib_read(&j, err);
     if (!rc)
-        rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err) : fit(&j, err);
+        rc = j.s->check           ? check(&j, err)
+             : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err)
+                                  : fit(&j, err);
     if (j.drawn)
         rlt_plot_keep(j.s->plot, rc);
     if (rc == RLT_ECANCELLED || (!rc && j.partial))
