@@ -380,10 +380,12 @@ const rlt_command rlt_cmd_calibrate = {
         "output of nccl-tests (text, or JSON by -J). Simulates each of them. Changes the constants of the "
         "topology's endpoint until the mean of |log(simulated / measured)| is least (NLopt's SBPLX). Errors "
         "at held-out sizes show how well the constants predict. -o writes the topology file with the "
-        "constants, their source and the remaining errors; its other text is unchanged.\n\n--check fits "
-        "nothing: it shows the errors of each measured system that a topology claims. --leave-one-out fits "
-        "the constants shared by a family of machines to all systems but one, and shows the errors for that "
-        "one.",
+        "constants, their source and the remaining errors; its other text is unchanged.\n\n"
+        "A constant that no row determines keeps its value and is named; the others are shown with an "
+        "interval and the rows that determine them. Rows with unusable cells are skipped and counted.\n\n"
+        "--check fits nothing: it shows the errors of each measured system that a topology claims. "
+        "--leave-one-out fits the constants shared by a family of machines to all systems but one, and shows "
+        "the errors for that one.",
     .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
     .options = options,
     .settings_size = sizeof(rlt_calib_settings),
