@@ -262,10 +262,11 @@ bench: deps
 # LEAVE_MODEL_OUT=1 also fits each accelerator again without one model at a time (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
 MEASURED_TRAINING ?= ../shared/data/throughput/measured_training.csv
-validate: EVALUATIONS ?= 600
+validate: EVALUATIONS ?= 2000
+validate: HARNESS ?= row
 validate: all
 	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED) && \
-	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
+	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch --harness $(HARNESS) -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
 	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
 	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
 	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi

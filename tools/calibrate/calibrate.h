@@ -84,23 +84,24 @@ typedef enum rlt_frozen {
     RLT_FREE,
     RLT_UNTOUCHED,  /* no fitted row depends on it */
     RLT_DEGENERATE, /* its effect on all fitted rows is a combination of other constants' effects */
+    RLT_SET,        /* solved from one row, which does not count as a prediction */
 } rlt_frozen;
 
-/* A constant, with the same value in all machines that have it, apart from their scales. Values are in base units: ps, bytes, bytes a
- * second, or plain numbers. */
+/* A constant, with the same value in all machines that have it, apart from their scales. Values are in base
+ * units: ps, bytes, bytes a second, or plain numbers. */
 typedef struct rlt_constant {
     char name[64];
     char unit[12]; /* for machines that have no value yet; "": a plain number */
     double before, value, low, high;
-    bool whole;  /* it is an integer */
-    bool absent; /* some machine lacks it: a fit adds it to the endpoint */
-    const char *of;   /* path of the only machine that it is for; NULL: all */
+    bool whole;     /* it is an integer */
+    bool absent;    /* some machine lacks it: a fit adds it to the endpoint */
+    const char *of; /* path of the only machine that it is for; NULL: all */
     rlt_frozen frozen;
-    char with[64];    /* of a degenerate constant: the constant most like it */
+    char with[64]; /* constant most like a degenerate one */
     /* The fitted rows whose time it changes by more than 0.1 %: number, kinds (bits), smallest, largest. */
     uint32_t rows, kinds;
     uint64_t least, most;
-    bool bounded;     /* the rows bound its value, by this interval of 95 % */
+    bool bounded; /* the rows bound its value, by this interval of 95 % */
     double from, to;
 } rlt_constant;
 /* Formats the constant as in a file, with `digits` significant digits. */
@@ -126,8 +127,8 @@ typedef struct rlt_trial_case {
 } rlt_trial_case;
 typedef struct rlt_trial_row {
     const rlt_measurement *m;
-    const char *group;   /* its line of the table of errors: the system, unless others were set */
-    double interpolated; /* interpolated / measured; 0: none */
+    const char *group;           /* its line of the table of errors: the system, unless others were set */
+    double interpolated;         /* interpolated / measured; 0: none */
     uint32_t machine, ranks, at; /* indices of the machine, its group of ranks, the case */
     bool held_out;
 } rlt_trial_row;

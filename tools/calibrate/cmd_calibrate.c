@@ -84,8 +84,8 @@ static const rlt_option check_options[] = {
      "left out is set by its smallest row (row), or is that of the other machines (shared).",
      AT(harness), .preset = "row", .words = "row|shared"},
     {"halves", 0, RLT_PARAM_FLAG, NULL,
-     "Fit to every second size, predict the others, and show log-log interpolation of the fitted sizes beside "
-     "it.",
+     "Fit to every second size, predict the others, and show log-log interpolation of the fitted sizes "
+     "beside it.",
      AT(halves)},
     {"rows", 0, RLT_PARAM_FLAG, NULL,
      "Show each measurement with its simulation (in CSV: in place of the summary).", AT(rows),
@@ -350,7 +350,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (!rc)
         rc = rlt_calib_read(&j, err);
     if (!rc)
-        rc = j.s->check ? check(&j, err) : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err) : fit(&j, err);
+        rc = j.s->check           ? check(&j, err)
+             : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err)
+                                  : fit(&j, err);
     if (j.drawn)
         rlt_plot_keep(j.s->plot, rc);
     if (rc == RLT_ECANCELLED || (!rc && j.partial))
@@ -378,10 +380,12 @@ const rlt_command rlt_cmd_calibrate = {
         "output of nccl-tests (text, or JSON by -J). Simulates each of them. Changes the constants of the "
         "topology's endpoint until the mean of |log(simulated / measured)| is least (NLopt's SBPLX). Errors "
         "at held-out sizes show how well the constants predict. -o writes the topology file with the "
-        "constants, their source and the remaining errors; its other text is unchanged.\n\n--check fits "
-        "nothing: it shows the errors of each measured system that a topology claims. --leave-one-out fits "
-        "the constants shared by a family of machines to all systems but one, and shows the errors for that "
-        "one.",
+        "constants, their source and the remaining errors; its other text is unchanged.\n\n"
+        "A constant that no row determines keeps its value and is named; the others are shown with an "
+        "interval and the rows that determine them. Rows with unusable cells are skipped and counted.\n\n"
+        "--check fits nothing: it shows the errors of each measured system that a topology claims. "
+        "--leave-one-out fits the constants shared by a family of machines to all systems but one, and shows "
+        "the errors for that one.",
     .example = "ringlet calibrate -t dgx-a100-8 -c all_reduce nccl-tests.txt -o my-a100.json",
     .options = options,
     .settings_size = sizeof(rlt_calib_settings),

@@ -101,7 +101,8 @@ bool rlt_machine_number(const rlt_machine *m, rlt_json root, const char *name, d
     char path[MAX_PATH], unit[12];
     rlt_json v;
     bool whole;
-    return find_path(root, name, path, &v) && read_value(m, v, value, unit, sizeof unit, &whole) && *value > 0;
+    return find_path(root, name, path, &v) && read_value(m, v, value, unit, sizeof unit, &whole) &&
+           *value > 0;
 }
 
 /* Finds the constant for this machine, or for all. */
@@ -121,7 +122,8 @@ typedef struct finder {
 
 static rlt_constant *enter(finder *f, const char *name, const char *unit, bool whole, rlt_error *err)
 {
-    const char *of = f->machine->harness[0] && strcmp(f->machine->harness, name) == 0 ? f->machine->path : NULL;
+    const char *of =
+        f->machine->harness[0] && strcmp(f->machine->harness, name) == 0 ? f->machine->path : NULL;
     rlt_constant *c = constant_named(f->list, f->n, name, of);
     if (c)
         return c;

@@ -8,11 +8,13 @@
  *   untouched    neither twice nor half of the constant changes a time by more than 0.1 %
  *   degenerate   the part of its column of J that is perpendicular to the columns of greater norm is below
  *                1 % of the column: other constants can do the same to every row
- *   interval     c_k exp(+- 1.96 s sqrt((J'J)^-1_kk)), with s = 1.4826 median |log(t_i / measured_i)|
- *                sqrt(n / (n - p)) for n rows and p constants: linearised, with a robust scale
+ *   interval     c_k exp(+- 1.96 s sqrt((J'J)^-1_kk)), with s = 1.4826 sqrt(pi / 2) median
+ *                |log(t_i / measured_i)| sqrt(n / (n - p)) for n rows and p constants: linearised, with a
+ *                robust scale. The factor pi / 2 is the variance of a fit of least absolute residuals over
+ *                that of least squares, for normal residuals.
  *
- *   Example: rows of 10 us, of which launch is 5 us, and residuals of 2 %: J = 0.5 in each of 100 rows,
- *   s = 0.03, so launch is known to +- 1.96 * 0.03 / (0.5 * 10) = 1.2 %.
+ *   Example: rows of 10 us, of which launch is 5 us, and a median residual of 2 %: J = 0.5 in each of 100
+ *   rows, s = 0.037, so launch is known to +- 1.96 * 0.037 / (0.5 * 10) = 1.5 %.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -261,7 +263,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns 1.4826 times the median of the absolute residuals: the standard deviation, if they are normal. */
+/* Returns the median of the absolute residuals as a standard deviation, for a fit of absolute residuals. */
 static double robust_scale(const probe *p)
 {
     const rlt_trial *t = p->c->trial;
@@ -272,7 +274,7 @@ static double robust_scale(const probe *p)
             n++;
         }
     qsort(p->up, n, sizeof *p->up, by_value);
-    return n ? 1.4826 * p->up[n / 2] : 0;
+    return n ? 1.4826 * 1.2533 * p->up[n / 2] : 0;
 }
 
 /* Inverts the matrix a (n x n, symmetric, unit diagonal) in place, by Gauss and Jordan. Returns false if it
@@ -314,7 +316,8 @@ static int set_intervals(const probe *p, rlt_error *err)
     }
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
-            a[i * n + j] = dot(&p->j[(size_t)at[i] * p->n], &p->j[(size_t)at[j] * p->n], p->n) / norm[i] / norm[j];
+            a[i * n + j] =
+                dot(&p->j[(size_t)at[i] * p->n], &p->j[(size_t)at[j] * p->n], p->n) / norm[i] / norm[j];
     if (p->n > n && n && invert(a, n)) {
         double s = robust_scale(p) * sqrt((double)p->n / (double)(p->n - n));
         for (uint32_t i = 0; i < n; i++) {

@@ -81,11 +81,13 @@ int rlt_calibration_seek(rlt_calibration *c, rlt_error *err)
         int rc = rlt_fit_run(&fit, err);
         if (rc)
             return rc;
-        if (!isfinite(fit.least) && !isfinite(c->misfit))
+        if (!isfinite(fit.least) && !isfinite(c->misfit) && !c->partial)
             return rlt_fail(err, s.rc, s.why.where, "%s", s.why.what);
         in_vain = fit.least < c->misfit * 0.999 ? 0 : in_vain + 1;
         c->misfit = fit.least < c->misfit ? fit.least : c->misfit;
     }
+    if (!isfinite(c->misfit)) /* interrupted at the first point */
+        c->misfit = c->misfit_before;
     for (uint32_t i = 0; i < s.n; i++)
         c->constants[s.free[i]].value = exp(fit.x[i]);
     return 0;

@@ -14,7 +14,6 @@
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 #include "tools/base/command.h"
-#include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/base/pool.h"
@@ -150,4 +149,3 @@ int rlt_calib_fit(rlt_calib_job *j, rlt_calibration *c, rlt_error *err)
     rlt_progress_end(&j->progress);
     return rc;
 }
-

@@ -15,15 +15,12 @@
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 #include "tools/base/command.h"
-#include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/measure/measure.h"
-#include "tools/calibrate/select.h"
-#include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/plot.h"
 #include "tools/output/report_options.h"
@@ -161,7 +158,7 @@ static int set_harnesses(rlt_calib_job *j, rlt_calibration *c, rlt_error *err)
             continue;
         rlt_constant *k = &c->constants[c->n_constants++];
         *k = c->constants[first];
-        k->frozen = RLT_FREE;
+        k->frozen = RLT_SET;
         k->bounded = false;
         k->before = k->value;
         rc = set_harness(&j->trial, i, k, err);

@@ -24,7 +24,7 @@ double rlt_machine_scale(const rlt_machine *m, const char *name)
     return 1;
 }
 
-/* Computes a product such as "clock/dims.0.bandwidth" from numbers of the file. */
+/* Computes a product such as "clock/dims.0.bandwidth" from numbers of the file and plain numbers. */
 static int product(const rlt_machine *m, rlt_json root, rlt_json at, double *value, rlt_error *err)
 {
     const char *p = rlt_json_string(at);
@@ -42,7 +42,9 @@ static int product(const rlt_machine *m, rlt_json root, rlt_json at, double *val
         while (end && p[end - 1] == ' ')
             end--;
         snprintf(name, sizeof name, "%.*s", (int)(end < 63 ? end : 63), p);
-        if (!rlt_machine_number(m, root, name, &factor))
+        bool plain = name[strspn(name, "0123456789.")] == 0;
+        if (plain ? rlt_parse_number(name, 0, &factor, NULL, NULL) || factor <= 0
+                  : !rlt_machine_number(m, root, name, &factor))
             return rlt_json_fail(at, RLT_ESCHEMA, err, "the file has no number above zero '%s'", name);
         *value = over ? *value / factor : *value * factor;
         p += n;

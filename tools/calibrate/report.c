@@ -25,7 +25,8 @@ static const rlt_column constant_columns[] = {
     {"determined_by", "determined by", NULL, RLT_COL_TEXT, 0, 0,
      "collectives and sizes of those rows, or why the constant was left as it was"},
     {"state", NULL, NULL, RLT_COL_TEXT, 0, 0,
-     "fitted, untouched (no row depends on it), or degenerate (others do the same to every row)"},
+     "fitted, untouched (no row depends on it), degenerate (others do the same to every row), or set (by one "
+     "row of a machine left out)"},
     {"least_bytes", NULL, NULL, RLT_COL_SIZE, 0, 0, "smallest of those sizes"},
     {"most_bytes", NULL, NULL, RLT_COL_SIZE, 0, 0, "largest of those sizes"},
 };
@@ -105,6 +106,8 @@ static void determined_text(const rlt_constant *c, char *text, size_t size)
         snprintf(text, size, "no row: kept");
     else if (c->frozen == RLT_DEGENERATE)
         snprintf(text, size, "same effect as %s: kept", c->with);
+    else if (c->frozen == RLT_SET)
+        snprintf(text, size, "set by 1 row, %s %s", kinds, least);
     else if (c->rows == 0)
         snprintf(text, size, "no row at this value");
     else
@@ -114,7 +117,7 @@ static void determined_text(const rlt_constant *c, char *text, size_t size)
 
 static void write_constant(rlt_table *t, const rlt_constant *c)
 {
-    static const char *const states[] = {"fitted", "untouched", "degenerate"};
+    static const char *const states[] = {"fitted", "untouched", "degenerate", "set"};
     char name[200], before[64], after[64], low[64], high[64], by[400];
     const char *slash = c->of ? strrchr(c->of, '/') : NULL;
     snprintf(name, sizeof name, c->of ? "%s (%s)" : "%s", c->name, slash ? slash + 1 : c->of);
@@ -126,7 +129,7 @@ static void write_constant(rlt_table *t, const rlt_constant *c)
     rlt_value v[N_CONSTANT] = {
         rlt_text(name),
         rlt_text(before),
-        rlt_text(c->frozen ? before : after),
+        rlt_text(c->frozen == RLT_UNTOUCHED || c->frozen == RLT_DEGENERATE ? before : after),
         c->bounded ? rlt_text(low) : rlt_absent(),
         c->bounded ? rlt_text(high) : rlt_absent(),
         rlt_count(c->rows),

@@ -169,8 +169,8 @@ static void tell(const rlt_trial *t, const unclaimed *u)
                  u->n > 8 ? ", and others" : "");
     if (t->left_out)
         rlt_note(
-            "%u row%s left out: more ranks or nodes than the topology has, or send_recv of more than two; the "
-            "first has %u ranks on %u node%s",
+            "%u row%s left out: more ranks or nodes than the topology has, or send_recv of more than two; "
+            "the first has %u ranks on %u node%s",
             t->left_out, rlt_s(t->left_out), u->first->ranks, u->first->nodes, rlt_s(u->first->nodes));
 }
 

@@ -28,7 +28,8 @@ int rlt_trial_add(rlt_trial *t, const rlt_measurement *m, uint32_t machine, bool
     rc = rlt_grow(&t->rows, &t->row_capacity, sizeof *t->rows, (uint64_t)t->n_rows + 1,
                   (uint64_t)RLT_MAX_MEASUREMENTS * 4, "measurements", err);
     if (!rc)
-        t->rows[t->n_rows++] = (rlt_trial_row){.m = m, .group = m->system, .machine = machine, .ranks = group};
+        t->rows[t->n_rows++] =
+            (rlt_trial_row){.m = m, .group = m->system, .machine = machine, .ranks = group};
     *entered = rc == 0;
     return rc;
 }
