@@ -18,9 +18,10 @@
  * Both are fitted to one published pair: 8 B over 128 hosts take 6.01 us between hosts and 2.83 us with SHARP
  * (COMHPC 2016). Links have 25 ns, switches 90 ns.
  *
- * `generation` gives payload and OSTs. Switch-IB 2: 256 B (SHARP manual), and 3 OSTs, which is fitted to 4096 B
- * over the same hosts, 14.48 us: (14.48 - 0.60) us / RTT = 6 rounds for 16 payloads. It does not stream. Quantum:
- * 1 KiB and 8 OSTs, as its logs show (NVIDIA/nccl issues 1219, 1460); the manual allows 2 KiB.
+ * `generation` gives payload and OSTs. Switch-IB 2: 256 B (SHARP manual), and 3 OSTs, which is fitted to
+ * 4096 B over the same hosts, 14.48 us: (14.48 - 0.60) us / RTT = 6 rounds for 16 payloads. It does not
+ * stream. Quantum: 1 KiB and 8 OSTs, as its logs show (NVIDIA/nccl issues 1219, 1460); the manual allows
+ * 2 KiB.
  */
 #include <math.h>
 #include <stdlib.h>

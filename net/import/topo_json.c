@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Topologies in JSON: {"name", "source", "endpoint", "auto"} and either "dims" (a product of shapes) or
- * "nodes" and "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads the graph
- * part.
+ * "nodes" and "links" (a graph; "dims" are then its logical dimensions). net/import/topo_json_graph.c reads
+ * the graph part, net/import/topo_json_auto.c reads "auto".
  */
 #include "net/import/topo_json.h"
 
