@@ -195,14 +195,22 @@ int rlt__machine_choice(rlt__machine *m, const char *collective, const char *alg
  * NVLink. */
 static rlt_endpoint nccl_endpoint(void)
 {
-    return (rlt_endpoint){
-        .injection = RLT_INJECT_NIC,
-        .launch_ps = 6600000,
-        .protocol = RLT_PROTOCOL_AUTO,
-        .n_protocols = 3,
-        .protocols = {{.name = "LL", .message_ps = 600000, .wire_num = 16, .wire_den = 8},
-                      {.name = "LL128", .message_ps = 1900000, .wire_num = 128, .wire_den = 120},
-                      {.name = "Simple", .message_ps = 3400000, .wire_num = 1, .wire_den = 1}}};
+    static const struct {
+        const char *name;
+        rlt_time message_ps;
+        uint32_t wire_num, wire_den;
+    } protocols[] = {{"LL", 600000, 16, 8}, {"LL128", 1900000, 128, 120}, {"Simple", 3400000, 1, 1}};
+    rlt_endpoint e = rlt_endpoint_default();
+    e.launch_ps = 6600000;
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+        rlt_protocol *p = &e.protocols[e.n_protocols++];
+        *p = rlt_protocol_default();
+        snprintf(p->name, sizeof p->name, "%s", protocols[i].name);
+        p->message_ps = protocols[i].message_ps;
+        p->wire_num = protocols[i].wire_num;
+        p->wire_den = protocols[i].wire_den;
+    }
+    return e;
 }
 
 int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_topology **out)
