@@ -59,7 +59,8 @@ typedef struct rlt_frozen_graph {
     uint32_t n_routes;
     uint32_t *route_first, *route_links; /* route r: route_links[route_first[r] .. route_first[r + 1]) */
     uint32_t n_logical, logical[RLT_MAX_DIMS];
-    const char *shape[RLT_MAX_DIMS]; /* of each logical dimension, by its direct links; see build_graph.c */
+    const char
+        *shape[RLT_MAX_DIMS]; /* shapes of the logical dimensions, by direct links; see build_graph.c */
     rlt_pxn pxn;
 } rlt_frozen_graph;
 
