@@ -40,6 +40,7 @@
 
 #include "collectives/collective.h"
 #include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"

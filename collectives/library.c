@@ -9,6 +9,7 @@
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/time.h"
 
@@ -54,11 +55,11 @@ static rlt_tuner_cpu cpu_of(rlt_host host)
 /* NCCL sees the NIC ports of a node. Members that use a part of the node's GPUs use that part of the NICs. */
 static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *e)
 {
-    rlt_node_facts f = rlt_topology_node(req->topology);
+    const rlt_node_facts *f = rlt_topology_node(req->topology);
     double lane = generations[e->gpu].lane_GBps;
     uint32_t both = RLT_CAN_REDUCE | RLT_CAN_MULTICAST, capability = generations[e->gpu].capability;
-    uint32_t nics = f.nics > f.accelerators ? f.nics : f.nics * req->node / f.accelerators;
-    double lanes = (double)f.inside_Bps / GB / lane;
+    uint32_t nics = f->nics > f->accelerators ? f->nics : f->nics * req->node / f->accelerators;
+    double lanes = (double)f->inside_Bps / GB / lane;
     rlt_tuner_node node = {.arch = rlt_tuner_arch_of(capability),
                            .cpu = cpu_of(e->host),
                            .nodes = req->n / req->node,
@@ -66,12 +67,12 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .nvlink_GBps = lanes * rlt_tuner_lane_GBps(capability),
                            .nvswitch = true,
                            .switch_gpus = 2,
-                           .multicast = (f.in_network & both) == both,
+                           .multicast = (f->in_network & both) == both,
                            .path = RLT_VIA_PXB,
                            .pcie_GBps = generations[e->gpu].pcie_GBps,
                            .nics = nics ? nics : 1,
-                           .nic_GBps = (double)f.nic_Bps / GB,
-                           .collnet = (f.outside & both) == both,
+                           .nic_GBps = (double)f->nic_Bps / GB,
+                           .collnet = (f->outside & both) == both,
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
     node.version.number = e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
     return node;

@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/candidate.h"
 #include "collectives/collective.h"
-#include "collectives/selector.h"
 #include "collectives/tuner/tuner.h"
 #include "net/endpoint/endpoint.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collectives/plan.h"
 
+#include "collectives/candidate.h"
 #include "collectives/selector.h"
 #include "collectives/stated.h"
 

@@ -15,24 +15,14 @@
 #define RLT_COLLECTIVES_SELECTOR_H
 
 #include "collectives/algorithm.h"
+#include "collectives/candidate.h"
 #include "collectives/collective.h"
 #include "net/endpoint/endpoint.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct rlt_candidate {
-    const rlt_algorithm *algorithm;
-    uint32_t protocol;    /* index among the endpoint's protocols */
-    uint32_t channels;    /* number of channels it would use */
-    rlt_time estimate_ps; /* the tuner's prediction; RLT_TIME_MAX: unknown */
-    const char *excluded; /* reason for its exclusion; NULL: it can be chosen */
-} rlt_candidate;
-
-enum { RLT_MAX_CANDIDATES = 24 };
 
 /* Returns the endpoint in force for a request; NULL if its collectives are not tuned. */
 const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);

@@ -5,6 +5,7 @@
 #include "net/fold.h"
 #include "net/network_internal.h"
 #include "net/route.h"
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "net/usage_internal.h"

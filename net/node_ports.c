@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "net/topology/frozen.h"
+#include "sim/base/time.h"
 
 enum { FAR = 1 << 20 }; /* added to the distance of a NIC behind a CPU */
 
-/* What the search needs besides its result. */
+/* A search: its result and what it needs besides. */
 typedef struct finder {
     const rlt_topology *t;
     rlt_node_ports *p;
@@ -228,6 +229,61 @@ int rlt_node_ports_create(const rlt_topology *t, rlt_node_ports *out, rlt_error 
         return 0;
     rlt_node_ports_free(out);
     return rlt_nomem(err);
+}
+
+static bool leads_on(const rlt_topology *t, uint32_t v, uint32_t from)
+{
+    uint32_t w;
+    for (uint32_t i = 0; (w = neighbour(t, v, i)) != RLT_NONE; i++)
+        if (w != from)
+            return true;
+    return false;
+}
+
+/* Returns the bandwidth of the links from a port into the network. NCCL lists the port of a NIC as a node,
+ * which leads nowhere in the description of one machine. */
+static uint64_t port_Bps(const rlt_topology *t, const rlt_node_ports *p, uint32_t port)
+{
+    const rlt_frozen_graph *g = &t->graph;
+    uint64_t sum = 0;
+    for (uint32_t i = g->out_first[port]; i < g->out_first[port + 1]; i++) {
+        uint32_t other = g->links[g->out[i]].dst;
+        if (p->of[other] != p->of[port] && leads_on(t, other, port))
+            sum += g->links[g->out[i]].bw_Bps;
+    }
+    return sum;
+}
+
+static int find_in_graph(const rlt_topology *t, rlt_machines *out, rlt_error *err)
+{
+    rlt_node_ports p;
+    int rc = rlt_node_ports_create(t, &p, err);
+    if (rc)
+        return rc;
+    out->nics = p.n_nics ? p.n_nics : p.node;
+    out->nic_Bps = port_Bps(t, &p, p.port[0]);
+    for (uint32_t a = 1; a < t->accelerators; a++)
+        if (port_Bps(t, &p, p.port[a]) != out->nic_Bps)
+            out->nic_Bps = 0;
+    rlt_node_ports_free(&p);
+    return 0;
+}
+
+int rlt_machines_find(const rlt_topology *t, rlt_machines *out, rlt_error *err)
+{
+    *out = (rlt_machines){
+        .nodes = t->accelerators / t->node_size, .accelerators = t->node_size, .pxn = rlt_topology_pxn(t)};
+    if (out->nodes < 2)
+        return 0;
+    if (!t->n_dims)
+        return find_in_graph(t, out, err);
+    uint32_t d = 1;
+    while (d + 1 < t->n_dims && t->dims[d].stride < t->node_size)
+        d++;
+    out->nics = t->dims[d].nics;
+    out->planes = t->dims[d].planes;
+    out->nic_Bps = t->dims[d].f.bw_Bps;
+    return 0;
 }
 
 void rlt_node_ports_free(rlt_node_ports *p)

@@ -7,6 +7,7 @@
 #include "net/node_ports.h"
 #include "net/topology/frozen.h"
 #include "sim/base/map.h"
+#include "sim/base/time.h"
 
 struct rlt_node_routes {
     const rlt_topology *t;

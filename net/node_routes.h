@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Routes between the nodes of a graph that states pxn (net/topology/topology.h). A message between nodes first
- * moves inside its node to the accelerator at the receiver's place, if pxn is on and their ports have other
- * places, or if the network does not join the two ports. It then leaves by its port and enters by the
- * receiver's. What stays in a node does not leave it. If there is no such way, the shortest one is taken.
+ * Routes between the nodes of a graph that states pxn (net/topology/topology.h). A message to another node
+ * first moves inside its own to the accelerator at the receiver's place, if pxn is on and their ports have
+ * other places, or if the network does not join the two ports. It then leaves by its port and enters by the
+ * receiver's. A message inside a node does not leave it. If there is no such way, the shortest one is taken.
  * Internal to net/; each router owns one.
  */
 #ifndef RLT_NET_NODE_ROUTES_H

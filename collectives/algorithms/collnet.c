@@ -23,6 +23,8 @@
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "collectives/nodes/node_switch.h"
+#include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

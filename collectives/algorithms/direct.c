@@ -19,6 +19,7 @@
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"

@@ -22,6 +22,8 @@
 #include "collectives/lanes.h"
 #include "collectives/nodes/double_tree.h"
 #include "collectives/nodes/node_switch.h"
+#include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

@@ -8,6 +8,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/lanes.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

@@ -3,6 +3,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

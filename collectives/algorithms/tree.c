@@ -28,6 +28,7 @@
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "collectives/nodes/double_tree.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"

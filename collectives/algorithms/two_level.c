@@ -30,6 +30,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 

@@ -73,8 +73,17 @@ static void write_protocol(const rlt_param *p, const void *from, char *text, siz
 static int read_network(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     rlt_endpoint *e = into;
+    char known[256] = "";
+    const char *name;
     (void)p;
-    return rlt_endpoint_set_network(e, text, where, err);
+    for (uint32_t i = 0; (name = rlt_internode_name(i)); i++) {
+        if (strcasecmp(text, name) == 0) {
+            e->internode = rlt_internode_class(i);
+            return 0;
+        }
+        rlt_list_name(known, sizeof known, name);
+    }
+    return rlt_fail(err, RLT_EUSAGE, where, "unknown network '%.64s': known are %s", text, known);
 }
 
 static void write_network(const rlt_param *p, const void *from, char *text, size_t size)
@@ -82,20 +91,6 @@ static void write_network(const rlt_param *p, const void *from, char *text, size
     const rlt_endpoint *e = from;
     (void)p;
     snprintf(text, size, "%s", rlt_internode_name(e->internode.kind));
-}
-
-int rlt_endpoint_set_network(rlt_endpoint *e, const char *name, const char *where, rlt_error *err)
-{
-    char known[256] = "";
-    const char *known_name;
-    for (uint32_t i = 0; (known_name = rlt_internode_name(i)); i++) {
-        if (strcasecmp(name, known_name) == 0) {
-            e->internode = rlt_internode_class(i);
-            return 0;
-        }
-        rlt_list_name(known, sizeof known, known_name);
-    }
-    return rlt_fail(err, RLT_EUSAGE, where, "unknown network '%.64s': known are %s", name, known);
 }
 
 /* Reads "2.30". */

@@ -134,9 +134,6 @@ typedef struct rlt_message_cost {
     uint64_t wire_bytes;
 } rlt_message_cost;
 RLT_API rlt_message_cost rlt_endpoint_cost(const rlt_endpoint *e, uint64_t bytes, uint64_t bw_Bps);
-/* Sets the network between nodes to a class, by name. RLT_EUSAGE for an unknown one. */
-RLT_API int rlt_endpoint_set_network(rlt_endpoint *e, const char *name, const char *where,
-                                     rlt_error *err) RLT_MUST_USE;
 /* Returns a kernel time under the endpoint's clock. */
 RLT_API rlt_time rlt_endpoint_kernel(const rlt_endpoint *e, rlt_time at_1GHz_ps);
 

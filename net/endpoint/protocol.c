@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/endpoint/internode.h"
 #include "net/shapes/shape.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/frozen.h"
@@ -383,6 +384,7 @@ int rlt_topology_build(const rlt_topology_spec *spec, rlt_topology **out, rlt_er
     if (rc || (rc = copy_rings(spec, t, err)) != 0 || (rc = copy_choices(spec, t, err)) != 0)
         goto fail;
     hash_internode(t);
+    rlt__find_node_facts(t);
     *out = t;
     return 0;
 fail:

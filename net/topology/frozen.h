@@ -60,7 +60,8 @@ typedef struct rlt_frozen_graph {
     uint32_t n_routes;
     uint32_t *route_first, *route_links; /* route r: route_links[route_first[r] .. route_first[r + 1]) */
     uint32_t n_logical, logical[RLT_MAX_DIMS];
-    const char *shape[RLT_MAX_DIMS]; /* of each logical dimension, by its direct links; see build_graph.c */
+    const char
+        *shape[RLT_MAX_DIMS]; /* shapes of the logical dimensions, by direct links; see build_graph.c */
     rlt_pxn pxn;
 } rlt_frozen_graph;
 
@@ -83,6 +84,7 @@ struct rlt_topology {
     rlt_part *parts[RLT_MAX_DIMS]; /* graphs that are dimensions; NULL for the others */
     bool plain;                    /* all ports are plain, and no dimension is a graph */
     uint32_t node_size;            /* accelerators of a node */
+    rlt_node_facts node;
     uint32_t n_changed, changed_room;
     rlt_changed_link *changed;
     rlt_map changed_at; /* link -> index into changed */
@@ -109,6 +111,8 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
 /* net/topology/export.c: refuses a topology that is too large to be written; writes the member "endpoint". */
 int rlt__export_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e);
+/* net/topology/node_facts.c: fills t->node, of a topology that is complete. */
+void rlt__find_node_facts(rlt_topology *t);
 /* net/topology/build_graph.c: makes the rows of a graph from its links; the `first` arrays are zeroed. */
 void rlt__graph_rows(rlt_topology *t);
 #endif

@@ -140,8 +140,8 @@ RLT_API const rlt_param *rlt_port_parameters(void);
 
 /* Returns the accelerators of a node, which are consecutive: those that reach each other without the network
  * between nodes; all of them if nothing says where nodes end. In a product written out, a node ends before
- * the first dimension that is a rail or states NICs, planes or pxn, or has less than half the bandwidth of the
- * one before it. */
+ * the first dimension that is a rail or states NICs, planes or pxn, or has less than half the bandwidth of
+ * the one before it. */
 RLT_API uint32_t rlt_topology_node_size(const rlt_topology *t);
 
 /* How a node of a machine is joined inside and to the network. */
@@ -153,7 +153,7 @@ typedef struct rlt_node_facts {
     uint32_t outside;    /* and those of the network between nodes */
 } rlt_node_facts;
 /* Returns the facts of a node; those of a graph from its first node. */
-RLT_API rlt_node_facts rlt_topology_node(const rlt_topology *t);
+RLT_API const rlt_node_facts *rlt_topology_node(const rlt_topology *t);
 
 /* Whether a message between nodes of a graph first moves inside its node to the accelerator at the receiver's
  * place, as in a product (net/topology/ports.h). If a graph states neither, all routes are shortest paths. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/candidate.h"
 #include "collectives/collective.h"
 #include "collectives/plan.h"
 #include "collectives/selector.h"

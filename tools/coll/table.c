@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/candidate.h"
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"

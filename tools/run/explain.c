@@ -10,6 +10,8 @@
 
 #include "collectives/collective.h"
 #include "net/links.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
@@ -145,6 +147,67 @@ static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
     }
 }
 
+/* Whether the members of a communication are on several nodes. */
+static bool crosses_nodes(const rlt_run *r, uint32_t comm)
+{
+    const rlt_program *p = r->program;
+    const rlt_placement *placed = r->jobs.placement.n ? &r->jobs.placement : &r->setup.placement;
+    uint32_t node = rlt_topology_node_size(r->setup.topology), first = 0;
+    for (uint32_t m = 0; m < rlt_run_comm_ranks(r, comm); m++) {
+        uint32_t rank = p->ops[p->comm_ops[p->comms[comm].first_op + m]].rank;
+        uint32_t at = rlt_placed(placed, rank) / node;
+        if (m && at != first)
+            return true;
+        first = at;
+    }
+    return false;
+}
+
+/* Returns the share of the run in which the busiest link between nodes carries data, in percent. */
+static double network_busy(const rlt_run *r, const rlt_link_class *links, uint32_t n)
+{
+    const rlt_topology *t = r->setup.topology;
+    uint32_t inside = 1, dim = 0;
+    double most = 0;
+    while (dim < rlt_topology_dims(t) && inside < rlt_topology_node_size(t))
+        inside *= rlt_topology_dim(t, dim++).size;
+    for (uint32_t i = 0; i < n; i++)
+        if (links[i].link.dim >= dim && links[i].utilization > most)
+            most = links[i].utilization;
+    return 100 * most;
+}
+
+/* Tells transfers on the path between nodes from those inside. */
+static int print_nodes(const rlt_run *r, const rlt_path_sum *p, FILE *out, rlt_error *err)
+{
+    const rlt_topology *t = r->setup.topology;
+    rlt_time inside = 0, between = 0;
+    rlt_link_class *links = NULL;
+    char a[32], b[32];
+    uint32_t n = 0;
+    if (rlt_topology_node_size(t) == rlt_topology_accelerators(t))
+        return 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const rlt_time part = p->items[i].end_ps - p->items[i].begin_ps;
+        if (p->items[i].kind != RLT_PATH_TRANSFER)
+            continue;
+        if (crosses_nodes(r, r->program->ops[p->items[i].op].comm))
+            between = rlt_time_add(between, part);
+        else
+            inside = rlt_time_add(inside, part);
+    }
+    if (!inside && !between)
+        return 0;
+    fprintf(out, "  transfers inside nodes %s, between nodes %s", rlt_format_duration(a, sizeof a, inside),
+            rlt_format_duration(b, sizeof b, between));
+    int rc = rlt_topology_is_product(t) ? rlt_run_links(r, true, &links, &n, err) : 0;
+    if (n)
+        fprintf(out, "; NICs busy %.1f %% of the run", network_busy(r, links, n));
+    fputc('\n', out);
+    free(links);
+    return rc;
+}
+
 static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind kind, FILE *out, rlt_error *err)
 {
     share *list = NULL;
@@ -234,7 +297,7 @@ int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err)
     if (rc)
         return rc;
     print_path(r, &p, out);
-    if ((rc = print_names(r, &p, RLT_PATH_HOST, out, err)) ||
+    if ((rc = print_nodes(r, &p, out, err)) || (rc = print_names(r, &p, RLT_PATH_HOST, out, err)) ||
         (rc = print_names(r, &p, RLT_PATH_COMPUTE, out, err)) || (rc = print_links(r, out, err)) ||
         (rc = print_waits(r, out, err)))
         goto end;

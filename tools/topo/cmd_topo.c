@@ -6,6 +6,7 @@
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/import/infragraph/infragraph.h"
+#include "net/node_ports.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
@@ -121,6 +122,29 @@ static void put_choices(FILE *out, const rlt_topology *t)
         fputc('\n', out);
 }
 
+/* Says where nodes end and what joins them: "4 of 8 accelerators; 8 NICs of 50 GB/s a node". */
+static int put_nodes(FILE *out, const rlt_topology *t, rlt_error *err)
+{
+    char rate[LINE];
+    rlt_machines m;
+    int rc = rlt_machines_find(t, &m, err);
+    if (rc || m.nodes < 2)
+        return rc;
+    fprintf(out, "nodes       %u of %u accelerators; %u NIC%s", m.nodes, m.accelerators, m.nics,
+            rlt_s(m.nics));
+    if (m.nic_Bps)
+        fprintf(out, " of %s", rlt_format_rate(rate, sizeof rate, m.nic_Bps));
+    fprintf(out, " a node");
+    if (m.planes)
+        fprintf(out, ", in %u network%s", m.planes, rlt_s(m.planes));
+    fputc('\n', out);
+    if (m.pxn != RLT_PXN_UNSTATED && m.nics > 1)
+        fprintf(out, "            messages %s inside the node first (pxn %s)\n",
+                m.pxn == RLT_PXN_ON ? "move to the receiver's NIC index" : "do not move",
+                m.pxn == RLT_PXN_ON ? "on" : "off");
+    return 0;
+}
+
 static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts, const char *path,
                          rlt_error *err)
 {
@@ -135,6 +159,8 @@ static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts,
             rlt_topology_accelerators(t), rlt_topology_nodes(t), rlt_topology_links(t));
     rc = put_dims(t, facts, RLT_FORMAT_TABLE, f.stream, NULL, err);
     fputc('\n', f.stream);
+    if (!rc)
+        rc = put_nodes(f.stream, t, err);
     if (facts)
         put_facts(f.stream, facts);
     if (rlt_topology_rings(t))
@@ -165,6 +191,14 @@ static int describe_json(const rlt_parsed *args, const rlt_topology *t, const rl
     rlt_jw_array(&w, "dims");
     rc = put_dims(t, facts, RLT_FORMAT_JSON, NULL, &w, err);
     rlt_jw_end_array(&w);
+    rlt_machines m = {0};
+    if (!rc)
+        rc = rlt_machines_find(t, &m, err);
+    if (m.nodes > 1) {
+        rlt_jw_u64(&w, "node_size", m.accelerators);
+        rlt_jw_u64(&w, "nics", m.nics);
+        rlt_jw_u64(&w, "nic_Bps", m.nic_Bps);
+    }
     if (facts) {
         rlt_jw_u64(&w, "diameter_hops", facts->diameter_hops);
         rlt_jw_i64(&w, "diameter_ps", facts->diameter_ps);

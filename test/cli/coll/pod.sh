@@ -113,7 +113,7 @@ same "64 nodes of an NCCL topology, tree" all_reduce tree 1MiB './node.xml*rail:
 # Networks with several ways, and nodes without a switch: the graph spreads as the product does.
 way() { # product
     "$ringlet" topo export "$1" -o way.json
-    same "as a graph: $1" all_reduce ring,tree,hierarchical,direct,recursive_doubling,auto $sizes "$1" ./way.json
+    same "as a graph: $1" all_reduce ring,tree,hierarchical,direct,recursive_doubling,auto 1KiB,16MiB "$1" ./way.json
     same "as a graph, all_to_all: $1" all_to_all direct,two_level,rail,auto 1MiB "$1" ./way.json
 }
 way 'switch:8@450GB/s,500ns*fat-tree:16@50GB/s,500ns'
@@ -136,4 +136,15 @@ at_least "ring where NVLink is slower: 100 x 8 / 7" "$(busbw 'switch:8@100GB/s,5
 at_least "ring of 4 x 8 A100, 4 NICs" "$(busbw 'switch:8@300GB/s,500ns*rail:4@200Gbps,2us,nics=4')" 95
 "$ringlet" coll -t 'hgx-h100-8*switch:2@25GB/s,2us' -c all_reduce -a ring,auto -b 1MiB >out 2>err
 expect "a calibrated node in a larger machine" "$?" 0
+
+"$ringlet" topo 'hgx-h100-8*rail:4@400Gbps,2us' >out 2>err
+expect "nodes in words" "$(grep -A1 '^nodes' out | tr -s ' \n' ' ')" "nodes 4 of 8 accelerators; 8 NICs of 50 GB/s a node, \
+in 1 network messages move to the receiver's NIC index inside the node first (pxn on) "
+"$ringlet" topo ./imported4.json >out 2>err
+expect "nodes of a graph" "$(grep '^nodes' out | tr -s ' ')" "nodes 4 of 8 accelerators; 8 NICs of 50 GB/s a node"
+"$ringlet" run --model llama3-8b --layout tp=8,dp=4 --accelerator h100-sxm -t 'hgx-h100-8*rail:4@400Gbps,2us' -a ring \
+    --explain >out 2>err
+# 64 layer halves of tensor parallelism stay inside; gradients cross. NICs carry 3.506 GiB of 50 GB/s in 193 ms.
+expect "explained: inside and between nodes" "$(sed -n 's/.*\(transfers inside\) nodes .* ms, \(between nodes\) .* ms; \(NICs busy 39.*\)/\1 \2 \3/p' out)" \
+    "transfers inside between nodes NICs busy 39.0 % of the run"
 finish
