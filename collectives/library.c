@@ -15,8 +15,8 @@
 
 #define GB 1e9
 
-/* Figures of a generation: compute capability, raw rate of an NVLink lane, rate of 16 lanes of its PCIe as NCCL
- * counts them. */
+/* Figures of a generation: compute capability, raw rate of an NVLink lane, and the rate of 16 lanes of its
+ * PCIe as NCCL counts them. */
 static const struct {
     uint32_t capability;
     double lane_GBps, pcie_GBps;

@@ -3,10 +3,10 @@
  * The library's choice for a collective over several nodes: NCCL's tuner (collectives/tuner), applied to what
  * its search would find on this topology. Internal to the selector.
  *
- * The topology gives the numbers of nodes and GPUs, the NVLink rate of a GPU, the NICs and their rate, and what
- * its switches can add and replicate. The endpoint gives the generation of the GPU, the vendor of the host's
- * processor, the version of NCCL, and the class of network. PCIe is that of the generation: 3, 4, 5 or 6 for
- * Volta, Ampere, Hopper, Blackwell.
+ * The topology gives the numbers of nodes and GPUs, the NVLink rate of a GPU, the NICs and their rate. It
+ * also says whether switches can add and replicate. The endpoint gives the generation of the GPU, the vendor
+ * of the host's processor, the version of NCCL, and the class of network. PCIe is that of the generation: 3,
+ * 4, 5 or 6 for Volta, Ampere, Hopper, Blackwell. Two GPUs share a PCIe switch.
  */
 #ifndef RLT_COLLECTIVES_LIBRARY_H
 #define RLT_COLLECTIVES_LIBRARY_H

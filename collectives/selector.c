@@ -10,6 +10,7 @@
 #include "net/endpoint/internode.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 
 enum { MILLION = 1000000 };

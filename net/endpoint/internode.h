@@ -11,15 +11,15 @@
  *   hop      NCCL's own figure of such a step (src/graph/tuning.cc of NCCL 2.30). It contains a path of 1 us,
  *            which is taken off, because the links of the topology have their own latency.
  *   latency  what the class adds to every step
- *   rise     what the class adds to large collectives: r(S) is 0 up to 8 KiB, 1 from 32 KiB on, and grows with
- *            log2(S) between. S is the size of the collective.
+ *   rise     what the class adds to large collectives: r(S) is 0 up to 8 KiB, 1 from 32 KiB on, and grows
+ *            with log2(S) between. S is the size of the collective.
  *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
  *
- * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple). A node with
- * one member fills its NIC less well (single).
+ * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple). A node
+ * with one member fills its NIC less well (single).
  *
- *   Example: a step of NCCL's tree under LL over RoCE, collective of 1 KiB, 39 GB/s: 5 - 1 + 6.5 = 10.5 us, and
- *   26 ns for the lines. Two links of 500 ns make it 11.5 us.
+ *   Example: a step of NCCL's tree under LL over RoCE, collective of 1 KiB, 39 GB/s: 5 - 1 + 6.5 = 10.5 us,
+ *   and 26 ns for the lines. Two links of 500 ns make it 11.5 us.
  */
 #ifndef RLT_NET_ENDPOINT_INTERNODE_H
 #define RLT_NET_ENDPOINT_INTERNODE_H

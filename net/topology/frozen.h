@@ -111,7 +111,7 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
 /* net/topology/export.c: refuses a topology that is too large to be written; writes the member "endpoint". */
 int rlt__export_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e);
-/* net/topology/node_facts.c: fills t->node, of a topology that is complete. */
+/* net/topology/analyse.c: fills t->node, of a topology that is complete. */
 void rlt__find_node_facts(rlt_topology *t);
 /* net/topology/build_graph.c: makes the rows of a graph from its links; the `first` arrays are zeroed. */
 void rlt__graph_rows(rlt_topology *t);

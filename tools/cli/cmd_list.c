@@ -7,6 +7,8 @@
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
+#include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "net/import/import.h"
 #include "net/network.h"
 #include "net/packet/packet.h"
@@ -195,6 +197,24 @@ static void list_models(rlt_table *t)
     }
 }
 
+/* Lists the classes of networks between nodes with their costs. */
+static void list_interconnects(rlt_table *t)
+{
+    const char *name;
+    for (uint32_t i = 0; (name = rlt_internode_name(i)); i++) {
+        char settings[512] = "", value[64], one[128];
+        rlt_endpoint e = rlt_endpoint_default();
+        e.internode = rlt_internode_class(i);
+        for (const rlt_param *p = rlt_endpoint_parameters(); p->name; p++) {
+            if (strncmp(p->name, "network_", 8) != 0)
+                continue;
+            snprintf(one, sizeof one, "%s=%s", p->name + 8, rlt_param_write(p, &e, value, sizeof value));
+            rlt_list_name(settings, sizeof settings, one);
+        }
+        put(t, name, rlt_internode_source(i), settings);
+    }
+}
+
 static void list_training(rlt_table *t)
 {
     char value[256];
@@ -291,6 +311,7 @@ static const struct {
     {"algorithms", list_algorithms, NULL, NULL, columns, 3},
     {"networks", list_networks, NULL, NULL, columns, 3},
     {"shapes", list_shapes, NULL, NULL, columns, 3},
+    {"interconnects", list_interconnects, NULL, NULL, columns, 3},
     {"readers", list_readers, NULL, NULL, columns, 3},
     {"models", list_models, NULL, NULL, columns, 3},
     {"training", list_training, NULL, NULL, columns, 3},
@@ -376,8 +397,8 @@ static int find_section(const char *name, rlt_error *err)
         return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
     return rlt_fail(
         err, RLT_EUSAGE, name,
-        "expected topologies, accelerators, collectives, algorithms, networks, shapes, readers, models, "
-        "training, strategies, settings or options");
+        "expected topologies, accelerators, collectives, algorithms, networks, shapes, interconnects, "
+        "readers, models, training, strategies, settings or options");
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -419,8 +440,8 @@ const rlt_command rlt_cmd_list = {
     .description =
         "Lists names that other commands accept. WHAT is topologies (in ./topologies and the installation), "
         "accelerators (in ./workload/accelerators and the installation), collectives, algorithms, networks, "
-        "shapes, readers, models, training (its settings), strategies, settings (all that are set by name, "
-        "with owner, default and range) or options (of all commands, or of one: list options topo route). "
+        "shapes, interconnects (classes of networks between nodes), readers, models, training (its settings), "
+        "strategies, settings (all that are set by name, with owner, default and range) or options (of all commands, or of one: list options topo route). "
         "Without WHAT all but options are listed.",
     .example = "ringlet list algorithms",
     .options = options,
