@@ -58,7 +58,7 @@ typedef struct rlt__execution {
     uint64_t *bytes;      /* memory needed on each device */
 } rlt__execution;
 
-/* What stays the same for all strategies of a judge. */
+/* State that all strategies of a judge share. */
 typedef struct rlt__rewriter {
     const rlt_opgraph *graph;
     const rlt_grouping *grouping;

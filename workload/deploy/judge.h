@@ -32,7 +32,7 @@ typedef struct rlt_verdict {
     uint64_t worst_bytes;  /* what it would need */
 } rlt_verdict;
 
-/* What a simulation tells the search. The arrays belong to the judge, until its next call. */
+/* Results of a simulation, for the search. The arrays belong to the judge, until its next call. */
 typedef struct rlt_feedback {
     const rlt_time
         *makespan_ps; /* by operator: from its first start to its last end, its transfers included */
