@@ -143,8 +143,8 @@ uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_cal
     for (uint32_t i = 0; i < RLT_TUNER_CANDIDATES && n < RLT_MAX_CANDIDATES; i++) {
         const rlt_algorithm *a = algorithm_of(all[i].algorithm);
         uint32_t row = a ? protocol_of(e, a, all[i].protocol) : RLT_NONE;
-        if (row == RLT_NONE || (only && a != only) ||
-            (a->served_by == RLT_FOR_NVLS && all[i].protocol != RLT_TUNER_SIMPLE))
+        bool lines = all[i].algorithm == RLT_TUNER_RING || all[i].algorithm == RLT_TUNER_TREE;
+        if (row == RLT_NONE || (only && a != only) || (!lines && all[i].protocol != RLT_TUNER_SIMPLE))
             continue;
         rlt_time time = all[i].time_us > 0 ? (rlt_time)(all[i].time_us * 1e6 + 0.5) : RLT_TIME_MAX;
         uint32_t channels =

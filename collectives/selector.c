@@ -186,13 +186,14 @@ static rlt_time part_of(rlt_time t, uint32_t ppm)
     return part > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)part;
 }
 
-/* Egress bandwidth of member 0; 0 if the network is unknown. */
+/* Bandwidth of member 0 inside its node, or of all its links; 0 if the network is unknown. */
 static uint64_t link_Bps(const rlt_coll_request *req)
 {
     uint32_t rank = rlt_member_rank(req, 0);
     if (!req->topology || !req->placement || rank >= req->placement->n)
         return 0;
-    return rlt_topology_egress_Bps(req->topology, rlt_placed(req->placement, rank));
+    uint64_t inside = rlt_topology_node(req->topology)->inside_Bps;
+    return inside ? inside : rlt_topology_egress_Bps(req->topology, rlt_placed(req->placement, rank));
 }
 
 /* Time of the local copy of the member's own share, for buffers out of place. */
@@ -243,6 +244,21 @@ static rlt_line line_of(const rlt_protocol *p)
     return n >= 5 && strcmp(p->name + n - 5, "LL128") == 0 ? RLT_LINE_LL128 : RLT_LINE_SIMPLE;
 }
 
+/* Without GPU-direct a node passes on its data at the host's rate: messages take its NICs for longer. */
+static void pass_host(const rlt_coll_request *req, const rlt_endpoint *e, rlt_internode_step *step)
+{
+    const rlt_node_facts *f = rlt_topology_node(req->topology);
+    unsigned __int128 nics = (unsigned __int128)f->nic_Bps * f->nics, host = e->internode.host_Bps;
+    if (host == 0 || nics <= host)
+        return;
+    /* both below 2^32 millionths: the ratio of rates is cut at 4000 */
+    uint64_t ppm = nics / host < 4000 ? (uint64_t)(nics * MILLION / host) : (uint64_t)4000 * MILLION;
+    uint64_t whole_ppm = (uint64_t)step->wire_num * MILLION / step->wire_den;
+    unsigned __int128 num = (unsigned __int128)whole_ppm * ppm / MILLION;
+    step->wire_num = num < UINT32_MAX ? (uint32_t)num : UINT32_MAX;
+    step->wire_den = MILLION;
+}
+
 /* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
 static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
 {
@@ -253,6 +269,7 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
     out->far = true;
     out->step = rlt_internode_cost(&e->internode, plan->algorithm->hop, line_of(&out->protocol), req->bytes,
                                    req->node == 1);
+    pass_host(req, e, &out->step);
     if (plan->algorithm->hop == RLT_HOP_NVLS_TREE)
         out->protocol.wire_num = (uint32_t)((uint64_t)out->protocol.wire_num * e->nvls_tree_ppm / MILLION);
     if (out->protocol.wire_num < out->protocol.wire_den)

@@ -149,7 +149,7 @@ int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
     if (p->n)
         p->bw_Bps = rlt__scaled_bw(p->bw_Bps, c->bandwidth_scale);
     rlt_message_cost cost = !m->tuning     ? rlt_endpoint_cost(&c->endpoint, m->bytes, p->bw_Bps)
-                            : is_far(c, m) ? rlt_tuning_far_cost(&c->endpoint, m->tuning, m->bytes)
+                            : is_far(c, m) ? rlt_tuning_far_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps)
                                            : rlt_tuning_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps);
     leg->wire_bytes = cost.wire_bytes;
     leg->tail_ps = rlt_time_add(scaled_time(p->latency_ps, c->latency_scale),

@@ -153,7 +153,8 @@ typedef struct rlt_tuning {
 RLT_API rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
                                          uint64_t bw_Bps);
 /* Returns the cost of a message under a tuning whose `far` is set, between nodes. */
-RLT_API rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes);
+RLT_API rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
+                                             uint64_t bw_Bps);
 /* Returns the time that `bytes` take in lines over `channels` channels. */
 RLT_API rlt_time rlt_protocol_lines(const rlt_protocol *p, uint64_t bytes, uint32_t channels);
 

@@ -16,6 +16,8 @@ enum { MILLION = 1000000, ONE_PATH_PS = 1000000 };
 /* NCCL's total of LL between two nodes with Intel hosts (src/graph/tuning.cc). */
 #define STAGING 39000000000u
 #define US      1000000
+/* 215 million messages a second (NVIDIA ConnectX-6 data sheet). */
+#define GAP 4651
 
 typedef struct class_row {
     const char *name, *source;
@@ -34,6 +36,7 @@ static const class_row classes[] = {
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
+                   .gap_ps = GAP,
                    .peer_ps = 1 * US}},
     {.name = "roce",
      .source = "fitted: 2 nodes of 8 A100 at OCI, and 2 H200 at Google Cloud with gIB",
@@ -43,6 +46,7 @@ static const class_row classes[] = {
                    .efficiency_ppm = RINGS,
                    .tree_efficiency_ppm = TREES,
                    .staging_Bps = STAGING,
+                   .gap_ps = GAP,
                    .peer_ps = 1 * US}},
     {.name = "efa",
      .source = "the plug-in reports 75 us (aws-ofi-nccl, platform-aws.cpp: p4d, p4de, p5); fitted: 2 p4de",
@@ -161,6 +165,7 @@ rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_l
     rlt_time own = (rlt_time)hop_ns[hop][line] * 1000 - ONE_PATH_PS;
     rlt_time rise = (rlt_time)((__int128)f->rise_ps * risen_ppm(bytes) / MILLION);
     s.delay_ps = rlt_time_add(rlt_time_add(own, f->latency_ps), rise);
+    s.gap_ps = f->gap_ps;
     if (line == RLT_LINE_LL && f->staging_Bps)
         s.delay_ps = rlt_time_add(s.delay_ps, rlt_transfer_time(bytes, f->staging_Bps));
     switch (line) {

@@ -15,6 +15,9 @@
  *            with log2(S) between. S is the size of the collective.
  *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
  *
+ * A message takes a NIC for at least `gap`, the inverse of its message rate. Without GPU-direct all data pass
+ * through the host, at `host` for a node.
+ *
  * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple). A node
  * with one member fills its NIC less well (single).
  *
@@ -57,13 +60,15 @@ typedef struct rlt_internode {
     uint32_t efficiency_ppm, tree_efficiency_ppm; /* payload over wire bytes under Simple; trees */
     uint32_t single_ppm;                          /* factor of both if a node has one member */
     uint64_t staging_Bps;                         /* of a node; 0: no limit */
-    rlt_time peer_ps;                             /* all-to-all: once for each member on other nodes */
-    uint32_t no_LL128;                            /* 1: LL128 is not used between nodes */
+    uint64_t host_Bps; /* of a node whose GPUs do not reach its NICs; 0: they do (GPU-direct) */
+    rlt_time gap_ps;   /* a message takes a NIC for at least this time */
+    rlt_time peer_ps;  /* all-to-all: once for each member on other nodes */
+    uint32_t no_LL128; /* 1: LL128 is not used between nodes */
 } rlt_internode;
 
 /* Cost of a step between nodes, for one collective. */
 typedef struct rlt_internode_step {
-    rlt_time delay_ps;
+    rlt_time delay_ps, gap_ps;
     uint32_t wire_num, wire_den; /* wire bytes = bytes * num / den, rounded up */
 } rlt_internode_step;
 

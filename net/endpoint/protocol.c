@@ -157,11 +157,21 @@ rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uin
     return cost;
 }
 
-rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes)
+/* Bytes that a link of bw_Bps carries in the gap of a message. */
+static uint64_t gap_bytes(rlt_time gap_ps, uint64_t bw_Bps)
+{
+    const uint64_t second_ps = 1000000000000u;
+    unsigned __int128 n = (unsigned __int128)(uint64_t)gap_ps * bw_Bps / second_ps;
+    return n > UINT64_MAX ? UINT64_MAX : (uint64_t)n;
+}
+
+rlt_message_cost rlt_tuning_far_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes,
+                                     uint64_t bw_Bps)
 {
     const rlt_internode_step *s = &t->step;
-    unsigned __int128 wire = ((unsigned __int128)bytes * s->wire_num + s->wire_den - 1) / s->wire_den;
+    unsigned __int128 n = ((unsigned __int128)bytes * s->wire_num + s->wire_den - 1) / s->wire_den;
+    uint64_t wire = n > UINT64_MAX ? UINT64_MAX : (uint64_t)n,
+             least = bytes ? gap_bytes(s->gap_ps, bw_Bps) : 0;
     rlt_time each = rlt_time_add(e->message_ps, clamp(((unsigned __int128)bytes * e->byte_fs + 500) / 1000));
-    return (rlt_message_cost){rlt_time_add(each, s->delay_ps),
-                              wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire};
+    return (rlt_message_cost){rlt_time_add(each, s->delay_ps), wire < least ? least : wire};
 }

@@ -305,8 +305,8 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
 {
     rlt_arena *arena = f->arena;
     static const char *const product[] = {"name", "source", "endpoint", "auto", "dims", "rings", NULL};
-    static const char *const any[] = {"name", "source", "endpoint", "auto",      "nodes", "links", "routes",
-                                      "dims", "rings",  "node_size", "pxn", NULL};
+    static const char *const any[] = {"name",   "source", "endpoint", "auto",      "nodes", "links",
+                                      "routes", "dims",   "rings",    "node_size", "pxn",   NULL};
     bool is_graph = rlt_json_is(rlt_json_get(root, "nodes")) || rlt_json_is(rlt_json_get(root, "links"));
     rlt_json endpoint = rlt_json_get(root, "endpoint"), dims = rlt_json_get(root, "dims");
     int rc = rlt_json_only(root, is_graph ? any : product, err);

@@ -345,6 +345,9 @@ static void hash_internode(rlt_topology *t)
     mix_number(t, (uint64_t)f->rise_ps);
     mix_number(t, (uint64_t)f->peer_ps);
     mix_number(t, f->staging_Bps);
+    mix_number(t, f->host_Bps);
+    mix_number(t, (uint64_t)f->gap_ps);
+    mix_number(t, f->single_ppm);
     mix_number(t, (uint64_t)f->efficiency_ppm << 32 | f->tree_efficiency_ppm);
     mix_number(t, f->no_LL128);
 }

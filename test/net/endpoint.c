@@ -2,6 +2,7 @@
 /* Endpoint settings and message costs, compared with numbers computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 
@@ -145,9 +147,75 @@ static void extremes_saturate(void **state)
     assert_true(c.wire_bytes == UINT64_MAX);
 }
 
+/* Steps between nodes, by hand: the hop of NCCL less 1 us, the class's own, and its growth with the size. */
+static void steps_between_nodes(void **state)
+{
+    static const struct {
+        rlt_hop hop;
+        rlt_line line;
+        uint64_t bytes;
+        rlt_time delay_ps;
+    } rows[] = {
+        {RLT_HOP_RING, RLT_LINE_LL, 0, 1700000 + 6500000},
+        {RLT_HOP_TREE, RLT_LINE_LL, 0, 4000000 + 6500000},
+        {RLT_HOP_TREE, RLT_LINE_LL128, 8192, 7500000 + 6500000},
+        {RLT_HOP_TREE, RLT_LINE_LL128, 16384, 7500000 + 6500000 + 2500000},
+        {RLT_HOP_TREE, RLT_LINE_SIMPLE, 32768, 13000000 + 6500000 + 5000000},
+        {RLT_HOP_TREE, RLT_LINE_SIMPLE, (uint64_t)1 << 34, 13000000 + 6500000 + 5000000},
+        {RLT_HOP_NVLS_TREE, RLT_LINE_SIMPLE, 0, 19900000 + 6500000},
+        {RLT_HOP_COLLNET, RLT_LINE_SIMPLE, 0, 30000000 + 6500000},
+        {RLT_HOP_PAT, RLT_LINE_SIMPLE, 0, 3000000 + 6500000},
+        /* 39 MB of lines at 39 GB/s: 1 ms */
+        {RLT_HOP_TREE, RLT_LINE_LL, 39000000, 4000000 + 6500000 + 5000000 + 1000000000},
+    };
+    rlt_endpoint e = nccl();
+    (void)state;
+    assert_int_equal(rlt_endpoint_set(&e, "network", "roce", NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(
+            rlt_internode_cost(&e.internode, rows[i].hop, rows[i].line, rows[i].bytes, false).delay_ps,
+            rows[i].delay_ps);
+    assert_int_equal(rlt_internode_cost(&e.internode, RLT_HOP_RING, RLT_LINE_LL, 0, true).delay_ps,
+                     4000000 + 6500000); /* one member a node: the tree's */
+    assert_int_equal(rlt_endpoint_set(&e, "network_latency", "1us", NULL), 0);
+    assert_int_equal(rlt_internode_cost(&e.internode, RLT_HOP_RING, RLT_LINE_LL, 0, false).delay_ps, 2700000);
+    assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", NULL), RLT_EUSAGE);
+    assert_int_equal(rlt_endpoint_set(&e, "nccl", "2.22", NULL), 0);
+    assert_int_equal(e.nccl, 222);
+    assert_int_equal(rlt_endpoint_set(&e, "nccl", "new", NULL), RLT_EUSAGE);
+    assert_int_equal(rlt_endpoint_set(&e, "gpu", "hopper", NULL), 0);
+    assert_int_equal(e.gpu, RLT_GPU_HOPPER);
+}
+
+/* Wire bytes between nodes: 16/8, 128/120, 1/0.945, 1/0.9; and a NIC that is taken for a gap. */
+static void wire_between_nodes(void **state)
+{
+    static const struct {
+        rlt_hop hop;
+        rlt_line line;
+        uint64_t bytes, wire_bytes;
+    } rows[] = {{RLT_HOP_TREE, RLT_LINE_LL, 1000000, 2000000},
+                {RLT_HOP_TREE, RLT_LINE_LL128, 1200000, 1280000},
+                {RLT_HOP_RING, RLT_LINE_SIMPLE, 945000, 1000000},
+                {RLT_HOP_TREE, RLT_LINE_SIMPLE, 900000, 1000000},
+                {RLT_HOP_TREE, RLT_LINE_LL, 8, 500}, /* 10 ns of 50 GB/s */
+                {RLT_HOP_TREE, RLT_LINE_LL, 0, 0}};
+    rlt_endpoint e = nccl();
+    rlt_tuning t = {.on = true, .far = true};
+    (void)state;
+    assert_int_equal(rlt_endpoint_set(&e, "network", "infiniband", NULL), 0);
+    assert_int_equal(rlt_endpoint_set(&e, "network_gap", "10ns", NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        t.step = rlt_internode_cost(&e.internode, rows[i].hop, rows[i].line, 0, false);
+        assert_int_equal(rlt_tuning_far_cost(&e, &t, rows[i].bytes, 50000000000u).wire_bytes,
+                         rows[i].wire_bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_between_nodes),        cmocka_unit_test(wire_between_nodes),
         cmocka_unit_test(defaults_cost_nothing),      cmocka_unit_test(settings_by_name),
         cmocka_unit_test(wrong_settings_are_refused), cmocka_unit_test(costs_by_hand),
         cmocka_unit_test(auto_takes_the_cheapest),    cmocka_unit_test(extremes_saturate),

@@ -441,8 +441,9 @@ const rlt_command rlt_cmd_list = {
         "Lists names that other commands accept. WHAT is topologies (in ./topologies and the installation), "
         "accelerators (in ./workload/accelerators and the installation), collectives, algorithms, networks, "
         "shapes, interconnects (classes of networks between nodes), readers, models, training (its "
-        "settings), strategies, settings (all that are set by name, with owner, default and range) or options "
-        "(of all commands, or of one: list options topo route). Without WHAT all but options are listed.",
+        "settings), strategies, settings (all that are set by name, with owner, default and range) or "
+        "options (of all commands, or of one: list options topo route). Without WHAT all but options are "
+        "listed.",
     .example = "ringlet list algorithms",
     .options = options,
     .settings_size = sizeof(rlt_report_settings),

@@ -51,7 +51,7 @@ bad 3 ":1:36: modl: no option of this command; did you mean 'model'?" '{"topolog
 bad 3 ":1:62: train: recompute: expected one of none, selective, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
 bad 3 ":1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" '{"model": "gpt2-smal", "accelerator": "a100-40gb"}' j.json
 bad 3 ": --layout, --train" '{"layout": "tp=2", "trace": "traces/transformer-8"}' j.json
-bad 3 ":2:14: size_bytes: expected a whole number" "collective,n_ranks,size_bytes,time_us
+bad 3 ": no row is usable: 1 row skipped: row 2: size_bytes: expected a whole number" "collective,n_ranks,size_bytes,time_us
 all_reduce,8,x,10" c.csv
 bad 3 ":2:" "$head
 $(echo "$row" | sed 's/,0.661,/,fast,/')" t.csv

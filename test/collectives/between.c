@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Collectives between nodes: what a step costs there, by hand, and what auto takes, against the published table
+ * of NCCL 2.30's choices.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "collectives/candidate.h"
+#include "collectives/collective.h"
+#include "collectives/selector.h"
+#include "net/endpoint/endpoint.h"
+#include "net/endpoint/internode.h"
+#include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+
+enum { US = 1000000, KIB = 1024, MIB = 1024 * 1024 };
+
+/* Two nodes of two: LL costs 1 us a message inside, launches take 5 us. */
+static rlt_time tree_of_nothing(const char *network, const char *gpu)
+{
+    char topology[1024];
+    snprintf(
+        topology, sizeof topology,
+        "{\"endpoint\": {\"launch\": \"5us\", \"thread_blocks\": 24, \"gpu\": \"%s\", \"protocols\": ["
+        "{\"name\": \"LL\", \"message\": \"1us\", \"wire\": \"16/8\", \"tuner_base\": \"6us\", "
+        "\"tuner_step\": \"1us\", \"tuner_bandwidth\": \"50GB/s\"}]}, \"dims\": ["
+        "{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"450GB/s\", \"latency\": \"0ns\"}, "
+        "{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"50GB/s\", \"latency\": \"500ns\"%s%s%s}]}",
+        gpu, *network ? ", \"network\": \"" : "", network, *network ? "\"" : "");
+    test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = "tree"};
+    return test_collective(&net, RLT_ALL_REDUCE, 0, NULL).time_ps;
+}
+
+/*
+ * A tree of two nodes: one message inside a node, one between them, and both back: 5 + 1 + h + h + 1 us. NCCL
+ * counts 5 us for h under LL, which is a path of 1 us and 4 us of its own.
+ */
+static void steps_between_nodes(void **state)
+{
+    (void)state;
+    assert_int_equal(tree_of_nothing("infiniband", "hopper"), (7 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("roce", "hopper"), (7 + 2 * 5 + 13) * US);
+    assert_int_equal(tree_of_nothing("efa", "hopper"), (7 + 2 * 5 + 2 * 69) * US);
+    /* tuned endpoints take the first class unless another is stated */
+    assert_int_equal(tree_of_nothing("", "hopper"), (7 + 2 * 5) * US);
+    /* without costs of its own the network has the path's latency, and the endpoint's message */
+    assert_int_equal(tree_of_nothing("none", "hopper"), (7 + 2 * 2) * US);
+    /* the cost does not depend on the tuner */
+    assert_int_equal(tree_of_nothing("roce", "unknown"), (7 + 2 * 5 + 13) * US);
+}
+
+/* Members of one node never pay for the network. */
+static void inside_a_node(void **state)
+{
+    (void)state;
+    test_net alone = {.topology = "hgx-h100-8", .model = &rlt_net_flow, .algorithm = "ring"};
+    test_net joined = {.topology = "hgx-h100-8*rail:2@400Gbps,2us,network=efa",
+                       .model = &rlt_net_flow,
+                       .algorithm = "ring",
+                       .ranks = 8};
+    for (uint64_t bytes = 8; bytes < (uint64_t)1 << 31; bytes *= 64)
+        assert_int_equal(test_collective(&alone, RLT_ALL_GATHER, bytes, NULL).time_ps,
+                         test_collective(&joined, RLT_ALL_GATHER, bytes, NULL).time_ps);
+}
+
+/* Without GPU-direct a node sends at its host's rate: 4 NICs of 50 GB/s behind 20 GB/s. Ring, 16 members: the
+ * NICs carry 2 * 15/16 of the data, times 1 / 0.945. */
+static void data_pass_the_host(void **state)
+{
+    test_group s;
+    (void)state;
+    test_group_open(&s, "hgx-h100-8*switch:2@50GB/s,500ns,nics=4", 0);
+    rlt_endpoint e = *rlt_topology_endpoint(s.t);
+    test_group_close(&s);
+    assert_int_equal(rlt_endpoint_set(&e, "network_host", "20GB/s", NULL), 0);
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "Simple", NULL), 0);
+    test_net net = {.topology = "hgx-h100-8*switch:2@50GB/s,500ns,nics=4",
+                    .model = &rlt_net_flow,
+                    .algorithm = "ring",
+                    .endpoint = &e};
+    const uint64_t bytes = (uint64_t)1 << 30;
+    double seconds = (double)test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps / 1e12;
+    double least = (double)bytes * 2 * 15 / 16 / 0.945 / 20e9;
+    assert_true(seconds > least && seconds < 1.01 * least);
+}
+
+static void chosen(const char *topology, uint64_t bytes, const char *algorithm, const char *protocol)
+{
+    test_group s;
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    test_group_open(&s, topology, 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, bytes);
+    uint32_t n = rlt_candidates(&req, all);
+    assert_true(n > 0);
+    const char *name = rlt_topology_endpoint(s.t)->protocols[all[0].protocol].name;
+    if (strcmp(all[0].algorithm->name, algorithm) != 0 || strcmp(name, protocol) != 0)
+        fail_msg("%s, %llu bytes: %s %s instead of %s %s", topology, (unsigned long long)bytes,
+                 all[0].algorithm->name, name, algorithm, protocol);
+    for (uint32_t i = 1; i < n; i++)
+        assert_true(all[i].excluded || all[i].estimate_ps >= all[0].estimate_ps);
+    test_group_close(&s);
+}
+
+/* NCCL 2.30.7, InfiniBand: sizes from which it takes each (derived from src/graph/tuning.cc). */
+static void choice_by_size(void **state)
+{
+    static const struct {
+        const char *topology;
+        uint64_t from;
+        const char *algorithm, *protocol;
+    } rows[] = {
+        {"dgx-a100-8*rail:2@200Gbps,500ns", 8, "tree", "LL"},
+        {"dgx-a100-8*rail:2@200Gbps,500ns", 256 * KIB, "tree", "LL128"},
+        {"dgx-a100-8*rail:2@200Gbps,500ns", 16 * MIB, "ring", "LL128"},
+        {"dgx-a100-8*rail:2@200Gbps,500ns", 128 * MIB, "ring", "Simple"},
+        {"dgx-a100-8*rail:16@200Gbps,500ns", 8, "tree", "LL"},
+        {"dgx-a100-8*rail:16@200Gbps,500ns", 256 * KIB, "tree", "LL128"},
+        {"dgx-a100-8*rail:16@200Gbps,500ns", 256 * MIB, "ring", "LL128"},
+        {"dgx-a100-8*rail:16@200Gbps,500ns", 1024ull * MIB, "ring", "Simple"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", 8, "tree", "LL"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", 256 * KIB, "tree", "LL128"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", 4 * MIB, "nvls_tree", "NVLS"},
+        {"hgx-h100-8*rail:4@400Gbps,500ns", 16 * MIB, "nvls_tree", "NVLS"},
+        {"hgx-h100-8*rail:4@400Gbps,500ns", 1024ull * MIB, "ring", "Simple"},
+        {"hgx-h100-8*rail:16@400Gbps,500ns", 32 * MIB, "nvls_tree", "NVLS"},
+        {"hgx-h100-8*rail:16@400Gbps,500ns", 8192ull * MIB, "ring", "Simple"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        chosen(rows[i].topology, rows[i].from, rows[i].algorithm, rows[i].protocol);
+        if (i && strcmp(rows[i].topology, rows[i - 1].topology) == 0 && rows[i - 1].from < rows[i].from / 2)
+            chosen(rows[i].topology, rows[i].from / 2, rows[i - 1].algorithm, rows[i - 1].protocol);
+    }
+}
+
+/* In a class without LL128 no candidate with it can be chosen, and the others keep their predictions. */
+static void protocols_of_the_network(void **state)
+{
+    test_group with, without;
+    rlt_candidate a[RLT_MAX_CANDIDATES], b[RLT_MAX_CANDIDATES];
+    uint32_t seen = 0;
+    (void)state;
+    test_group_open(&with, "dgx-a100-8*rail:2@200Gbps,500ns", 0);
+    test_group_open(&without, "dgx-a100-8*rail:2@200Gbps,500ns,network=slingshot", 0);
+    rlt_coll_request x = rlt_group_request(&with.g, RLT_ALL_REDUCE, 512 * KIB);
+    rlt_coll_request y = rlt_group_request(&without.g, RLT_ALL_REDUCE, 512 * KIB);
+    uint32_t n = rlt_candidates(&x, a), m = rlt_candidates(&y, b);
+    assert_string_equal(rlt_topology_endpoint(with.t)->protocols[a[0].protocol].name, "LL128");
+    assert_int_equal(n, m);
+    for (uint32_t i = 0; i < m; i++) {
+        bool lines = strcmp(rlt_topology_endpoint(without.t)->protocols[b[i].protocol].name, "LL128") == 0;
+        seen += lines;
+        assert_true(!lines || b[i].excluded);
+        for (uint32_t k = 0; k < n; k++)
+            if (a[k].algorithm == b[i].algorithm && a[k].protocol == b[i].protocol)
+                assert_int_equal(a[k].estimate_ps, b[i].estimate_ps);
+    }
+    assert_int_equal(seen, 2); /* ring and tree */
+    test_group_close(&with);
+    test_group_close(&without);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(inside_a_node),
+        cmocka_unit_test(data_pass_the_host),       cmocka_unit_test(choice_by_size),
+        cmocka_unit_test(protocols_of_the_network),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
