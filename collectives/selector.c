@@ -267,8 +267,13 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
     if (e->internode.kind == RLT_INTERNODE_NONE || !spans_nodes(req))
         return;
     out->far = true;
-    out->step = rlt_internode_cost(&e->internode, plan->algorithm->hop, line_of(&out->protocol), req->bytes,
-                                   req->node == 1);
+    bool ring = plan->algorithm->hop == RLT_HOP_RING && req->node && !rlt_coll_rooted(req->kind);
+    rlt_internode_use use = {.hop = plan->algorithm->hop,
+                             .line = line_of(&out->protocol),
+                             .bytes = req->bytes,
+                             .passed = ring ? req->bytes / (req->n / req->node) : req->bytes,
+                             .single = req->node == 1};
+    out->step = rlt_internode_cost(&e->internode, &use);
     pass_host(req, e, &out->step);
     if (plan->algorithm->hop == RLT_HOP_NVLS_TREE)
         out->protocol.wire_num = (uint32_t)((uint64_t)out->protocol.wire_num * e->nvls_tree_ppm / MILLION);

@@ -154,22 +154,21 @@ static uint32_t risen_ppm(uint64_t bytes)
     return (uint32_t)(doubled * MILLION / 2 + (bytes - base) * (MILLION / 2) / base);
 }
 
-rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_line line, uint64_t bytes,
-                                      bool single)
+rlt_internode_step rlt_internode_cost(const rlt_internode *f, const rlt_internode_use *use)
 {
     rlt_internode_step s = {.wire_num = 1, .wire_den = 1};
+    /* with one member a node NCCL counts the tree's latency for rings, too */
+    rlt_hop hop = use->single && use->hop == RLT_HOP_RING ? RLT_HOP_TREE : use->hop;
     if (!f->kind)
         return s;
-    if (single && hop == RLT_HOP_RING) /* NCCL takes the tree's latency then */
-        hop = RLT_HOP_TREE;
-    rlt_time own = (rlt_time)hop_ns[hop][line] * 1000 - ONE_PATH_PS;
-    rlt_time rise = (rlt_time)((__int128)f->rise_ps * risen_ppm(bytes) / MILLION);
+    rlt_time own = (rlt_time)hop_ns[hop][use->line] * 1000 - ONE_PATH_PS;
+    rlt_time rise = (rlt_time)((__int128)f->rise_ps * risen_ppm(use->bytes) / MILLION);
     s.delay_ps = rlt_time_add(rlt_time_add(own, f->latency_ps), rise);
     s.gap_ps = f->gap_ps;
-    if (line == RLT_LINE_LL && f->staging_Bps)
-        s.delay_ps = rlt_time_add(s.delay_ps, rlt_transfer_time(bytes, f->staging_Bps));
-    switch (line) {
+    switch (use->line) {
     case RLT_LINE_LL:
+        if (f->staging_Bps)
+            s.delay_ps = rlt_time_add(s.delay_ps, rlt_transfer_time(use->passed, f->staging_Bps));
         s.wire_num = 2;
         break;
     case RLT_LINE_LL128:
@@ -178,9 +177,9 @@ rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_l
         break;
     default:
         s.wire_num = MILLION;
-        s.wire_den = hop == RLT_HOP_TREE ? f->tree_efficiency_ppm : f->efficiency_ppm;
-        if (single)
-            s.wire_den = (uint32_t)((uint64_t)f->efficiency_ppm * f->single_ppm / MILLION);
+        s.wire_den = hop == RLT_HOP_TREE && !use->single ? f->tree_efficiency_ppm : f->efficiency_ppm;
+        if (use->single)
+            s.wire_den = (uint32_t)((uint64_t)s.wire_den * f->single_ppm / MILLION);
         if (s.wire_den == 0)
             s.wire_den = 1;
         break;

@@ -6,14 +6,15 @@
  *
  * A step between nodes is delayed by
  *
- *   hop(kind, protocol) - 1 us + latency + rise * r(S) + S / staging   (the last under LL only)
+ *   hop(kind, protocol) - 1 us + latency + rise * r(S) + P / staging   (the last under LL only)
  *
  *   hop      NCCL's own figure of such a step (src/graph/tuning.cc of NCCL 2.30). It contains a path of 1 us,
  *            which is taken off, because the links of the topology have their own latency.
  *   latency  what the class adds to every step
  *   rise     what the class adds to large collectives: r(S) is 0 up to 8 KiB, 1 from 32 KiB on, and grows
  *            with log2(S) between. S is the size of the collective.
- *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
+ *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory. P is what
+ *            a node passes on in a step: S / nodes in a ring, S elsewhere.
  *
  * A message takes a NIC for at least `gap`, the inverse of its message rate. Without GPU-direct all data pass
  * through the host, at `host` for a node.
@@ -80,9 +81,15 @@ RLT_API const char *rlt_internode_source(uint32_t i);
 RLT_API rlt_time rlt_internode_plugin(uint32_t i);
 /* Returns the constants of class i. */
 RLT_API rlt_internode rlt_internode_class(uint32_t i);
-/* Returns the cost of a step of a collective of `bytes`; `single`: each node has one member. */
-RLT_API rlt_internode_step rlt_internode_cost(const rlt_internode *f, rlt_hop hop, rlt_line line,
-                                              uint64_t bytes, bool single);
+/* A step of a collective. */
+typedef struct rlt_internode_use {
+    rlt_hop hop;
+    rlt_line line;
+    uint64_t bytes, passed; /* of the collective; passed on by a node in a step */
+    bool single;            /* each node has one member */
+} rlt_internode_use;
+/* Returns the cost of a step. */
+RLT_API rlt_internode_step rlt_internode_cost(const rlt_internode *f, const rlt_internode_use *use);
 
 #ifdef __cplusplus
 }

@@ -147,6 +147,13 @@ static void extremes_saturate(void **state)
     assert_true(c.wire_bytes == UINT64_MAX);
 }
 
+static rlt_internode_step step(const rlt_endpoint *e, rlt_hop hop, rlt_line line, uint64_t bytes, bool single)
+{
+    return rlt_internode_cost(
+        &e->internode,
+        &(rlt_internode_use){.hop = hop, .line = line, .bytes = bytes, .passed = bytes, .single = single});
+}
+
 /* Steps between nodes, by hand: the hop of NCCL less 1 us, the class's own, and its growth with the size. */
 static void steps_between_nodes(void **state)
 {
@@ -172,13 +179,12 @@ static void steps_between_nodes(void **state)
     (void)state;
     assert_int_equal(rlt_endpoint_set(&e, "network", "roce", NULL), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(
-            rlt_internode_cost(&e.internode, rows[i].hop, rows[i].line, rows[i].bytes, false).delay_ps,
-            rows[i].delay_ps);
-    assert_int_equal(rlt_internode_cost(&e.internode, RLT_HOP_RING, RLT_LINE_LL, 0, true).delay_ps,
+        assert_int_equal(step(&e, rows[i].hop, rows[i].line, rows[i].bytes, false).delay_ps,
+                         rows[i].delay_ps);
+    assert_int_equal(step(&e, RLT_HOP_RING, RLT_LINE_LL, 0, true).delay_ps,
                      4000000 + 6500000); /* one member a node: the tree's */
     assert_int_equal(rlt_endpoint_set(&e, "network_latency", "1us", NULL), 0);
-    assert_int_equal(rlt_internode_cost(&e.internode, RLT_HOP_RING, RLT_LINE_LL, 0, false).delay_ps, 2700000);
+    assert_int_equal(step(&e, RLT_HOP_RING, RLT_LINE_LL, 0, false).delay_ps, 2700000);
     assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", NULL), RLT_EUSAGE);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "2.22", NULL), 0);
     assert_int_equal(e.nccl, 222);
@@ -206,7 +212,7 @@ static void wire_between_nodes(void **state)
     assert_int_equal(rlt_endpoint_set(&e, "network", "infiniband", NULL), 0);
     assert_int_equal(rlt_endpoint_set(&e, "network_gap", "10ns", NULL), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        t.step = rlt_internode_cost(&e.internode, rows[i].hop, rows[i].line, 0, false);
+        t.step = step(&e, rows[i].hop, rows[i].line, 0, false);
         assert_int_equal(rlt_tuning_far_cost(&e, &t, rows[i].bytes, 50000000000u).wire_bytes,
                          rows[i].wire_bytes);
     }

@@ -152,6 +152,15 @@ static uint32_t most_like(const probe *p, const double *original, uint32_t k)
     return best;
 }
 
+/* Notes that `like` does what `constant` does. */
+static void copy_name(const rlt_constant *like, rlt_constant *constant)
+{
+    size_t n = strlen(like->name);
+    n = n < sizeof constant->with ? n : sizeof constant->with - 1;
+    memmove(constant->with, like->name, n);
+    constant->with[n] = 0;
+}
+
 /* Takes columns by falling norm of what is perpendicular to those already taken, and freezes the rest
  * (Gram-Schmidt with pivots). A column without local effect stays free: larger steps have one. */
 static int freeze_degenerate(probe *p, rlt_error *err)
@@ -176,8 +185,7 @@ static int freeze_degenerate(probe *p, rlt_error *err)
                 continue;
             if (left < SAME * norm[k]) {
                 c->constants[k].frozen = RLT_DEGENERATE;
-                snprintf(c->constants[k].with, sizeof c->constants[k].with, "%s",
-                         c->constants[most_like(p, original, k)].name);
+                copy_name(&c->constants[most_like(p, original, k)], &c->constants[k]);
                 done[k] = true;
                 continue;
             }
