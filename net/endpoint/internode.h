@@ -13,8 +13,8 @@
  *   latency  what the class adds to every step
  *   rise     what the class adds to large collectives: r(S) is 0 up to 8 KiB, 1 from 32 KiB on, and grows
  *            with log2(S) between. S is the size of the collective.
- *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory. P is what
- *            a node passes on in a step: S / nodes in a ring, S elsewhere.
+ *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
+ *   P        what a node passes on in a step: S / nodes in a ring, S elsewhere
  *
  * A message takes a NIC for at least `gap`, the inverse of its message rate. Without GPU-direct all data pass
  * through the host, at `host` for a node.

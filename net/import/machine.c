@@ -220,6 +220,7 @@ int rlt__machine_build(rlt__machine *m, const char *source, uint64_t hash, rlt_t
                               .where = m->file,
                               .hash = hash,
                               .endpoint = m->endpoint ? *m->endpoint : nccl_endpoint(),
+                              .pxn = m->pxn,
                               .node_size = m->node_size,
                               .n_rings = m->n_rings,
                               .rings = m->rings,

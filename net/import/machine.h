@@ -29,7 +29,8 @@ typedef struct rlt__machine {
     rlt_strings names;
     rlt_map pair; /* (src << 32 | dst) -> link */
     uint32_t n_logical, logical[RLT_MAX_DIMS];
-    uint32_t node_size;           /* accelerators of a node; 0: the first logical dimension */
+    uint32_t node_size; /* accelerators of a node; 0: the first logical dimension */
+    rlt_pxn pxn;
     bool parallel;                /* links between the same two nodes stay apart */
     const char *name;             /* NULL: that of the file */
     const rlt_endpoint *endpoint; /* NULL: NCCL's */

@@ -6,7 +6,7 @@
  *   node   rank; ringlet_id, _name, _kind, _forwards, _in_network
  *   link   ringlet_cables: the directed links that an edge stands for, "BYTES/PICOSECONDS" from ep1 to ep2, a
  *          bar, and those back: "50000000000/0 50000000000/0 | 25000000000/0"
- *   graph  ringlet: JSON with source, endpoint, dims, node_size, routes and rings
+ *   graph  ringlet: JSON with source, endpoint, dims, node_size, pxn, routes and rings
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -186,8 +186,8 @@ static int annotate_link(rlt__ig_graph *g, rlt_json v)
 
 static int annotate_graph(rlt__ig_graph *g, rlt_json v)
 {
-    static const char *const keys[] = {"name",      "source", "endpoint", "dims",
-                                       "node_size", "routes", "rings",    NULL};
+    static const char *const keys[] = {"name", "source", "endpoint", "dims", "node_size",
+                                       "pxn",  "routes", "rings",    NULL};
     attribute a;
     int rc = read_attribute(v, &a, g->d->err);
     if (rc < 0 || !is_own(a.name))

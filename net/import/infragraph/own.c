@@ -6,6 +6,7 @@
 #include "net/import/infragraph/build.h"
 #include "net/import/infragraph/graph.h"
 #include "net/import/machine.h"
+#include "net/import/read.h"
 #include "net/import/topo_json.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
@@ -81,6 +82,7 @@ int rlt__ig_own(const rlt__ig_graph *g, rlt__machine *m, rlt_endpoint *endpoint,
 {
     rlt_error *err = g->d->err;
     rlt_json v = rlt_json_get(g->own, "endpoint");
+    const char *pxn = NULL;
     uint64_t node_size = 0;
     int rc;
     *endpoint = rlt_endpoint_default();
@@ -90,9 +92,13 @@ int rlt__ig_own(const rlt__ig_graph *g, rlt__machine *m, rlt_endpoint *endpoint,
         (rc = rlt_json_get_string(g->own, "source", false, source, err)) < 0 ||
         (rc = rlt_json_get_string(g->own, "name", false, &m->name, err)) < 0 ||
         (rc = rlt_json_get_u64(g->own, "node_size", false, RLT_MAX_ACCELERATORS, &node_size, err)) < 0 ||
+        (rc = rlt_json_get_string(g->own, "pxn", false, &pxn, err)) < 0 ||
         (rc = read_dims(rlt_json_get(g->own, "dims"), m, err)) < 0 ||
         (rc = read_rings(rlt_json_get(g->own, "rings"), m, err)) < 0)
         return rc;
     m->node_size = (uint32_t)node_size;
+    if (pxn && !rlt__topo_pxn(pxn, &m->pxn))
+        return rlt_json_fail(rlt_json_get(g->own, "pxn"), RLT_ESCHEMA, err, "expected on or off, got '%.40s'",
+                             pxn);
     return read_routes(rlt_json_get(g->own, "routes"), m, err);
 }

@@ -299,6 +299,8 @@ static char *rest_of(const rlt_topology *t)
     rlt_jw_string(&w, "source", rlt_topology_source(t));
     rlt__export_endpoint(&w, rlt_topology_endpoint(t));
     rlt_jw_u64(&w, "node_size", rlt_topology_node_size(t));
+    if (rlt_topology_node_size(t) < rlt_topology_accelerators(t) && rlt_topology_pxn(t) != RLT_PXN_UNSTATED)
+        rlt_jw_string(&w, "pxn", rlt_topology_pxn(t) == RLT_PXN_ON ? "on" : "off");
     rlt_jw_array(&w, "dims");
     for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
         rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
