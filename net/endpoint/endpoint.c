@@ -93,18 +93,22 @@ static void write_network(const rlt_param *p, const void *from, char *text, size
     snprintf(text, size, "%s", rlt_internode_name(e->internode.kind));
 }
 
-/* Reads "2.30". */
+/* Reads "2.30". The versions are those of collectives/tuner. */
 static int read_nccl(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
+    enum { OLDEST = 218, NEWEST = 231 };
     rlt_endpoint *e = into;
     unsigned major = 0, minor = 0;
     char rest;
     (void)p;
-    if (strncmp(text, "nccl-", 5) == 0)
-        text += 5;
-    if (strcmp(text, "newest") != 0 && (sscanf(text, "%2u.%2u%c", &major, &minor, &rest) != 2 || major < 1))
+    if (strcmp(text, "newest") == 0) {
+        e->nccl = 0;
+        return 0;
+    }
+    if (sscanf(text, "%2u.%2u%c", &major, &minor, &rest) != 2 || 100 * major + minor < OLDEST ||
+        100 * major + minor > NEWEST)
         return rlt_fail(err, RLT_EUSAGE, where,
-                        "expected a version of NCCL, such as 2.27, or newest, got '%.32s'", text);
+                        "expected a version of NCCL from 2.18 to 2.31, or newest, got '%.32s'", text);
     e->nccl = 100 * major + minor;
     return 0;
 }

@@ -188,7 +188,12 @@ static void steps_between_nodes(void **state)
     assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", NULL), RLT_EUSAGE);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "2.22", NULL), 0);
     assert_int_equal(e.nccl, 222);
-    assert_int_equal(rlt_endpoint_set(&e, "nccl", "new", NULL), RLT_EUSAGE);
+    const char *wrong[] = {"new", "2.17", "2.32", "1.0", "2", "2.20.3", "-2.20"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(rlt_endpoint_set(&e, "nccl", wrong[i], NULL), RLT_EUSAGE);
+    assert_int_equal(e.nccl, 222);
+    assert_int_equal(rlt_endpoint_set(&e, "nccl", "newest", NULL), 0);
+    assert_int_equal(e.nccl, 0);
     assert_int_equal(rlt_endpoint_set(&e, "gpu", "hopper", NULL), 0);
     assert_int_equal(e.gpu, RLT_GPU_HOPPER);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a search found, and how it is written. Internal to tools/deploy. */
+/* Results of a search, and how they are written. Internal to tools/deploy. */
 #ifndef RLT_TOOLS_DEPLOY_REPORT_H
 #define RLT_TOOLS_DEPLOY_REPORT_H
 

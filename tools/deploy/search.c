@@ -141,7 +141,7 @@ static int add_factors(rlt_deploy_found *f, rlt_error *err)
     return rc;
 }
 
-/* What each group contributes: the iteration if only this group is spread as under data parallelism. Last:
+/* Contribution of each group: the iteration if only this group is spread as under data parallelism. Last:
  * the iteration without such a change. Both by the reference's timing, without sufficient factors. */
 static int find_alone(rlt_deploy_found *f, uint16_t *point, rlt_error *err)
 {
