@@ -216,6 +216,13 @@ static bool spans_nodes(const rlt_coll_request *req)
     return req->topology && req->node != req->n;
 }
 
+/* Bytes that NVLS moves in small chunks. NCCL's chunks grow once there are many for each member (its
+ * src/enqueue.cc), so this grows with the members. */
+static uint64_t small_chunks(const rlt_coll_request *req, const rlt_protocol *p)
+{
+    return p->fill_bytes < req->bytes / req->n ? p->fill_bytes * req->n : req->bytes;
+}
+
 /* Setup time of the kernel, independent of the messages. The times in p are already scaled by the endpoint's
  * clock. */
 static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
@@ -224,11 +231,11 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
     bool far = spans_nodes(req) && e->internode.kind != RLT_INTERNODE_NONE;
     uint32_t joined = far && p->serves == RLT_FOR_NVLS && req->node ? req->node : req->n;
     unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (joined - 1);
-    uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
+    uint64_t bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
-    if (p->serves == RLT_FOR_NVLS && bw && !far) /* chunks stay small until there are many */
-        t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
+    if (p->serves == RLT_FOR_NVLS && bw && !far)
+        t = rlt_time_add(t, part_of(rlt_transfer_time(small_chunks(req, p), bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
     return t;
