@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NCCL's tuner on a topology. */
+/* NCCL's and RCCL's tuner on a topology. */
 #include "collectives/library.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/nodes/full_rings.h"
+#include "collectives/nodes/xgmi.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
@@ -78,12 +80,46 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
     return node;
 }
 
+/* GPUs of a node, fully connected: RCCL takes its channels from tables. Several nodes: 8 paths, each at the
+ * rate of a link or of its NIC. One node: as many rings as use all links. False: RCCL would search. */
+static bool describe_xgmi(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m)
+{
+    const rlt_node_facts *f = rlt_topology_node(req->topology);
+    bool several = rlt_xgmi_nodes(req);
+    uint32_t g = req->node, channels = several ? RLT_XGMI_PATHS : rlt_full_rings(req);
+    if (!channels || f->accelerators < 2)
+        return false;
+    double link = (double)f->inside_Bps / GB / (f->accelerators - 1);
+    double nic = (double)f->nic_Bps / GB * f->nics / RLT_XGMI_PATHS;
+    rlt_tuner_pattern found = {.channels = channels,
+                               .intra_GBps = several ? link : link * (g - 1) / channels,
+                               .intra = RLT_VIA_NVL,
+                               .inter = RLT_VIA_PXB,
+                               .unlike = true};
+    if (several)
+        found.intra_GBps = found.inter_GBps = nic < link ? nic : link;
+    *m = (rlt_tuner_machine){.arch = RLT_TUNER_MI300X,
+                             .newest = RLT_TUNER_MI300X,
+                             .cpu = cpu_of(e->host),
+                             .nodes = req->n / g,
+                             .gpus = g,
+                             .ring = found,
+                             .tree = found,
+                             .nics = f->nics,
+                             .nic_GBps = (double)f->nic_Bps / GB,
+                             .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
+    return rlt_tuner_version_parse("rccl", &m->version, NULL) == 0 && rlt_tuner_check(m, NULL) == 0;
+}
+
 bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m,
                         rlt_tuner_call *call)
 {
     *call = (rlt_tuner_call){.bytes = req->bytes, .fp8 = req->element == 1};
-    if (!req->topology || !req->node || req->node == req->n || !kind_of(req->kind, &call->kind) ||
-        e->gpu == RLT_GPU_UNKNOWN || e->gpu == RLT_GPU_CDNA3)
+    if (!req->topology || !req->node || !kind_of(req->kind, &call->kind) || e->gpu == RLT_GPU_UNKNOWN)
+        return false;
+    if (e->gpu == RLT_GPU_CDNA3)
+        return describe_xgmi(req, e, m);
+    if (req->node == req->n)
         return false;
     rlt_tuner_node node = describe(req, e);
     if (!e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
