@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
-#include "collectives/nodes/full_rings.h"
-#include "collectives/nodes/xgmi.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
@@ -16,6 +14,9 @@
 #include "sim/base/time.h"
 
 #define GB 1e9
+/* GPUs of an xGMI box for which RCCL has tables: paths between nodes, and rings inside one
+ * (collectives/nodes/xgmi.h). */
+enum { BOX = 8, PATHS = 8, RINGS = 14 };
 
 /* Figures of a generation: compute capability, raw rate of an NVLink lane, and the rate of 16 lanes of its
  * PCIe as NCCL counts them. */
@@ -27,23 +28,26 @@ static const struct {
                    [RLT_GPU_HOPPER] = {90, 25, 48},
                    [RLT_GPU_BLACKWELL] = {100, 50, 96}};
 
+static const rlt_coll_kind kinds[RLT_TUNER_KINDS] = {[RLT_TUNER_ALL_REDUCE] = RLT_ALL_REDUCE,
+                                                     [RLT_TUNER_ALL_GATHER] = RLT_ALL_GATHER,
+                                                     [RLT_TUNER_REDUCE_SCATTER] = RLT_REDUCE_SCATTER,
+                                                     [RLT_TUNER_BROADCAST] = RLT_BROADCAST,
+                                                     [RLT_TUNER_REDUCE] = RLT_REDUCE};
+
 static bool kind_of(rlt_coll_kind kind, rlt_tuner_kind *out)
 {
-    static const struct {
-        rlt_coll_kind kind;
-        rlt_tuner_kind as;
-    } kinds[] = {{RLT_ALL_REDUCE, RLT_TUNER_ALL_REDUCE},
-                 {RLT_ALL_GATHER, RLT_TUNER_ALL_GATHER},
-                 {RLT_REDUCE_SCATTER, RLT_TUNER_REDUCE_SCATTER},
-                 {RLT_BROADCAST, RLT_TUNER_BROADCAST},
-                 {RLT_REDUCE, RLT_TUNER_REDUCE}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].kind == kind) {
-            *out = kinds[i].as;
+    for (uint32_t i = 0; i < RLT_TUNER_KINDS; i++) {
+        if (kinds[i] == kind) {
+            *out = (rlt_tuner_kind)i;
             return true;
         }
     }
     return false;
+}
+
+static uint32_t kind_bit(rlt_tuner_kind kind)
+{
+    return 1u << kinds[kind];
 }
 
 static rlt_tuner_cpu cpu_of(rlt_host host)
@@ -80,24 +84,33 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
     return node;
 }
 
-/* GPUs of a node, fully connected: RCCL takes its channels from tables. Several nodes: 8 paths, each at the
- * rate of a link or of its NIC. One node: as many rings as use all links. False: RCCL would search. */
+/* Whether the members of a node are the whole of a fully connected dimension, the innermost one. */
+static bool fully_connected(const rlt_coll_request *req)
+{
+    uint32_t d = 0;
+    while (d < req->n_dims && req->dims[d] == 1)
+        d++;
+    return d < req->n_dims && req->dims[d] == req->node && req->shapes[d] &&
+           strcmp(req->shapes[d], "fully-connected") == 0;
+}
+
+/* The machine as RCCL sees it. Several nodes: paths, each at the rate of a link or of its NIC. One node:
+ * rings that use all links. False: RCCL would search. */
 static bool describe_xgmi(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m)
 {
     const rlt_node_facts *f = rlt_topology_node(req->topology);
-    bool several = rlt_xgmi_nodes(req);
-    uint32_t g = req->node, channels = several ? RLT_XGMI_PATHS : rlt_full_rings(req);
-    if (!channels || f->accelerators < 2)
+    bool several = req->node < req->n;
+    uint32_t g = req->node;
+    if (!fully_connected(req) || f->accelerators < 2 || (several && g != BOX))
         return false;
     double link = (double)f->inside_Bps / GB / (f->accelerators - 1);
-    double nic = (double)f->nic_Bps / GB * f->nics / RLT_XGMI_PATHS;
-    rlt_tuner_pattern found = {.channels = channels,
-                               .intra_GBps = several ? link : link * (g - 1) / channels,
+    double nic = (double)f->nic_Bps / GB * f->nics / PATHS, path = nic < link ? nic : link;
+    rlt_tuner_pattern found = {.channels = several ? PATHS : RINGS,
+                               .intra_GBps = several ? path : link * (g - 1) / RINGS,
+                               .inter_GBps = several ? path : 0,
                                .intra = RLT_VIA_NVL,
                                .inter = RLT_VIA_PXB,
                                .unlike = true};
-    if (several)
-        found.intra_GBps = found.inter_GBps = nic < link ? nic : link;
     *m = (rlt_tuner_machine){.arch = RLT_TUNER_MI300X,
                              .newest = RLT_TUNER_MI300X,
                              .cpu = cpu_of(e->host),
@@ -178,6 +191,8 @@ uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_cal
     (void)rlt_tuner_candidates(m, call, all);
     for (uint32_t i = 0; i < RLT_TUNER_CANDIDATES && n < RLT_MAX_CANDIDATES; i++) {
         const rlt_algorithm *a = algorithm_of(all[i].algorithm);
+        if (a && !(a->kinds & kind_bit(call->kind)))
+            continue;
         uint32_t row = a ? protocol_of(e, a, all[i].protocol) : RLT_NONE;
         if (row == RLT_NONE || (only && a != only) ||
             (a->served_by == RLT_FOR_NVLS && all[i].protocol != RLT_TUNER_SIMPLE))
