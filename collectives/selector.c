@@ -312,12 +312,62 @@ void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoin
     for (uint32_t i = 0; i < n && used < size; i++) {
         char time[32];
         const rlt_candidate *c = &all[i];
-        used += (size_t)snprintf(text + used, size - used, "%s%s, %s, %u channel%s", i ? "; " : "",
+        if (c->excluded)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s, %s, %u channel%s", used ? "; " : "",
                                  c->algorithm->name, e->protocols[c->protocol].name, c->channels,
                                  c->channels == 1 ? "" : "s");
-        if (used < size && (c->excluded || c->estimate_ps < RLT_TIME_MAX))
+        if (used < size && c->estimate_ps < RLT_TIME_MAX)
             used += (size_t)snprintf(text + used, size - used, ": %s",
-                                     c->excluded ? c->excluded
-                                                 : rlt_format_duration(time, sizeof time, c->estimate_ps));
+                                     rlt_format_duration(time, sizeof time, c->estimate_ps));
     }
+    if (used == 0)
+        snprintf(text, size, "no candidate");
+}
+
+void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *text, size_t size)
+{
+    const rlt_protocol *p = &e->protocols[c->protocol];
+    bool alone = p->serves != RLT_FOR_STEPS;
+    snprintf(text, size, "%s%s%s", c->algorithm->name, alone ? "" : " ", alone ? "" : p->name);
+}
+
+void rlt_excluded_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
+{
+    size_t used = 0;
+    char name[64];
+    if (size)
+        text[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *why = all[i].excluded;
+        uint32_t first = 0;
+        while (first < i && !(all[first].excluded && why && strcmp(all[first].excluded, why) == 0))
+            first++;
+        for (uint32_t k = i; why && first == i && k < n && used < size; k++) {
+            if (!all[k].excluded || strcmp(all[k].excluded, why) != 0)
+                continue;
+            rlt_candidate_name(&all[k], e, name, sizeof name);
+            used += (size_t)snprintf(text + used, size - used, "%s%s", k > i ? ", " : used ? "; " : "", name);
+        }
+        if (why && first == i && used < size)
+            used += (size_t)snprintf(text + used, size - used, " (%s)", why);
+    }
+}
+
+void rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
+{
+    const rlt_endpoint *e = rlt_request_endpoint(req);
+    rlt_tuner_machine machine;
+    rlt_tuner_call call;
+    const char *note = NULL;
+    if (!e || !rlt__library_knows(req, e, &machine, &call)) {
+        snprintf(text, size, "constants of the endpoint");
+        return;
+    }
+    note = rlt_tuner_version_note(machine.version);
+    if (note)
+        snprintf(text, size, "%s", note);
+    else
+        snprintf(text, size, "NCCL %u.%u", machine.version.number / 10000,
+                 machine.version.number / 100 % 100);
 }
