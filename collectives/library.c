@@ -6,17 +6,20 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/selector.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 #define GB 1e9
 /* GPUs of an xGMI box for which RCCL has tables: paths between nodes, and rings inside one
  * (collectives/nodes/xgmi.h). */
 enum { BOX = 8, PATHS = 8, RINGS = 14 };
+enum { RCCL = 1 }; /* `library` of a request */
 
 /* Figures of a generation: compute capability, raw rate of an NVLink lane, and the rate of 16 lanes of its
  * PCIe as NCCL counts them. */
@@ -80,7 +83,7 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .nic_GBps = (double)f->nic_Bps / GB,
                            .collnet = (f->outside & both) == both,
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
-    node.version.number = e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
+    node.version.number = req->library ? req->library : e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
     return node;
 }
 
@@ -124,18 +127,29 @@ static bool describe_xgmi(const rlt_coll_request *req, const rlt_endpoint *e, rl
     return rlt_tuner_version_parse("rccl", &m->version, NULL) == 0 && rlt_tuner_check(m, NULL) == 0;
 }
 
+int rlt_library_read(const char *text, uint32_t *library, rlt_error *err)
+{
+    rlt_tuner_version v;
+    int rc = rlt_tuner_version_parse(text, &v, err);
+    if (!rc)
+        *library = v.rccl ? RCCL : v.number;
+    return rc;
+}
+
 bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m,
                         rlt_tuner_call *call)
 {
     *call = (rlt_tuner_call){.bytes = req->bytes, .fp8 = req->element == 1};
     if (!req->topology || !req->node || !kind_of(req->kind, &call->kind) || e->gpu == RLT_GPU_UNKNOWN)
         return false;
+    if (req->library && (req->library == RCCL) != (e->gpu == RLT_GPU_CDNA3))
+        return false;
     if (e->gpu == RLT_GPU_CDNA3)
         return describe_xgmi(req, e, m);
     if (req->node == req->n)
         return false;
     rlt_tuner_node node = describe(req, e);
-    if (!e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
+    if (!req->library && !e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
         return false;
     return node.nic_GBps > 0 && rlt_tuner_search(&node, m, NULL) == 0;
 }

@@ -354,7 +354,7 @@ void rlt_excluded_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint 
     }
 }
 
-void rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
+bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
 {
     const rlt_endpoint *e = rlt_request_endpoint(req);
     rlt_tuner_machine machine;
@@ -362,12 +362,14 @@ void rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
     const char *note = NULL;
     if (!e || !rlt__library_knows(req, e, &machine, &call)) {
         snprintf(text, size, "constants of the endpoint");
-        return;
+        return false;
     }
     note = rlt_tuner_version_note(machine.version);
-    if (note)
-        snprintf(text, size, "%s", note);
+    note = note ? strstr(note, "constants") : NULL;
+    if (machine.version.rccl)
+        snprintf(text, size, "RCCL%s%s", note ? ", " : "", note ? note : "");
     else
-        snprintf(text, size, "NCCL %u.%u", machine.version.number / 10000,
-                 machine.version.number / 100 % 100);
+        snprintf(text, size, "NCCL %u.%u%s%s", machine.version.number / 10000,
+                 machine.version.number / 100 % 100, note ? ", " : "", note ? note : "");
+    return true;
 }

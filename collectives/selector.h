@@ -14,6 +14,10 @@
 #ifndef RLT_COLLECTIVES_SELECTOR_H
 #define RLT_COLLECTIVES_SELECTOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
@@ -39,8 +43,11 @@ void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoin
 void rlt_excluded_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size);
 /* Writes a candidate's name: "tree LL", "nvls_tree". */
 void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *text, size_t size);
-/* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". */
-void rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
+/* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". Returns whether a version
+ * does. */
+bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
+/* Reads the `library` of a request: "nccl-2.23", "2.23.4" or "rccl". Refuses versions that are not known. */
+int rlt_library_read(const char *text, uint32_t *library, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

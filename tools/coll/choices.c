@@ -78,12 +78,23 @@ static void list_changes(const rlt_coll_request *like, uint64_t first, uint64_t 
     }
 }
 
+/* One line: the choices for a request of some size. */
+static void note_choices(const rlt_coll_request *req, uint64_t first, uint64_t last)
+{
+    char line[600], chooser[120];
+    if (!choose(req, first).name[0] || (!rlt_chooser(req, chooser, sizeof chooser) && req->library))
+        return;
+    if (rlt_algorithm_stated(req))
+        snprintf(chooser, sizeof chooser, "as the topology states");
+    list_changes(req, first, last, line, sizeof line);
+    rlt_note("%s, auto: %s (%s)", rlt_coll_name(req->kind), line, chooser);
+}
+
 void rlt_coll_choices(const rlt_coll_ask *ask)
 {
     for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
         uint64_t first = UINT64_MAX, last = 0;
         uint32_t row = 0;
-        char line[600], chooser[120];
         for (uint32_t k = 0; k < ask->n_cases; k++) {
             uint64_t bytes = ask->cases[k].bytes;
             if (ask->cases[k].kind != (rlt_coll_kind)kind)
@@ -92,16 +103,10 @@ void rlt_coll_choices(const rlt_coll_ask *ask)
             last = bytes > last ? bytes : last;
             row = k * ask->n_algorithms;
         }
-        if (first >= last)
-            continue;
-        rlt_coll_request req = rlt_coll_request_of(ask, row, 0);
-        if (!choose(&req, first).name[0])
-            continue;
-        list_changes(&req, first, last, line, sizeof line);
-        if (rlt_algorithm_stated(&req))
-            snprintf(chooser, sizeof chooser, "as the topology states");
-        else
-            rlt_chooser(&req, chooser, sizeof chooser);
-        rlt_note("%s, auto: %s (%s)", rlt_coll_name((rlt_coll_kind)kind), line, chooser);
+        for (uint32_t a = 0; a < ask->n_algorithms && first < last; a++) {
+            rlt_coll_request req = rlt_coll_request_of(ask, row + a, 0);
+            if (a == 0 || req.library)
+                note_choices(&req, first, last);
+        }
     }
 }

@@ -235,8 +235,11 @@ static void explain(coll_result *r, const rlt_coll_request *req)
     rlt_candidate all[RLT_MAX_CANDIDATES];
     uint32_t n = rlt_candidates(req, all);
     char size[32], excluded[sizeof r->out - 80];
-    int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
-                        rlt_format_size(size, sizeof size, req->bytes));
+    char chooser[120];
+    bool version = rlt_chooser(req, chooser, sizeof chooser) && req->library;
+    int used = snprintf(r->why, sizeof r->why, "%s of %s%s%s: ", rlt_coll_name(req->kind),
+                        rlt_format_size(size, sizeof size, req->bytes), version ? " by " : "",
+                        version ? chooser : "");
     const rlt_algorithm *stated = rlt_algorithm_stated(req);
     if (stated)
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, as the topology states (its \"auto\")",
@@ -486,6 +489,9 @@ static int begin_output(coll_table *t, rlt_error *err)
         else if (ask->algorithms[a])
             rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM],
                              ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        if (ask->libraries[a])
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM], rlt_coll_label_of(ask, a, &rlt_nvls_tree));
     rlt_table_begin(&t->table, t->format, t->columns, t->n_columns, t->file.stream, NULL);
     t->tenants_open = ask->tenants && t->format == RLT_FORMAT_TABLE;
     if (t->tenants_open)

@@ -40,7 +40,8 @@ expect "DGX A100" "$(choices -t dgx-a100-8 -b 8B,16GiB)" \
     'ring LL; ring LL128 from 4 MiB on; ring Simple from 32 MiB on (constants of the endpoint)'
 expect "not rounded" "$(grep -c 'ring LL128 from 2.03 MiB on; ring Simple from 23.16 MiB on' "$tmp/err")" 1
 # RCCL: 23.2 us and 26.88 GB/s against 46.4 us and 336 GB/s of bus bandwidth: 387 kB.
-expect "8 MI300X" "$(choices -t mi300x-8 -b 8B,16GiB | sed 's/ (RCCL of .*//')" 'ring LL; ring Simple from 512 KiB on'
+expect "8 MI300X" "$(choices -t mi300x-8 -b 8B,16GiB)" \
+    'ring LL; ring Simple from 512 KiB on (RCCL, constants of MI300X alone)'
 expect "an endpoint without a tuner" "$(choices -t 'switch:8@50GB/s,1us' -b 8B,1GiB)" ''
 expect "one size" "$(choices -t dgx-a100-8 -b 1MiB)" ''
 
@@ -48,6 +49,23 @@ expect "one size" "$(choices -t dgx-a100-8 -b 1MiB)" ''
 "$ringlet" coll -a auto --why -t 'hgx-h100-8*rail:2@400Gbps,2us' -b 1KiB,1MiB,4MiB >"$tmp/out" 2>"$tmp/err"
 expect "excluded candidates" "$(sed -n 's/.*out of the question: //p' "$tmp/err")" 'collnet (it needs a CollNet plug-in)'
 expect "a line for each size" "$(grep -c 'all_reduce of' "$tmp/err")" 3
+
+# Versions beside each other. 4 MiB on four nodes: NVLSTree waits 25 + 4 x 14 us in NCCL 2.22, 25 + 4 x 20.9 in 2.30, a
+# tree with LL128 14 + 2 (7 x 1.25 + 2 x 8.5) = 65.5 us.
+four='hgx-h100-8*rail:4@400Gbps,2us'
+"$ringlet" coll -t "$four" -a auto=nccl-2.22,auto=nccl-2.30,auto=2.31,auto -b 4MiB -f csv --why >"$tmp/out" 2>"$tmp/err"
+expect "versions" "$(cut -d, -f3 "$tmp/out" | tail -n +2 | tr '\n' ' ')" 'nvls_tree@nccl-2.22 tree@nccl-2.30 tree@2.31 tree '
+expect "a version that is not published" "$(grep -c '4 MiB by NCCL 2.31, constants of 2.30.7' "$tmp/err")" 1
+"$ringlet" coll -t "$four" -a auto=nccl-2.22,auto=nccl-2.30 -b 8B,4GiB --why >"$tmp/out" 2>"$tmp/err"
+expect "choices of each" "$(grep -c 'auto: tree LL; .*(NCCL 2.[23][02])' "$tmp/err")" 2
+for bad in auto=nccl-2.17 auto=2.40; do
+    leaves_nothing 2 'the tuner is known from NCCL 2.18 to 2.31' coll -t "$four" -a "$bad" -b 1MiB
+done
+leaves_nothing 2 'expected a version such as 2.23' coll -t "$four" -a auto=newest -b 1MiB
+leaves_nothing 3 'over several nodes' coll -t hgx-h100-8 -a auto=nccl-2.22 -b 1MiB
+leaves_nothing 3 'over several nodes' coll -t "$four" -a auto=rccl -b 1MiB
+"$ringlet" coll -t mi300x-8 -a auto=nccl-2.30,auto=rccl -b 1MiB -f csv >"$tmp/out" 2>"$tmp/err"
+expect "a version that cannot choose drops out" "$(tail -n +2 "$tmp/out" | cut -d, -f3)" ring@rccl
 
 # Logs of NCCL 2.7.8 and 2.10.3 list the channels of rings and trees, but not what the tuner chose. The measured 4 GB
 # (125 GB/s in a node, 10.6 GB/s over four) are those of rings.
