@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NCCL's tuner on a topology. */
+/* NCCL's and RCCL's tuner on a topology. */
 #include "collectives/library.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/selector.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 
 #define GB 1e9
+/* GPUs of an xGMI box for which RCCL has tables: paths between nodes, and rings inside one
+ * (collectives/nodes/xgmi.h). */
+enum { BOX = 8, PATHS = 8, RINGS = 14 };
+enum { RCCL = 1 }; /* `library` of a request */
 
 /* Figures of a generation: compute capability, raw rate of an NVLink lane, and the rate of 16 lanes of its
  * PCIe as NCCL counts them. */
@@ -25,23 +31,26 @@ static const struct {
                    [RLT_GPU_HOPPER] = {90, 25, 48},
                    [RLT_GPU_BLACKWELL] = {100, 50, 96}};
 
+static const rlt_coll_kind kinds[RLT_TUNER_KINDS] = {[RLT_TUNER_ALL_REDUCE] = RLT_ALL_REDUCE,
+                                                     [RLT_TUNER_ALL_GATHER] = RLT_ALL_GATHER,
+                                                     [RLT_TUNER_REDUCE_SCATTER] = RLT_REDUCE_SCATTER,
+                                                     [RLT_TUNER_BROADCAST] = RLT_BROADCAST,
+                                                     [RLT_TUNER_REDUCE] = RLT_REDUCE};
+
 static bool kind_of(rlt_coll_kind kind, rlt_tuner_kind *out)
 {
-    static const struct {
-        rlt_coll_kind kind;
-        rlt_tuner_kind as;
-    } kinds[] = {{RLT_ALL_REDUCE, RLT_TUNER_ALL_REDUCE},
-                 {RLT_ALL_GATHER, RLT_TUNER_ALL_GATHER},
-                 {RLT_REDUCE_SCATTER, RLT_TUNER_REDUCE_SCATTER},
-                 {RLT_BROADCAST, RLT_TUNER_BROADCAST},
-                 {RLT_REDUCE, RLT_TUNER_REDUCE}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].kind == kind) {
-            *out = kinds[i].as;
+    for (uint32_t i = 0; i < RLT_TUNER_KINDS; i++) {
+        if (kinds[i] == kind) {
+            *out = (rlt_tuner_kind)i;
             return true;
         }
     }
     return false;
+}
+
+static uint32_t kind_bit(rlt_tuner_kind kind)
+{
+    return 1u << kinds[kind];
 }
 
 static rlt_tuner_cpu cpu_of(rlt_host host)
@@ -74,19 +83,73 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .nic_GBps = (double)f->nic_Bps / GB,
                            .collnet = (f->outside & both) == both,
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
-    node.version.number = e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
+    node.version.number = req->library ? req->library : e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
     return node;
+}
+
+/* Whether the members of a node are the whole of a fully connected dimension, the innermost one. */
+static bool fully_connected(const rlt_coll_request *req)
+{
+    uint32_t d = 0;
+    while (d < req->n_dims && req->dims[d] == 1)
+        d++;
+    return d < req->n_dims && req->dims[d] == req->node && req->shapes[d] &&
+           strcmp(req->shapes[d], "fully-connected") == 0;
+}
+
+/* The machine as RCCL sees it. Several nodes: paths, each at the rate of a link or of its NIC. One node:
+ * rings that use all links. False: RCCL would search. */
+static bool describe_xgmi(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m)
+{
+    const rlt_node_facts *f = rlt_topology_node(req->topology);
+    bool several = req->node < req->n;
+    uint32_t g = req->node;
+    if (!fully_connected(req) || f->accelerators < 2 || (several && g != BOX))
+        return false;
+    double link = (double)f->inside_Bps / GB / (f->accelerators - 1);
+    double nic = (double)f->nic_Bps / GB * f->nics / PATHS, path = nic < link ? nic : link;
+    rlt_tuner_pattern found = {.channels = several ? PATHS : RINGS,
+                               .intra_GBps = several ? path : link * (g - 1) / RINGS,
+                               .inter_GBps = several ? path : 0,
+                               .intra = RLT_VIA_NVL,
+                               .inter = RLT_VIA_PXB,
+                               .unlike = true};
+    *m = (rlt_tuner_machine){.arch = RLT_TUNER_MI300X,
+                             .newest = RLT_TUNER_MI300X,
+                             .cpu = cpu_of(e->host),
+                             .nodes = req->n / g,
+                             .gpus = g,
+                             .ring = found,
+                             .tree = found,
+                             .nics = f->nics,
+                             .nic_GBps = (double)f->nic_Bps / GB,
+                             .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
+    return rlt_tuner_version_parse("rccl", &m->version, NULL) == 0 && rlt_tuner_check(m, NULL) == 0;
+}
+
+int rlt_library_read(const char *text, uint32_t *library, rlt_error *err)
+{
+    rlt_tuner_version v;
+    int rc = rlt_tuner_version_parse(text, &v, err);
+    if (!rc)
+        *library = v.rccl ? RCCL : v.number;
+    return rc;
 }
 
 bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m,
                         rlt_tuner_call *call)
 {
     *call = (rlt_tuner_call){.bytes = req->bytes, .fp8 = req->element == 1};
-    if (!req->topology || !req->node || req->node == req->n || !kind_of(req->kind, &call->kind) ||
-        e->gpu == RLT_GPU_UNKNOWN || e->gpu == RLT_GPU_CDNA3)
+    if (!req->topology || !req->node || !kind_of(req->kind, &call->kind) || e->gpu == RLT_GPU_UNKNOWN)
+        return false;
+    if (req->library && (req->library == RCCL) != (e->gpu == RLT_GPU_CDNA3))
+        return false;
+    if (e->gpu == RLT_GPU_CDNA3)
+        return describe_xgmi(req, e, m);
+    if (req->node == req->n)
         return false;
     rlt_tuner_node node = describe(req, e);
-    if (!e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
+    if (!req->library && !e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
         return false;
     return node.nic_GBps > 0 && rlt_tuner_search(&node, m, NULL) == 0;
 }
@@ -142,6 +205,8 @@ uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_cal
     (void)rlt_tuner_candidates(m, call, all);
     for (uint32_t i = 0; i < RLT_TUNER_CANDIDATES && n < RLT_MAX_CANDIDATES; i++) {
         const rlt_algorithm *a = algorithm_of(all[i].algorithm);
+        if (a && !(a->kinds & kind_bit(call->kind)))
+            continue;
         uint32_t row = a ? protocol_of(e, a, all[i].protocol) : RLT_NONE;
         bool lines = all[i].algorithm == RLT_TUNER_RING || all[i].algorithm == RLT_TUNER_TREE;
         if (row == RLT_NONE || (only && a != only) || (!lines && all[i].protocol != RLT_TUNER_SIMPLE))

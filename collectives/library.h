@@ -7,6 +7,9 @@
  * also says whether switches can add and replicate. The endpoint gives the generation of the GPU, the vendor
  * of the host's processor, the version of NCCL, and the class of network. PCIe is that of the generation: 3,
  * 4, 5 or 6 for Volta, Ampere, Hopper, Blackwell. Two GPUs share a PCIe switch.
+ *
+ * GPUs of CDNA 3 in fully connected nodes: RCCL's tuner, for one node and for several. Its channels come from
+ * tables (nodes/xgmi.h).
  */
 #ifndef RLT_COLLECTIVES_LIBRARY_H
 #define RLT_COLLECTIVES_LIBRARY_H
@@ -20,8 +23,8 @@
 #include "collectives/tuner/tuner.h"
 #include "net/endpoint/endpoint.h"
 
-/* Returns true if the tuner knows the request: several nodes of equal size, known GPUs, a kind that it
- * chooses for. Fills *m and *call. */
+/* Returns true if the tuner knows the request: several nodes of equal size (RCCL: or one), known GPUs, a
+ * kind that it chooses for. Fills *m and *call. */
 bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_tuner_machine *m,
                         rlt_tuner_call *call);
 /* Fills `out` with the tuner's candidates that this project has an algorithm for, in the tuner's order, and

@@ -217,6 +217,13 @@ static bool spans_nodes(const rlt_coll_request *req)
     return req->topology && req->node != req->n;
 }
 
+/* Bytes that NVLS moves in small chunks. NCCL's chunks grow once there are many for each member (its
+ * src/enqueue.cc), so this grows with the members. */
+static uint64_t small_chunks(const rlt_coll_request *req, const rlt_protocol *p)
+{
+    return p->fill_bytes < req->bytes / req->n ? p->fill_bytes * req->n : req->bytes;
+}
+
 /* Setup time of the kernel, independent of the messages. The times in p are already scaled by the endpoint's
  * clock. */
 static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, const rlt_protocol *p,
@@ -225,11 +232,11 @@ static rlt_time setup_of(const rlt_coll_request *req, const rlt_endpoint *e, con
     bool far = spans_nodes(req) && e->internode.kind != RLT_INTERNODE_NONE;
     uint32_t joined = far && p->serves == RLT_FOR_NVLS && req->node ? req->node : req->n;
     unsigned __int128 members = (unsigned __int128)(uint64_t)p->member_ps * (joined - 1);
-    uint64_t first = req->bytes < p->fill_bytes ? req->bytes : p->fill_bytes, bw = link_Bps(req);
+    uint64_t bw = link_Bps(req);
     rlt_time t = members > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)members;
     t = rlt_time_add(rlt_time_add(t, p->start_ps), copy_of(req, e, p, channels));
-    if (p->serves == RLT_FOR_NVLS && bw && !far) /* chunks stay small until there are many */
-        t = rlt_time_add(t, part_of(rlt_transfer_time(first, bw), p->fill_ppm));
+    if (p->serves == RLT_FOR_NVLS && bw && !far)
+        t = rlt_time_add(t, part_of(rlt_transfer_time(small_chunks(req, p), bw), p->fill_ppm));
     if (adds(req->kind) && req->element == 1 && e->narrow_Bps)
         t = rlt_time_add(t, rlt_transfer_time(req->bytes / req->n * (req->n - 1), e->narrow_Bps));
     return t;
@@ -327,12 +334,64 @@ void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoin
     for (uint32_t i = 0; i < n && used < size; i++) {
         char time[32];
         const rlt_candidate *c = &all[i];
-        used += (size_t)snprintf(text + used, size - used, "%s%s, %s, %u channel%s", i ? "; " : "",
+        if (c->excluded)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s, %s, %u channel%s", used ? "; " : "",
                                  c->algorithm->name, e->protocols[c->protocol].name, c->channels,
                                  c->channels == 1 ? "" : "s");
-        if (used < size && (c->excluded || c->estimate_ps < RLT_TIME_MAX))
+        if (used < size && c->estimate_ps < RLT_TIME_MAX)
             used += (size_t)snprintf(text + used, size - used, ": %s",
-                                     c->excluded ? c->excluded
-                                                 : rlt_format_duration(time, sizeof time, c->estimate_ps));
+                                     rlt_format_duration(time, sizeof time, c->estimate_ps));
     }
+    if (used == 0)
+        snprintf(text, size, "no candidate");
+}
+
+void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *text, size_t size)
+{
+    const rlt_protocol *p = &e->protocols[c->protocol];
+    bool alone = p->serves != RLT_FOR_STEPS;
+    snprintf(text, size, "%s%s%s", c->algorithm->name, alone ? "" : " ", alone ? "" : p->name);
+}
+
+void rlt_excluded_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
+{
+    size_t used = 0;
+    char name[64];
+    if (size)
+        text[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *why = all[i].excluded;
+        uint32_t first = 0;
+        while (first < i && !(all[first].excluded && why && strcmp(all[first].excluded, why) == 0))
+            first++;
+        for (uint32_t k = i; why && first == i && k < n && used < size; k++) {
+            if (!all[k].excluded || strcmp(all[k].excluded, why) != 0)
+                continue;
+            rlt_candidate_name(&all[k], e, name, sizeof name);
+            used += (size_t)snprintf(text + used, size - used, "%s%s", k > i ? ", " : used ? "; " : "", name);
+        }
+        if (why && first == i && used < size)
+            used += (size_t)snprintf(text + used, size - used, " (%s)", why);
+    }
+}
+
+bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
+{
+    const rlt_endpoint *e = rlt_request_endpoint(req);
+    rlt_tuner_machine machine;
+    rlt_tuner_call call;
+    const char *note = NULL;
+    if (!e || !rlt__library_knows(req, e, &machine, &call)) {
+        snprintf(text, size, "constants of the endpoint");
+        return false;
+    }
+    note = rlt_tuner_version_note(machine.version);
+    note = note ? strstr(note, "constants") : NULL;
+    if (machine.version.rccl)
+        snprintf(text, size, "RCCL%s%s", note ? ", " : "", note ? note : "");
+    else
+        snprintf(text, size, "NCCL %u.%u%s%s", machine.version.number / 10000,
+                 machine.version.number / 100 % 100, note ? ", " : "", note ? note : "");
+    return true;
 }

@@ -14,6 +14,10 @@
 #ifndef RLT_COLLECTIVES_SELECTOR_H
 #define RLT_COLLECTIVES_SELECTOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
@@ -31,9 +35,19 @@ const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES]);
 /* Fills *out with the message costs of a plan, for the best protocol of its algorithm. */
 void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out);
-/* Writes the candidates, such as "ring, LL128, 24 channels: 40.6 us; ring, Simple, 24 channels: 56 us". */
+/* Writes the candidates that can be chosen, such as "ring, LL128, 24 channels: 40.6 us; ring, Simple, 24
+ * channels: 56 us". */
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text,
                          size_t size);
+/* Writes the others with their reasons, such as "tree Simple, tree LL (another protocol is set)". */
+void rlt_excluded_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size);
+/* Writes a candidate's name: "tree LL", "nvls_tree". */
+void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *text, size_t size);
+/* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". Returns whether a version
+ * does. */
+bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
+/* Reads the `library` of a request: "nccl-2.23", "2.23.4" or "rccl". Refuses versions that are not known. */
+int rlt_library_read(const char *text, uint32_t *library, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -12,8 +12,9 @@ static bool is_auto(const char *name)
 
 const rlt_algorithm *rlt_algorithm_stated(const rlt_coll_request *req)
 {
+    bool asked = req->topology && !req->library; /* a version that is asked for chooses itself */
     const char *name =
-        req->topology ? rlt_topology_chosen(req->topology, rlt_coll_name(req->kind), req->bytes) : NULL;
+        asked ? rlt_topology_chosen(req->topology, rlt_coll_name(req->kind), req->bytes) : NULL;
     const rlt_algorithm *a = name && !is_auto(name) ? rlt_algorithm_find(name, NULL) : NULL;
     rlt_plan plan;
     if (!a)

@@ -32,6 +32,7 @@
 #include "collectives/lanes.h"
 #include "collectives/nodes/full_rings.h"
 #include "collectives/nodes/node_ring.h"
+#include "collectives/nodes/xgmi.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
@@ -443,6 +444,7 @@ static int make_lanes(rlt_plan *plan, uint32_t chunks, rlt_error *err)
 static int list_rings(rlt_plan *plan, uint32_t rings, bool full, rlt_error *err)
 {
     uint32_t n = plan->req.n, node = plan->req.node;
+    bool xgmi = rlt_xgmi_nodes(&plan->req);
     uint32_t **list = malloc(rings * (sizeof *list + n * sizeof **list));
     if (!list)
         return rlt_nomem(err);
@@ -451,7 +453,9 @@ static int list_rings(rlt_plan *plan, uint32_t rings, bool full, rlt_error *err)
         if (full)
             rlt_full_ring(n, c, list[c]);
         for (uint32_t place = 0; place < n && !full; place++)
-            list[c][place] = rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
+            list[c][place] =
+                xgmi ? rlt_xgmi_ring_at(n, c, place)
+                     : rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
     }
     plan->req.n_rings = rings;
     plan->req.rings = (const uint32_t *const *)list;

@@ -15,7 +15,7 @@
  *
  * An all-reduce over nodes of several members uses NCCL's trees: double_tree.h over the nodes, a chain
  * inside. Channel c of C begins the chain at member c g / C of each of the g members, so that all NICs are
- * used.
+ * used. In nodes of eight fully connected members the chain is RCCL's path from there (xgmi.h).
  *
  *   scatter      One binomial tree: the holder of the blocks of a run of members sends the latter half to the
  *                first member of that half, until it is alone. ceil(log2(n)) rounds of (n-1)/n M bytes in all
@@ -28,6 +28,7 @@
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "collectives/nodes/double_tree.h"
+#include "collectives/nodes/xgmi.h"
 #include "net/endpoint/internode.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -40,7 +41,8 @@ enum { TREES = 2, MAX_PIECES = 256, LONG_PIECES = 11, LEAST_PIECE = 256 };
  * parent RLT_NONE. Over nodes of g members, place k g + q is q places behind the head of node k. */
 typedef struct node {
     uint32_t n, root, shift;
-    uint32_t g, head; /* g 0: the tree is over members */
+    uint32_t g, head;     /* g 0: the tree is over members */
+    const uint32_t *path; /* order of a node's members from its head on; NULL: natural */
     uint32_t place, parent, n_children, children[3];
 } node;
 
@@ -53,7 +55,8 @@ static uint32_t place_of(const node *t, uint32_t member)
 static uint32_t member_at(const node *t, uint32_t place)
 {
     if (t->g)
-        return place - place % t->g + rlt_plus(t->head, place % t->g, t->g);
+        return place - place % t->g +
+               (t->path ? t->path[place % t->g] : rlt_plus(t->head, place % t->g, t->g));
     if (place > 0 && t->shift)
         place = place == 1 ? t->n - 1 : place - 1;
     return rlt_plus(place, t->root, t->n);
@@ -113,6 +116,17 @@ static bool over_nodes(const rlt_coll_request *req)
     return req->kind == RLT_ALL_REDUCE && req->node > 1 && req->node < req->n;
 }
 
+/* Place in its node of the node's member i. */
+static uint32_t place_inside(const node *t, uint32_t i)
+{
+    uint32_t place = 0;
+    if (!t->path)
+        return rlt_minus(i, t->head, t->g);
+    while (t->path[place] != i)
+        place++;
+    return place;
+}
+
 static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
     const rlt_coll_request *req = &plan->req;
@@ -121,7 +135,8 @@ static node node_of(const rlt_plan *plan, uint32_t member, uint32_t lane)
     if (over_nodes(req)) {
         t.g = req->node;
         t.head = (uint32_t)((uint64_t)(lane / plan->chunks / TREES) * t.g / plan->channels) % t.g;
-        t.place = member - member % t.g + rlt_minus(member % t.g, t.head, t.g);
+        t.path = rlt_xgmi_nodes(req) ? rlt_xgmi_paths()[t.head] : NULL;
+        t.place = member - member % t.g + place_inside(&t, member % t.g);
     } else {
         t.place = place_of(&t, member);
         t.parent = t.place ? parent_of(t.place, t.n) : RLT_NONE;

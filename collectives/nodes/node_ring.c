@@ -3,6 +3,7 @@
 #include "collectives/nodes/node_ring.h"
 
 #include "collectives/lanes.h"
+#include "collectives/nodes/xgmi.h"
 
 uint32_t rlt_node_rings(const rlt_coll_request *req)
 {
@@ -21,8 +22,8 @@ bool rlt_node_ring_closed(const rlt_coll_request *req)
 {
     bool symmetric = req->kind == RLT_ALL_REDUCE || req->kind == RLT_REDUCE_SCATTER ||
                      req->kind == RLT_ALL_GATHER || req->kind == RLT_BARRIER;
-    return rlt_node_rings(req) && symmetric && !req->counts && req->n / req->node % 2 == 0 &&
-           req->params.directions < 2 && req->params.channels % req->node == 0;
+    return rlt_node_rings(req) && !rlt_xgmi_nodes(req) && symmetric && !req->counts &&
+           req->n / req->node % 2 == 0 && req->params.directions < 2 && req->params.channels % req->node == 0;
 }
 
 void rlt_node_ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, uint32_t first,

@@ -7,6 +7,8 @@
  *
  *   Example: three members a node. Ring 1 visits 1 2 0 of node 0, then 0 2 1 of node 1. Ring 2: 2 0 1, 1 0 2.
  *
+ * Nodes of eight fully connected members take the paths of xgmi.h instead, which use all their links.
+ *
  * g members a node, N nodes, n = N g. Ring c of C: s = c g / C, rounded down; node 0 is entered at member s.
  */
 #ifndef RLT_COLLECTIVES_NODES_NODE_RING_H

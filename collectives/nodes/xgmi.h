@@ -15,7 +15,10 @@
 #ifndef RLT_COLLECTIVES_NODES_XGMI_H
 #define RLT_COLLECTIVES_NODES_XGMI_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "collectives/collective.h"
 
 enum { RLT_XGMI_GPUS = 8, RLT_XGMI_PATHS = 8, RLT_XGMI_RINGS = 14 };
 
@@ -23,5 +26,11 @@ enum { RLT_XGMI_GPUS = 8, RLT_XGMI_PATHS = 8, RLT_XGMI_RINGS = 14 };
 const uint32_t (*rlt_xgmi_paths(void))[RLT_XGMI_GPUS];
 /* Returns the closed rings of one node. */
 const uint32_t (*rlt_xgmi_rings(void))[RLT_XGMI_GPUS];
+
+/* Whether a request is over several nodes, each of them eight fully connected members. */
+bool rlt_xgmi_nodes(const rlt_coll_request *req);
+/* Returns the member at place `place` of ring k modulo 8 over such nodes. Nodes with odd numbers are walked
+ * backwards, so that a ring enters a node on the rail where it left the one before. */
+uint32_t rlt_xgmi_ring_at(uint32_t n, uint32_t k, uint32_t place);
 
 #endif

@@ -223,6 +223,35 @@ static void a_whole_collective(void **state)
     }
 }
 
+static rlt_time nvls_run(const char *topology, const char *fill, uint64_t bytes)
+{
+    rlt_endpoint e = a100();
+    put(&e, "NVLS", "0ps", "0ps", "100GB/s");
+    set_protocol(&e.protocols[3], "for", "nvls");
+    set_protocol(&e.protocols[3], "fill", fill);
+    set_protocol(&e.protocols[3], "fill_bytes", "1MiB");
+    test_net net = {.topology = topology, .model = &rlt_net_alpha_beta, .algorithm = "nvls", .endpoint = &e};
+    return test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps;
+}
+
+/* NVLS: `fill` of the time of fill_bytes for each member, or of all bytes if those are fewer. At 1 GB/s,
+ * 1 MiB takes 1048.576 us. */
+static void nvls_fills_for_each_member(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        uint64_t MiB, filled;
+    } table[] = {{"switch:4@1GB/s,0ns,in_network=reduce+multicast", 64, 4},
+                 {"switch:8@1GB/s,0ns,in_network=reduce+multicast", 64, 8},
+                 {"switch:8@1GB/s,0ns,in_network=reduce+multicast", 7, 7}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rlt_time with = nvls_run(table[i].topology, "0.5", table[i].MiB << 20),
+                 without = nvls_run(table[i].topology, "0", table[i].MiB << 20);
+        assert_int_equal(with - without, table[i].filled * 1048576000 / 2);
+    }
+}
+
 static void same_params(const rlt_param *p, const void *a, const void *b)
 {
     char x[64], y[64];
@@ -317,6 +346,7 @@ int main(void)
         cmocka_unit_test(without_a_tuner_all_is_as_usual),
         cmocka_unit_test(costs_of_a_tuned_message),
         cmocka_unit_test(a_whole_collective),
+        cmocka_unit_test(nvls_fills_for_each_member),
         cmocka_unit_test(exported_endpoints_read_back),
         cmocka_unit_test(wrong_settings_are_refused),
         cmocka_unit_test(extremes_saturate),

@@ -2,6 +2,12 @@
 /* RCCL's orders of eight fully connected GPUs use all directed links evenly. */
 #include "collectives/nodes/xgmi.h"
 
+#include "collectives/algorithm.h"
+#include "collectives/check/checker.h"
+#include "collectives/collective.h"
+#include "collectives/plan.h"
+#include "net/network.h"
+#include "sim/base/error.h"
 #include "test/support/support.h"
 
 static uint32_t links[RLT_XGMI_GPUS][RLT_XGMI_GPUS]; /* hops over each */
@@ -51,11 +57,104 @@ static void rings_use_each_link_twice(void **state)
     even(2);
 }
 
+/* Inside every node, rings use each directed link once. A ring leaves a node at the GPU of the number at which
+ * it enters the next one, but for the way back to the first of an odd number of nodes. */
+static void rings_over_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 5; nodes++) {
+        uint32_t n = 8 * nodes, hops[5][8][8] = {{{0}}}, entered[40] = {0};
+        for (uint32_t k = 0; k < RLT_XGMI_PATHS; k++)
+            for (uint32_t place = 0; place < n; place++) {
+                uint32_t m = rlt_xgmi_ring_at(n, k, place), next = rlt_xgmi_ring_at(n, k, (place + 1) % n);
+                assert_int_equal(m / 8, place / 8);
+                if (m / 8 == next / 8)
+                    hops[m / 8][m % 8][next % 8]++;
+                else if (nodes % 2 == 0 || (place + 1) / 8 + 1 < nodes)
+                    assert_int_equal(m % 8, next % 8);
+                entered[m] += place % 8 == 0;
+            }
+        for (uint32_t m = 0; m < n; m++) {
+            assert_int_equal(entered[m], 1);
+            for (uint32_t to = 0; to < 8; to++)
+                assert_int_equal(hops[m / 8][m % 8][to], m % 8 != to);
+        }
+    }
+}
+
+static rlt_coll_request request(rlt_coll_kind kind, uint32_t nodes)
+{
+    return (rlt_coll_request){.kind = kind,
+                              .n = 8 * nodes,
+                              .node = 8,
+                              .bytes = 100003,
+                              .n_dims = 2,
+                              .dims = {8, nodes},
+                              .shapes = {"fully-connected", "switch"}};
+}
+
+/* Proven by the checker: even and odd numbers of nodes, channels that are a multiple of the paths or not. */
+static void proof(void **state)
+{
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER, RLT_BROADCAST};
+    static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_tree};
+    (void)state;
+    for (uint32_t i = 0; i < 2 * 4 * 3 * 3; i++) {
+        static const uint32_t channels[] = {0, 3, 16};
+        const rlt_algorithm *a = algorithms[i % 2];
+        rlt_coll_request req = request(kinds[i / 2 % 4], 2 + i / 8 % 3);
+        rlt_plan plan;
+        rlt_error err = {0};
+        req.params.channels = channels[i / 24];
+        assert_true(rlt_xgmi_nodes(&req));
+        if (!(a->kinds & 1u << req.kind))
+            continue;
+        assert_int_equal(rlt_plan_create(a, &req, &plan, &err), 0);
+        if (rlt_plan_check(&plan, &err) != 0)
+            fail_msg("%s, %u nodes: %s: %s", a->name, req.n / 8, err.where, err.what);
+        rlt_plan_free(&plan);
+    }
+}
+
+static void where_not(void **state)
+{
+    (void)state;
+    rlt_coll_request req = request(RLT_ALL_REDUCE, 2);
+    req.shapes[0] = "switch";
+    assert_false(rlt_xgmi_nodes(&req));
+    req = request(RLT_ALL_REDUCE, 1);
+    assert_false(rlt_xgmi_nodes(&req));
+    req = request(RLT_ALL_REDUCE, 2);
+    req.node = req.dims[0] = 4;
+    assert_false(rlt_xgmi_nodes(&req));
+}
+
+/* Two boxes with fast networks: the 56 links of 48 GB/s carry 8 rings, so bus bandwidth is 8 * 48 = 384 GB/s;
+ * a tree's chains carry the data up and down, so it moves 192 GB/s of data, less the time to fill them. */
+static void bandwidth(void **state)
+{
+    const uint64_t bytes = (uint64_t)1 << 30;
+    (void)state;
+    for (int tree = 0; tree < 2; tree++) {
+        test_net net = {.topology = "fully-connected:8@336GB/s,0ns*switch:2@100GB/s,0ns",
+                        .model = &rlt_net_flow,
+                        .algorithm = tree ? "tree" : "ring"};
+        double GBps =
+            (double)bytes * 1000 / (double)test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps;
+        double most = tree ? 192 : 384 * 16 / 30.;
+        assert_true(GBps <= most * 1.0001 && GBps >= most * (tree ? 0.95 : 0.999));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_use_each_link_once),
         cmocka_unit_test(rings_use_each_link_twice),
+        cmocka_unit_test(rings_over_nodes),
+        cmocka_unit_test(proof),
+        cmocka_unit_test(where_not),
+        cmocka_unit_test(bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ typedef struct coll_settings {
 static const rlt_option own_options[] = {
     {"why", 0, RLT_PARAM_FLAG, NULL,
      "Show the algorithms, protocols and channels that a tuned endpoint chose from, with its estimate for "
-     "each. Like NCCL's tuner it predicts and does not measure: its choice is not always the fastest.",
+     "each, and at which of the sizes between the first and the last one the choice changes. Like NCCL's "
+     "tuner it predicts and does not measure: its choice is not always the fastest.",
      AT(why), .unrecorded = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also plot time and bus bandwidth over size as SVG: a line per algorithm, logarithmic axes, the bound "

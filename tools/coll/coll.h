@@ -49,6 +49,9 @@ typedef struct rlt_coll_output {
 /* Simulates all that was asked for, on several threads, and writes the rows in order. The output does not
  * depend on the number of threads. */
 int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_error *err) RLT_MUST_USE;
+/* Notes at which sizes, from the first to the last one asked for, `auto` changes its choice: a line for each
+ * collective. Nothing is simulated. */
+void rlt_coll_choices(const rlt_coll_ask *ask);
 /* Writes the plan, in a format by name. RLT_EUSAGE if the settings ask for several plans. */
 int rlt_coll_plan_export(const rlt_coll_ask *ask, const char *path, const char *format,
                          rlt_error *err) RLT_MUST_USE;

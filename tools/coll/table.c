@@ -61,6 +61,7 @@ typedef struct coll_result {
     rlt_busiest over;
     uint64_t rounded; /* bytes added so that blocks are equal */
     char why[768];    /* the choices of a tuned endpoint, for --why */
+    char out[512];    /* its candidates that are out of the question */
 } coll_result;
 
 typedef struct coll_table {
@@ -77,6 +78,7 @@ typedef struct coll_table {
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
     bool noted_packets;
+    char noted_out[sizeof((coll_result *)0)->out];
     uint32_t n_columns;
     rlt_file file;
     rlt_jw json;
@@ -122,6 +124,10 @@ static void remark(coll_table *t, const coll_result *r)
     t->noted_unused |= 1u << bit;
     if (r->why[0])
         rlt_note("%s", r->why);
+    if (r->out[0] && strcmp(r->out, t->noted_out) != 0)
+        rlt_note("%s", r->out);
+    if (r->out[0])
+        memcpy(t->noted_out, r->out, sizeof t->noted_out);
     if (r->rounded && !(t->noted_rounded >> bit & 1))
         rlt_note(
             "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
@@ -228,9 +234,12 @@ static void explain(coll_result *r, const rlt_coll_request *req)
 {
     rlt_candidate all[RLT_MAX_CANDIDATES];
     uint32_t n = rlt_candidates(req, all);
-    char size[32];
-    int used = snprintf(r->why, sizeof r->why, "%s of %s: ", rlt_coll_name(req->kind),
-                        rlt_format_size(size, sizeof size, req->bytes));
+    char size[32], excluded[sizeof r->out - 80];
+    char chooser[120];
+    bool version = rlt_chooser(req, chooser, sizeof chooser) && req->library;
+    int used = snprintf(r->why, sizeof r->why, "%s of %s%s%s: ", rlt_coll_name(req->kind),
+                        rlt_format_size(size, sizeof size, req->bytes), version ? " by " : "",
+                        version ? chooser : "");
     const rlt_algorithm *stated = rlt_algorithm_stated(req);
     if (stated)
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, as the topology states (its \"auto\")",
@@ -240,6 +249,11 @@ static void explain(coll_result *r, const rlt_coll_request *req)
     else
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
                  rlt_algorithm_usual(req)->name);
+    if (stated || !n)
+        return;
+    rlt_excluded_text(all, n, rlt_request_endpoint(req), excluded, sizeof excluded);
+    if (excluded[0])
+        snprintf(r->out, sizeof r->out, "%s, out of the question: %s", rlt_coll_name(req->kind), excluded);
 }
 
 static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
@@ -261,7 +275,7 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
     rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    r->why[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->why[0] = r->out[0] = r->refused[0] = r->fell_back[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
     r->quiet = false;
@@ -475,6 +489,9 @@ static int begin_output(coll_table *t, rlt_error *err)
         else if (ask->algorithms[a])
             rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM],
                              ask->listed[a] ? ask->listed[a]->name : ask->algorithms[a]->name);
+    for (uint32_t a = 0; a < ask->n_algorithms; a++)
+        if (ask->libraries[a])
+            rlt_column_widen(&t->columns[RLT_ROW_ALGORITHM], rlt_coll_label_of(ask, a, &rlt_nvls_tree));
     rlt_table_begin(&t->table, t->format, t->columns, t->n_columns, t->file.stream, NULL);
     t->tenants_open = ask->tenants && t->format == RLT_FORMAT_TABLE;
     if (t->tenants_open)
@@ -537,6 +554,8 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_e
         }
         if (!rc || rc == RLT_ECANCELLED)
             ended = end_output(&t, rc != 0, rc ? NULL : err);
+        if (!rc && !ended && output->why)
+            rlt_coll_choices(ask);
         if (!rc && !ended && output->plot) {
             char title[400];
             rlt_setup_line(&ask->setup, title, sizeof title);

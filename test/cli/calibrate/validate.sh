@@ -19,6 +19,11 @@ for system in "8x A100-SXM4-80GB NVSwitch" "8x H100-SXM NVSwitch" "GB300 4 GPU t
     expect "$system, from 1 MiB on" "$(within "$system" all ">= 1 MiB" 0.04 0.12)" within
     expect "$system, below" "$(within "$system" all "< 1 MiB" 0.06 0.15)" within
 done
+for ranks in 4 8; do # NVLS, but for 1 MiB
+    table=$("$ringlet" calibrate --check -f csv -w ranks=$ranks -w collective=all_reduce -w dtype=half "$measured" 2>/dev/null)
+    expect "NVLS, $ranks GPUs" "$(within "8x H100-SXM NVSwitch" all_reduce ">= 1 MiB" 0.03 0.06)" within
+done
+table=$("$ringlet" calibrate --check -f csv "$measured" 2>/dev/null)
 expect "two and two A100 on bridges and PCIe, not fitted to" \
     "$(within "4x A100 pairwise NVLink (Azure NC96)" all_reduce ">= 1 MiB" 0.06 0.15)" within
 

@@ -40,6 +40,16 @@ between "reduce-scatter on a 2-D torus" busbw_GBps 380 400 -t tpu-v6e-16x16 -c r
 # Direct messages use all seven links: 7 x 48 = 336 GB/s.
 between "all-reduce of eight MI300X" busbw_GBps 334 336 -t mi300x-8 -c all_reduce -b 1GiB -a direct
 
+# RCCL's tuner on them: rings with LL take 12 + 14 x 0.8 us for nothing, and Simple the seven links.
+between "auto of eight MI300X" busbw_GBps 330 336 -t mi300x-8 -c all_reduce -b 1GiB -a auto
+expect "by rings" "$(cut -d, -f3 "$tmp/out" | tail -1)" ring
+between "auto of 8 B" time_ps 23.1e6 23.3e6 -t mi300x-8 -c all_reduce -b 8B -a auto
+# Two of them with NICs of 50 GB/s, 94.5 % of which are used: trees, then from 512 MiB on rings.
+between "two boxes" busbw_GBps 360 378 -t 'mi300x-8*rail:2@400Gbps,2us' -c all_reduce -b 1GiB -a auto
+expect "by rings, too" "$(cut -d, -f3 "$tmp/out" | tail -1)" ring
+between "two boxes, 256 MiB" busbw_GBps 1 378 -t 'mi300x-8*rail:2@400Gbps,2us' -c all_reduce -b 256MiB -a auto
+expect "by trees" "$(cut -d, -f3 "$tmp/out" | tail -1)" tree
+
 # A node times a network: at most the NICs' 8 x 50 GB/s, or 900 GB/s of NVLink, and not the one NIC of a single ring.
 between "pod of DGX H100" busbw_GBps 200 400 -t 'hgx-h100-8*rail:32@400Gbps,2us' -c all_reduce -b 1GiB -a ring
 expect "has 256 GPUs" "$(cut -d, -f4 "$tmp/out" | tail -1)" 256

@@ -71,6 +71,9 @@ typedef struct rlt_coll_ask {
     const rlt_listed *listed[RLT_COLL_ALGORITHMS];
     rlt_listed *plans; /* owned, unless the settings bring files */
     uint32_t n_plans;
+    /* version of NCCL or RCCL that chooses, for "auto=nccl-2.23"; 0: the endpoint's */
+    uint32_t libraries[RLT_COLL_ALGORITHMS];
+    struct rlt_coll_label *labels; /* names of their rows, such as "tree@nccl-2.23"; NULL: no versions */
     bool all_algorithms;
     uint32_t element; /* in bytes; 0: not given */
 } rlt_coll_ask;
@@ -83,6 +86,8 @@ int rlt_coll_open(rlt_coll_ask *ask, bool compare, rlt_error *err) RLT_MUST_USE;
 int rlt_coll_open_one(rlt_coll_ask *ask, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_close(rlt_coll_ask *ask);
 
+/* Returns the name of row i if an algorithm serves it: its own, or with the version that chose it. */
+const char *rlt_coll_label_of(const rlt_coll_ask *ask, uint32_t i, const rlt_algorithm *a);
 /* Returns the request of row i, which borrows from the ask. With tenants it is the request of one of them. */
 rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32_t tenant);
 

@@ -158,6 +158,7 @@ void rlt_coll_close(rlt_coll_ask *ask)
         rlt_coll_files_free(&(rlt_coll_files){ask->plans, ask->n_plans, ask->counts, NULL, {0}});
     }
     free(ask->cases);
+    free(ask->labels);
     rlt__coll_groups_free(ask);
     rlt_setup_free(&ask->setup);
     *ask = (rlt_coll_ask){0};
@@ -174,6 +175,7 @@ rlt_coll_request rlt_coll_request_of(const rlt_coll_ask *ask, uint32_t i, uint32
     r.counts = ask->counts;
     rlt_setup_parameters(&ask->setup, &r);
     r.element = ask->element;
+    r.library = ask->libraries[i % ask->n_algorithms];
     r.listed = ask->listed[i % ask->n_algorithms];
     return r;
 }

@@ -7,6 +7,7 @@
 #include "collectives/bound.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/selector.h"
 #include "net/network.h"
 #include "net/packet/packets.h"
 #include "net/route.h"
@@ -127,8 +128,13 @@ int rlt_coll_one_open(rlt_coll_one *one, const rlt_coll_ask *ask, uint32_t i, rl
     one->row = i;
     one->series_ps = series_ps;
     int rc = make_requests(one, err);
+    char chooser[120];
     if (rc)
         return rc;
+    if (one->reqs->library && !rlt_chooser(one->reqs, chooser, sizeof chooser))
+        return rlt_fail(err, RLT_EUNSUPPORTED, "auto",
+                        "a version of NCCL chooses for reductions, broadcasts and all-gathers over several "
+                        "nodes of equal size, if the endpoint states its gpu; RCCL, if that is cdna3");
     if (reacting_of(one)) {
         rlt_react_ask react = react_of(one);
         return rlt_react_open(&one->react, &react, err);
@@ -156,6 +162,8 @@ static int simulate_steps(rlt_coll_one *one, const rlt_watch *watch, rlt_error *
         rc = rlt_tenants_of_steps(&one->run, &one->tenants, err);
     if (!rc)
         one->result = result_of_steps(&one->run);
+    if (!rc && one->reqs->library)
+        one->result.algorithm = rlt_coll_label_of(one->ask, one->row, one->run.plan.algorithm);
     return rc;
 }
 

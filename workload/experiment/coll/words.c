@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Collectives and algorithms that a list names. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/selector.h"
 #include "sim/base/error.h"
 #include "sim/base/words.h"
 #include "workload/experiment/coll/coll.h"
@@ -79,6 +81,37 @@ void rlt__coll_place_protocols(rlt_coll_load *l)
         ask->reacting[ask->n_algorithms++] = &ask->setup.protocols[next];
 }
 
+enum { LABEL = 48, MOST_NAMES = 40 };
+struct rlt_coll_label {
+    char name[MOST_NAMES][LABEL]; /* by place of the algorithm */
+};
+
+/* Reads "auto=nccl-2.23", and names the rows that it gives: "tree@nccl-2.23". */
+static int take_version(rlt_coll_ask *ask, const char *version, rlt_error *err)
+{
+    uint32_t at = ask->n_algorithms;
+    if (rlt_library_read(version, &ask->libraries[at], err)) {
+        rlt_error_prefix(err, "--algorithm: auto");
+        return RLT_EUSAGE;
+    }
+    if (!ask->labels)
+        ask->labels = calloc(RLT_COLL_ALGORITHMS, sizeof *ask->labels);
+    if (!ask->labels)
+        return rlt_nomem(err);
+    for (uint32_t k = 0; k < MOST_NAMES && rlt_algorithm_at(k); k++)
+        snprintf(ask->labels[at].name[k], LABEL, "%.28s@%.16s", rlt_algorithm_at(k)->name, version);
+    return 0;
+}
+
+const char *rlt_coll_label_of(const rlt_coll_ask *ask, uint32_t i, const rlt_algorithm *a)
+{
+    uint32_t at = i % ask->n_algorithms, k = 0;
+    while (k < MOST_NAMES && rlt_algorithm_at(k) && rlt_algorithm_at(k) != a)
+        k++;
+    bool known = k < MOST_NAMES && rlt_algorithm_at(k);
+    return ask->libraries[at] && known ? ask->labels[at].name[k] : a->name;
+}
+
 int rlt__coll_algorithms(rlt_coll_load *l, const char *text, rlt_error *err)
 {
     rlt_coll_ask *ask = l->ask;
@@ -97,7 +130,11 @@ int rlt__coll_algorithms(rlt_coll_load *l, const char *text, rlt_error *err)
         if (protocol)
             l->protocols[l->n_protocols++] = protocol;
         l->named[ask->n_algorithms] = protocol;
-        if (strcmp(word, "auto") != 0 && !protocol) {
+        if (strncmp(word, "auto=", 5) == 0) {
+            int rc = take_version(ask, word + 5, err);
+            if (rc)
+                return rc;
+        } else if (strcmp(word, "auto") != 0 && !protocol) {
             int rc = strchr(word, '=') ? rlt_fail(err, RLT_EUSAGE, "--algorithm",
                                                   "expected the name of an algorithm, got '%s'", word)
                                        : rlt_parse_algorithms(word, table, err);
