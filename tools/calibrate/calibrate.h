@@ -57,6 +57,10 @@ typedef struct rlt_machine {
     } scales[RLT_MAX_SCALES];
     uint32_t n_scales;
     char harness[64]; /* "": none */
+    /* For clusters: algorithms of its own, by kind (NULL: the trial's), and whether its cases keep the times
+     * that they have. */
+    const rlt_algorithm *const *algorithms;
+    bool settled;
 } rlt_machine;
 
 /* Reads the text and its "calibration"; `spec` is a file or a name. Builds nothing: rlt_machine_rebuild does
@@ -197,6 +201,9 @@ double rlt_trial_large_error(const rlt_trial *t);
 /* Interpolates the time of each held-out row between the fitted rows of its series (same system, collective,
  * ranks, nodes, type and buffers), linearly in the logarithms of size and time. */
 void rlt_trial_interpolate(rlt_trial *t);
+/* The same for the residuals log(measured / simulated) of the fitted rows, put on top of the simulated times
+ * of the held-out rows. Beyond the last fitted size its residual holds. */
+void rlt_trial_correct(rlt_trial *t);
 
 /* Minimises f(x) within low <= x <= high, from *x on, with at most `evaluations` calls. f returns infinity
  * where it is undefined, and sets *stop to end early. x becomes the best point found. RLT_EUSAGE without

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fit of the network's constants to several clusters at once, with a weak pull to their priors. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/endpoint/endpoint.h"
+#include "sim/base/error.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/base/units.h"
+#include "sim/text/json.h"
+#include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/clusters.h"
+#include "tools/calibrate/job.h"
+#include "workload/setup/settings.h"
+
+/* A constant of one class of network, or of all. */
+typedef struct variable {
+    const rlt_cluster_constant *k;
+    const char *network; /* NULL: all */
+    double prior, value;
+    bool searched;
+} variable;
+
+typedef struct search {
+    const rlt_clusters *c;
+    rlt_calib_job *j;
+    const rlt_cluster *own;
+    variable v[RLT_MAX_CONSTANTS];
+    uint32_t n, at[RLT_MAX_CONSTANTS], tried;
+    double (*last)[RLT_MAX_CONSTANTS]; /* by machine: values of its present times; NAN: none */
+    rlt_error why;
+    int rc;
+} search;
+
+/* Reads a shipped value, in the unit of the file. */
+static double shipped(const rlt_cluster_constant *k, const rlt_endpoint *e)
+{
+    const rlt_param *p = rlt_params_find(rlt_endpoint_parameters(), k->name);
+    char text[128];
+    rlt_time time = 0;
+    double value = 0;
+    rlt_param_write(p, e, text, sizeof text);
+    if (k->microseconds)
+        return rlt_parse_duration(text, &time, NULL, NULL) ? 0 : (double)time / RLT_US;
+    return rlt_parse_number(text, 0, &value, NULL, NULL) ? 0 : value;
+}
+
+static int add_variable(search *s, const rlt_cluster_constant *k, const char *network, rlt_error *err)
+{
+    variable v = {.k = k, .network = network, .prior = k->prior};
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->v[i].k == k && (!network || strcmp(s->v[i].network, network) == 0))
+            return 0;
+    if (s->n == RLT_MAX_CONSTANTS)
+        return rlt_fail(err, RLT_ERANGE, s->j->s->clusters, "more than %d constants", RLT_MAX_CONSTANTS);
+    if (s->own)
+        v.prior = shipped(k, &s->own->shipped);
+    else if (network && rlt_json_is(rlt_json_get(k->priors, network))) {
+        int rc = rlt_json_get_double(k->priors, network, true, &v.prior, err);
+        if (rc)
+            return rc;
+    }
+    v.prior = fmin(fmax(v.prior, k->least), k->most);
+    v.value = v.prior;
+    s->v[s->n++] = v;
+    return 0;
+}
+
+static int list_variables(search *s, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < s->c->n_constants && !rc; i++) {
+        const rlt_cluster_constant *k = &s->c->constants[i];
+        if (!k->has_prior && !s->own)
+            continue;
+        if (s->own || !k->by_network)
+            rc = add_variable(s, k, NULL, err);
+        for (uint32_t m = 0; m < s->j->n_machines && !s->own && k->by_network && !rc; m++)
+            rc = add_variable(s, k, rlt_cluster_of(s->c, m)->network, err);
+    }
+    return rc;
+}
+
+static bool concerns(const search *s, const variable *v, uint32_t machine)
+{
+    const rlt_cluster *k = rlt_cluster_of(s->c, machine);
+    return s->own ? k == s->own : !v->network || strcmp(v->network, k->network) == 0;
+}
+
+/* Sets the constants of a machine. It is settled if they are those of its present times. */
+static int apply(search *s, uint32_t machine, rlt_error *err)
+{
+    rlt_machine *m = &s->j->machines[machine];
+    int rc = 0;
+    m->settled = true;
+    m->setup.endpoint = rlt_cluster_of(s->c, machine)->shipped;
+    for (uint32_t i = 0; i < s->n && !rc; i++) {
+        const variable *v = &s->v[i];
+        char text[64];
+        if (!concerns(s, v, machine))
+            continue;
+        snprintf(text, sizeof text, "%.6f%s", v->value, v->k->microseconds ? "us" : "");
+        m->settled = m->settled && s->last[machine][i] == v->value;
+        s->last[machine][i] = v->value;
+        rc = rlt_setup_set(&m->setup, v->k->name, text, err);
+    }
+    return rc;
+}
+
+static int simulate(search *s, int which, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t m = 0; m < s->j->n_machines && !rc; m++) {
+        rc = apply(s, m, err);
+        if (which != RLT_FITTED)
+            s->j->machines[m].settled = s->own && rlt_cluster_of(s->c, m) != s->own;
+    }
+    return rc ? rc : rlt_trial_run(&s->j->trial, which, err);
+}
+
+static double misfit_at(void *ctx, const double *x, bool *stop)
+{
+    search *s = ctx;
+    double pull = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->v[i].searched) {
+            s->v[i].value = s->v[i].prior + x[n] * s->v[i].k->step;
+            pull += x[n] * x[n];
+            n++;
+        }
+    s->why = (rlt_error){0};
+    s->rc = simulate(s, RLT_FITTED, &s->why);
+    *stop = s->rc == RLT_ECANCELLED || s->rc == RLT_ENOMEM;
+    s->tried++;
+    return s->rc ? INFINITY : rlt_trial_misfit(&s->j->trial) + RLT_PULL * pull / (n ? n : 1);
+}
+
+/* Searches only constants whose change by a step, one way or the other, changes the time of a fitted row by
+ * more than 0.1 %. */
+static int choose(search *s, rlt_error *err)
+{
+    const rlt_trial *t = &s->j->trial;
+    rlt_time *base = calloc((size_t)t->n_cases + 1, sizeof *base);
+    int rc = base ? simulate(s, RLT_FITTED, err) : rlt_nomem(err);
+    for (uint32_t i = 0; i < t->n_cases && !rc; i++)
+        base[i] = t->cases[i].time_ps;
+    for (uint32_t i = 0; i < s->n && !rc; i++) {
+        variable *v = &s->v[i];
+        for (int side = -1; side < 2 && !rc; side += 2) {
+            v->value = fmin(fmax(v->prior + side * v->k->step, v->k->least), v->k->most);
+            rc = simulate(s, RLT_FITTED, err);
+            for (uint32_t r = 0; r < t->n_rows && !rc; r++) {
+                double was = (double)base[t->rows[r].at], is = (double)t->cases[t->rows[r].at].time_ps;
+                v->searched = v->searched || (!t->rows[r].held_out && fabs(is - was) > 1e-3 * was);
+            }
+        }
+        v->value = v->prior;
+    }
+    free(base);
+    return rc;
+}
+
+/* The method is local: it starts again from its result with other steps. */
+static int seek(search *s, rlt_error *err)
+{
+    static const double steps[] = {1, 0.3, 2};
+    enum { TURNS = sizeof steps / sizeof *steps };
+    rlt_fit fit = {.f = misfit_at, .ctx = s};
+    uint32_t n = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const variable *v = &s->v[i];
+        if (!v->searched)
+            continue;
+        fit.low[n] = (v->k->least - v->prior) / v->k->step;
+        fit.high[n++] = (v->k->most - v->prior) / v->k->step;
+    }
+    fit.n = n;
+    s->tried = 0;
+    for (int turn = 0; turn < TURNS && n && !rc && s->tried < s->j->s->evaluations; turn++) {
+        fit.step = steps[turn];
+        fit.evaluations = ((uint32_t)s->j->s->evaluations + TURNS - 1) / TURNS;
+        rc = rlt_fit_run(&fit, err);
+        if (!rc && !isfinite(fit.least))
+            return rlt_fail(err, s->rc, s->why.where, "%s", s->why.what);
+        if (s->rc == RLT_ECANCELLED)
+            return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted");
+    }
+    n = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->v[i].searched)
+            s->v[i].value = s->v[i].prior + fit.x[n++] * s->v[i].k->step;
+    return rc;
+}
+
+static void describe(const search *s, char *text, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < s->n && used < size; i++) {
+        const variable *v = &s->v[i];
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s %.4g%s%s", i ? ", " : "", v->k->name,
+                                 v->network ? " (" : "", v->network ? v->network : "", v->network ? ")" : "",
+                                 v->value, v->k->microseconds ? "us" : "", v->searched ? "" : " (no row)");
+    }
+}
+
+int rlt_clusters_fit(const rlt_clusters *c, rlt_calib_job *j, const rlt_cluster *own, char *text, size_t size,
+                     rlt_error *err)
+{
+    search s = {.c = c, .j = j, .own = own};
+    int rc;
+    s.last = calloc((size_t)j->n_machines + 1, sizeof *s.last);
+    if (!s.last)
+        return rlt_nomem(err);
+    for (uint32_t m = 0; m < j->n_machines; m++)
+        for (uint32_t i = 0; i < RLT_MAX_CONSTANTS; i++)
+            s.last[m][i] = NAN;
+    if (!(rc = list_variables(&s, err)) && !(rc = choose(&s, err)) && !(rc = seek(&s, err)))
+        rc = simulate(&s, RLT_FITTED | RLT_HELD_OUT, err);
+    if (!rc && text)
+        describe(&s, text, size);
+    free(s.last);
+    return rc;
+}
