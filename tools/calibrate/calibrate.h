@@ -56,11 +56,8 @@ typedef struct rlt_machine {
         double factor;
     } scales[RLT_MAX_SCALES];
     uint32_t n_scales;
-    char harness[64]; /* "": none */
-    /* For clusters: algorithms of its own, by kind (NULL: the trial's), and whether its cases keep the times
-     * that they have. */
-    const rlt_algorithm *const *algorithms;
-    bool settled;
+    char harness[64];                       /* "": none */
+    const rlt_algorithm *const *algorithms; /* its own, by kind; NULL: the trial's */
 } rlt_machine;
 
 /* Reads the text and its "calibration"; `spec` is a file or a name. Builds nothing: rlt_machine_rebuild does
@@ -127,6 +124,7 @@ typedef struct rlt_trial_case {
     uint64_t bytes;
     uint32_t row;     /* first row with this request, for messages */
     bool wanted;      /* needed by the current run */
+    bool settled;     /* keeps the time that it has */
     rlt_time time_ps; /* 0: not simulated yet */
 } rlt_trial_case;
 typedef struct rlt_trial_row {

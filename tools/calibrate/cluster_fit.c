@@ -30,7 +30,10 @@ typedef struct search {
     const rlt_cluster *own;
     variable v[RLT_MAX_CONSTANTS];
     uint32_t n, at[RLT_MAX_CONSTANTS], tried;
-    double (*last)[RLT_MAX_CONSTANTS]; /* by machine: values of its present times; NAN: none */
+    /* By case and constant: the value of its present time (NAN: none), and whether it changes that time. */
+    double (*last)[RLT_MAX_CONSTANTS];
+    bool (*touched)[RLT_MAX_CONSTANTS];
+    bool *moved; /* by case: changed by the constant being probed */
     rlt_error why;
     int rc;
 } search;
@@ -90,12 +93,10 @@ static bool concerns(const search *s, const variable *v, uint32_t machine)
     return s->own ? k == s->own : !v->network || strcmp(v->network, k->network) == 0;
 }
 
-/* Sets the constants of a machine. It is settled if they are those of its present times. */
 static int apply(search *s, uint32_t machine, rlt_error *err)
 {
     rlt_machine *m = &s->j->machines[machine];
     int rc = 0;
-    m->settled = true;
     m->setup.endpoint = rlt_cluster_of(s->c, machine)->shipped;
     for (uint32_t i = 0; i < s->n && !rc; i++) {
         const variable *v = &s->v[i];
@@ -103,21 +104,31 @@ static int apply(search *s, uint32_t machine, rlt_error *err)
         if (!concerns(s, v, machine))
             continue;
         snprintf(text, sizeof text, "%.6f%s", v->value, v->k->microseconds ? "us" : "");
-        m->settled = m->settled && s->last[machine][i] == v->value;
-        s->last[machine][i] = v->value;
         rc = rlt_setup_set(&m->setup, v->k->name, text, err);
     }
     return rc;
 }
 
+/* Marks cases whose times stand: no constant that touches them has changed since. */
+static void settle(search *s, bool all)
+{
+    for (uint32_t i = 0; i < s->j->trial.n_cases; i++) {
+        rlt_trial_case *c = &s->j->trial.cases[i];
+        c->settled = !all || (s->own && s->own->machine != c->machine);
+        for (uint32_t k = 0; k < s->n && !all; k++)
+            if (s->touched[i][k] && s->last[i][k] != s->v[k].value) {
+                c->settled = false;
+                s->last[i][k] = s->v[k].value;
+            }
+    }
+}
+
 static int simulate(search *s, int which, rlt_error *err)
 {
     int rc = 0;
-    for (uint32_t m = 0; m < s->j->n_machines && !rc; m++) {
+    for (uint32_t m = 0; m < s->j->n_machines && !rc; m++)
         rc = apply(s, m, err);
-        if (which != RLT_FITTED)
-            s->j->machines[m].settled = s->own && rlt_cluster_of(s->c, m) != s->own;
-    }
+    settle(s, which != RLT_FITTED);
     return rc ? rc : rlt_trial_run(&s->j->trial, which, err);
 }
 
@@ -139,8 +150,35 @@ static double misfit_at(void *ctx, const double *x, bool *stop)
     return s->rc ? INFINITY : rlt_trial_misfit(&s->j->trial) + RLT_PULL * pull / (n ? n : 1);
 }
 
-/* Searches only constants whose change by a step, one way or the other, changes the time of a fitted row by
- * more than 0.1 %. */
+/* Notes which cases a step of the constant, one way or the other, changes by more than 0.1 %. */
+static int probe(search *s, uint32_t index, const rlt_time *base, rlt_error *err)
+{
+    const rlt_trial *t = &s->j->trial;
+    variable *v = &s->v[index];
+    int rc = 0;
+    for (uint32_t i = 0; i < t->n_cases; i++)
+        s->touched[i][index] = concerns(s, v, t->cases[i].machine);
+    for (int side = -1; side < 2 && !rc; side += 2) {
+        v->value = fmin(fmax(v->prior + side * v->k->step, v->k->least), v->k->most);
+        rc = v->value == v->prior ? 0 : simulate(s, RLT_FITTED, err);
+        for (uint32_t r = 0; r < t->n_rows && !rc && v->value != v->prior; r++) {
+            uint32_t at = t->rows[r].at;
+            double was = (double)base[at], is = (double)t->cases[at].time_ps;
+            if (!t->rows[r].held_out && fabs(is - was) > 1e-3 * was)
+                s->moved[at] = v->searched = true;
+        }
+    }
+    v->value = v->prior;
+    if (!rc)
+        rc = simulate(s, RLT_FITTED, err);
+    for (uint32_t i = 0; i < t->n_cases; i++) {
+        s->touched[i][index] = s->moved[i];
+        s->moved[i] = false;
+    }
+    return rc;
+}
+
+/* Finds what each constant touches. One that touches no fitted row stays at its prior. */
 static int choose(search *s, rlt_error *err)
 {
     const rlt_trial *t = &s->j->trial;
@@ -148,23 +186,14 @@ static int choose(search *s, rlt_error *err)
     int rc = base ? simulate(s, RLT_FITTED, err) : rlt_nomem(err);
     for (uint32_t i = 0; i < t->n_cases && !rc; i++)
         base[i] = t->cases[i].time_ps;
-    for (uint32_t i = 0; i < s->n && !rc; i++) {
-        variable *v = &s->v[i];
-        for (int side = -1; side < 2 && !rc; side += 2) {
-            v->value = fmin(fmax(v->prior + side * v->k->step, v->k->least), v->k->most);
-            rc = simulate(s, RLT_FITTED, err);
-            for (uint32_t r = 0; r < t->n_rows && !rc; r++) {
-                double was = (double)base[t->rows[r].at], is = (double)t->cases[t->rows[r].at].time_ps;
-                v->searched = v->searched || (!t->rows[r].held_out && fabs(is - was) > 1e-3 * was);
-            }
-        }
-        v->value = v->prior;
-    }
+    memset(s->touched, 0, t->n_cases * sizeof *s->touched);
+    for (uint32_t i = 0; i < s->n && !rc; i++)
+        rc = probe(s, i, base, err);
     free(base);
     return rc;
 }
 
-/* The method is local: it starts again from its result with other steps. */
+/* BOBYQA first, which needs few evaluations, then SBPLX with other steps from its result. */
 static int seek(search *s, rlt_error *err)
 {
     static const double steps[] = {1, 0.3, 2};
@@ -183,7 +212,8 @@ static int seek(search *s, rlt_error *err)
     s->tried = 0;
     for (int turn = 0; turn < TURNS && n && !rc && s->tried < s->j->s->evaluations; turn++) {
         fit.step = steps[turn];
-        fit.evaluations = ((uint32_t)s->j->s->evaluations + TURNS - 1) / TURNS;
+        fit.smooth = turn == 0 && n > 1;
+        fit.evaluations = (uint32_t)s->j->s->evaluations / (turn ? 4 : 2) + 1;
         rc = rlt_fit_run(&fit, err);
         if (!rc && !isfinite(fit.least))
             return rlt_fail(err, s->rc, s->why.where, "%s", s->why.what);
@@ -213,16 +243,24 @@ int rlt_clusters_fit(const rlt_clusters *c, rlt_calib_job *j, const rlt_cluster 
 {
     search s = {.c = c, .j = j, .own = own};
     int rc;
-    s.last = calloc((size_t)j->n_machines + 1, sizeof *s.last);
-    if (!s.last)
-        return rlt_nomem(err);
-    for (uint32_t m = 0; m < j->n_machines; m++)
-        for (uint32_t i = 0; i < RLT_MAX_CONSTANTS; i++)
+    uint32_t n = j->trial.n_cases;
+    s.last = calloc((size_t)n + 1, sizeof *s.last);
+    s.touched = calloc((size_t)n + 1, sizeof *s.touched);
+    s.moved = calloc((size_t)n + 1, sizeof *s.moved);
+    rc = s.last && s.touched && s.moved ? 0 : rlt_nomem(err);
+    for (uint32_t m = 0; m < n && !rc; m++)
+        for (uint32_t i = 0; i < RLT_MAX_CONSTANTS; i++) {
             s.last[m][i] = NAN;
-    if (!(rc = list_variables(&s, err)) && !(rc = choose(&s, err)) && !(rc = seek(&s, err)))
+            s.touched[m][i] = true;
+        }
+    if (!rc && !(rc = list_variables(&s, err)) && !(rc = choose(&s, err)) && !(rc = seek(&s, err)))
         rc = simulate(&s, RLT_FITTED | RLT_HELD_OUT, err);
     if (!rc && text)
         describe(&s, text, size);
+    for (uint32_t i = 0; i < n; i++)
+        j->trial.cases[i].settled = false;
     free(s.last);
+    free(s.touched);
+    free(s.moved);
     return rc;
 }

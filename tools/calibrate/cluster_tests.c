@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests over clusters, and their table: as shipped, a group left out, half of the sizes fitted. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ static int put_line(const tests *x, const result *r, const rlt_cluster *only, rl
     double *ratios = calloc((size_t)trial->n_rows + 1, sizeof *ratios);
     rlt_value v[N_COLUMNS] = {rlt_text(r->name), rlt_text(only ? only->name : "all"),
                               rlt_text(only ? only->network : NULL)};
+    char why[300];
     uint32_t total = 0;
     if (!ratios)
         return rlt_nomem(err);
@@ -85,7 +87,12 @@ static int put_line(const tests *x, const result *r, const rlt_cluster *only, rl
         total += n;
     }
     v[N_COLUMNS - 1] = rlt_text(only ? only->apart : NULL);
-    if (total || (only && only->apart))
+    if (only && only->apart && !total) {
+        snprintf(why, sizeof why, "%.200s (%u row%s not simulated)", only->apart, only->rows,
+                 rlt_s(only->rows));
+        v[N_COLUMNS - 1] = rlt_text(why);
+    }
+    if (total || (only && only->apart && only->rows))
         rlt_table_row(t, v);
     free(ratios);
     return 0;

@@ -126,8 +126,7 @@ int rlt_trial_run(rlt_trial *t, int which, rlt_error *err)
     for (uint32_t i = 0; i < t->n_cases; i++)
         t->cases[i].wanted = false;
     for (uint32_t i = 0; i < t->n_rows; i++)
-        if (which & (t->rows[i].held_out ? RLT_HELD_OUT : RLT_FITTED) &&
-            !t->machines[t->rows[i].machine].settled) {
+        if (which & (t->rows[i].held_out ? RLT_HELD_OUT : RLT_FITTED) && !t->cases[t->rows[i].at].settled) {
             t->cases[t->rows[i].at].wanted = true;
             t->cases[t->rows[i].at].time_ps = 0;
         }
