@@ -59,7 +59,7 @@ static int add_variable(search *s, const rlt_cluster_constant *k, const char *ne
             return 0;
     if (s->n == RLT_MAX_CONSTANTS)
         return rlt_fail(err, RLT_ERANGE, s->j->s->clusters, "more than %d constants", RLT_MAX_CONSTANTS);
-    if (s->own)
+    if (s->own && !k->offset)
         v.prior = shipped(k, &s->own->shipped);
     else if (network && rlt_json_is(rlt_json_get(k->priors, network))) {
         int rc = rlt_json_get_double(k->priors, network, true, &v.prior, err);
@@ -77,8 +77,6 @@ static int list_variables(search *s, rlt_error *err)
     int rc = 0;
     for (uint32_t i = 0; i < s->c->n_constants && !rc; i++) {
         const rlt_cluster_constant *k = &s->c->constants[i];
-        if (!k->has_prior && !s->own)
-            continue;
         if (s->own || !k->by_network)
             rc = add_variable(s, k, NULL, err);
         for (uint32_t m = 0; m < s->j->n_machines && !s->own && k->by_network && !rc; m++)
@@ -97,13 +95,15 @@ static int apply(search *s, uint32_t machine, rlt_error *err)
 {
     rlt_machine *m = &s->j->machines[machine];
     int rc = 0;
-    m->setup.endpoint = rlt_cluster_of(s->c, machine)->shipped;
+    const rlt_endpoint *as_shipped = &rlt_cluster_of(s->c, machine)->shipped;
+    m->setup.endpoint = *as_shipped;
     for (uint32_t i = 0; i < s->n && !rc; i++) {
         const variable *v = &s->v[i];
         char text[64];
         if (!concerns(s, v, machine))
             continue;
-        snprintf(text, sizeof text, "%.6f%s", v->value, v->k->microseconds ? "us" : "");
+        double value = v->value + (v->k->offset ? shipped(v->k, as_shipped) : 0);
+        snprintf(text, sizeof text, "%.6f%s", fmax(value, 0), v->k->microseconds ? "us" : "");
         rc = rlt_setup_set(&m->setup, v->k->name, text, err);
     }
     return rc;
@@ -232,9 +232,10 @@ static void describe(const search *s, char *text, size_t size)
     size_t used = 0;
     for (uint32_t i = 0; i < s->n && used < size; i++) {
         const variable *v = &s->v[i];
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s %.4g%s%s", i ? ", " : "", v->k->name,
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s %s%.3f%s%s", i ? ", " : "", v->k->name,
                                  v->network ? " (" : "", v->network ? v->network : "", v->network ? ")" : "",
-                                 v->value, v->k->microseconds ? "us" : "", v->searched ? "" : " (no row)");
+                                 v->k->offset && v->value >= 0 ? "+" : "", v->value,
+                                 v->k->microseconds ? "us" : "", v->searched ? "" : " (no row)");
     }
 }
 

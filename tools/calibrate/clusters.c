@@ -50,20 +50,20 @@ static int read_texts(rlt_json v, const char *key, rlt_texts *out, rlt_error *er
 
 static int read_constant(rlt_cluster_constant *k, rlt_json v, rlt_error *err)
 {
-    static const char *const keys[] = {"name", "by",    "unit", "prior", "priors",
-                                       "step", "least", "most", NULL};
+    static const char *const keys[] = {"name", "by",    "unit", "prior",  "priors",
+                                       "step", "least", "most", "offset", NULL};
     const char *by = NULL, *unit = "";
     int rc = rlt_json_only(v, keys, err);
     if (rc || (rc = rlt_json_get_string(v, "name", true, &k->name, err)) ||
         (rc = rlt_json_get_string(v, "by", false, &by, err)) ||
         (rc = rlt_json_get_string(v, "unit", false, &unit, err)) ||
-        (rc = rlt_json_get_double(v, "prior", false, &k->prior, err)) ||
+        (rc = rlt_json_get_double(v, "prior", true, &k->prior, err)) ||
+        (rc = rlt_json_get_bool(v, "offset", false, &k->offset, err)) ||
         (rc = rlt_json_get_double(v, "step", true, &k->step, err)) ||
         (rc = rlt_json_get_double(v, "least", true, &k->least, err)) ||
         (rc = rlt_json_get_double(v, "most", true, &k->most, err)))
         return rc;
     k->priors = rlt_json_get(v, "priors");
-    k->has_prior = rlt_json_is(rlt_json_get(v, "prior"));
     k->by_network = by != NULL;
     k->microseconds = strcmp(unit, "us") == 0;
     if ((by && strcmp(by, "network") != 0) || (*unit && !k->microseconds))

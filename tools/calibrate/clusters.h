@@ -39,7 +39,8 @@ typedef struct rlt_cluster {
 
 typedef struct rlt_cluster_constant {
     const char *name;
-    bool by_network, microseconds, has_prior; /* without a prior: for halves only */
+    bool by_network, microseconds;
+    bool offset; /* the value is added to the shipped one of each cluster */
     double prior, step, least, most;
     rlt_json priors; /* of single classes of network */
 } rlt_cluster_constant;

@@ -80,12 +80,14 @@ bool rlt_machine_claims(const rlt_machine *m, const char *system)
 static int set_up(rlt_machine *m, rlt_error *err)
 {
     rlt_setup *s = &m->setup;
+    const rlt_dirs dirs = rlt_topology_dirs();
+    const rlt_import import = {.dirs = dirs.list}; /* a file may name others as its dimensions */
     int rc;
     rlt_setup_free(s);
     if (!(s->model = rlt_net_model_find(m->how->network, err)))
         return RLT_EUSAGE;
     if ((rc = rlt_routing_parse(m->how->routing, &s->routing, err)) ||
-        (rc = rlt_topology_read(m->path, m->text, m->length, NULL, &s->topology, err)))
+        (rc = rlt_topology_read(m->path, m->text, m->length, &import, &s->topology, err)))
         return rc;
     rlt_inputs_add(&s->inputs, "topology", m->path, rlt_topology_hash(s->topology));
     s->endpoint = *rlt_topology_endpoint(s->topology);
