@@ -29,13 +29,11 @@ typedef struct search {
     rlt_calib_job *j;
     const rlt_cluster *own;
     variable v[RLT_MAX_CONSTANTS];
-    uint32_t n, at[RLT_MAX_CONSTANTS], tried;
+    uint32_t n, tried; /* tried: points simulated in the search */
     /* By case and constant: the value of its present time (NAN: none), and whether it changes that time. */
     double (*last)[RLT_MAX_CONSTANTS];
     bool (*touched)[RLT_MAX_CONSTANTS];
     bool *moved; /* by case: changed by the constant being probed */
-    rlt_error why;
-    int rc;
 } search;
 
 /* Reads a shipped value, in the unit of the file. */
@@ -132,24 +130,6 @@ static int simulate(search *s, int which, rlt_error *err)
     return rc ? rc : rlt_trial_run(&s->j->trial, which, err);
 }
 
-static double misfit_at(void *ctx, const double *x, bool *stop)
-{
-    search *s = ctx;
-    double pull = 0;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->v[i].searched) {
-            s->v[i].value = s->v[i].prior + x[n] * s->v[i].k->step;
-            pull += x[n] * x[n];
-            n++;
-        }
-    s->why = (rlt_error){0};
-    s->rc = simulate(s, RLT_FITTED, &s->why);
-    *stop = s->rc == RLT_ECANCELLED || s->rc == RLT_ENOMEM;
-    s->tried++;
-    return s->rc ? INFINITY : rlt_trial_misfit(&s->j->trial) + RLT_PULL * pull / (n ? n : 1);
-}
-
 /* Notes which cases a step of the constant, one way or the other, changes by more than 0.1 %. */
 static int probe(search *s, uint32_t index, const rlt_time *base, rlt_error *err)
 {
@@ -158,7 +138,7 @@ static int probe(search *s, uint32_t index, const rlt_time *base, rlt_error *err
     int rc = 0;
     for (uint32_t i = 0; i < t->n_cases; i++)
         s->touched[i][index] = concerns(s, v, t->cases[i].machine);
-    for (int side = -1; side < 2 && !rc; side += 2) {
+    for (int side = 1; side > -2 && !rc && !v->searched; side -= 2) {
         v->value = fmin(fmax(v->prior + side * v->k->step, v->k->least), v->k->most);
         rc = v->value == v->prior ? 0 : simulate(s, RLT_FITTED, err);
         for (uint32_t r = 0; r < t->n_rows && !rc && v->value != v->prior; r++) {
@@ -193,37 +173,145 @@ static int choose(search *s, rlt_error *err)
     return rc;
 }
 
-/* BOBYQA first, which needs few evaluations, then SBPLX with other steps from its result. */
+/* Logarithms of the fitted rows' times near a point, as a linear function of the searched constants. */
+typedef struct model {
+    const search *s;
+    uint32_t rows, n;
+    double *base, *slope; /* log(simulated / measured); [constant * rows + row] of its derivative */
+    double at[RLT_MAX_CONSTANTS];
+} model;
+
+static double pull(const double *x, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return RLT_PULL * sum / (n ? n : 1);
+}
+
+static double model_misfit(void *ctx, const double *x, bool *stop)
+{
+    const model *m = ctx;
+    double sum = 0;
+    (void)stop;
+    for (uint32_t r = 0; r < m->rows; r++) {
+        double y = m->base[r];
+        for (uint32_t k = 0; k < m->n; k++)
+            y += m->slope[(size_t)k * m->rows + r] * (x[k] - m->at[k]);
+        sum += fabs(y);
+    }
+    return sum / m->rows + pull(x, m->n);
+}
+
+/* Simulates at a point. Puts the fitted rows' log(simulated / measured) into y; returns the misfit. */
+static int simulate_at(search *s, const double *x, double *y, double *misfit, rlt_error *err)
+{
+    const rlt_trial *t = &s->j->trial;
+    uint32_t n = 0, row = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->v[i].searched) {
+            s->v[i].value = s->v[i].prior + x[n] * s->v[i].k->step;
+            n++;
+        }
+    s->tried++;
+    int rc = simulate(s, RLT_FITTED, err);
+    for (uint32_t r = 0; r < t->n_rows && !rc; r++)
+        if (!t->rows[r].held_out)
+            y[row++] = log((double)t->cases[t->rows[r].at].time_ps / (double)t->rows[r].m->time_ps);
+    *misfit = rc ? INFINITY : rlt_trial_misfit(t) + pull(x, n);
+    return rc;
+}
+
+/* Measures slopes around fit->x, whose times are m->base. */
+static int linearise(search *s, model *m, const rlt_fit *fit, double *y, rlt_error *err)
+{
+    int rc = 0;
+    memcpy(m->at, fit->x, sizeof m->at);
+    for (uint32_t k = 0; k < m->n && !rc; k++) {
+        double x[RLT_MAX_CONSTANTS], step = fit->x[k] + 0.2 <= fit->high[k] ? 0.2 : -0.2, ignored;
+        memcpy(x, fit->x, sizeof x);
+        x[k] += step;
+        rc = simulate_at(s, x, y, &ignored, err);
+        for (uint32_t r = 0; r < m->rows && !rc; r++)
+            m->slope[(size_t)k * m->rows + r] = (y[r] - m->base[r]) / step;
+    }
+    return rc;
+}
+
+/* Minimises the linear model within `reach` steps of fit->x, then goes there if the simulated misfit is less
+ * (*gain). */
+static int advance(search *s, model *m, rlt_fit *fit, double reach, double *y, double *gain, rlt_error *err)
+{
+    rlt_fit near = *fit;
+    double misfit;
+    near.f = model_misfit;
+    near.ctx = m;
+    near.evaluations = 20000;
+    near.step = reach / 2;
+    for (uint32_t k = 0; k < fit->n; k++) {
+        near.low[k] = fmax(fit->low[k], fit->x[k] - reach);
+        near.high[k] = fmin(fit->high[k], fit->x[k] + reach);
+    }
+    int rc = rlt_fit_run(&near, err);
+    if (!rc)
+        rc = simulate_at(s, near.x, y, &misfit, err);
+    if (rc)
+        return rc;
+    *gain = fit->least - misfit;
+    if (*gain > 0) {
+        memcpy(fit->x, near.x, sizeof fit->x);
+        memcpy(m->base, y, m->rows * sizeof *y);
+        fit->least = misfit;
+    }
+    return 0;
+}
+
+/* Rounds of linearising and advancing, from the priors on, until a round gains less than 0.1 %. A round in
+ * vain halves the reach. */
+static int rounds(search *s, model *m, rlt_fit *fit, double *y, rlt_error *err)
+{
+    double reach = 2, gain = 0;
+    bool moved = true;
+    int rc = simulate_at(s, fit->x, m->base, &fit->least, err);
+    while (!rc && reach > 0.2 && s->tried < s->j->s->evaluations) {
+        if (moved)
+            rc = linearise(s, m, fit, y, err);
+        if (!rc)
+            rc = advance(s, m, fit, reach, y, &gain, err);
+        moved = gain > 0;
+        if (gain < 1e-3 * fit->least)
+            reach /= 2;
+    }
+    return rc;
+}
+
 static int seek(search *s, rlt_error *err)
 {
-    static const double steps[] = {1, 0.3, 2};
-    enum { TURNS = sizeof steps / sizeof *steps };
-    rlt_fit fit = {.f = misfit_at, .ctx = s};
-    uint32_t n = 0;
-    int rc = 0;
+    const rlt_trial *t = &s->j->trial;
+    model m = {.s = s};
+    rlt_fit fit = {0};
+    double *y = calloc((size_t)t->n_rows + 1, sizeof *y);
+    int rc;
+    for (uint32_t r = 0; r < t->n_rows; r++)
+        m.rows += !t->rows[r].held_out;
     for (uint32_t i = 0; i < s->n; i++) {
         const variable *v = &s->v[i];
         if (!v->searched)
             continue;
-        fit.low[n] = (v->k->least - v->prior) / v->k->step;
-        fit.high[n++] = (v->k->most - v->prior) / v->k->step;
+        fit.low[fit.n] = (v->k->least - v->prior) / v->k->step;
+        fit.high[fit.n++] = (v->k->most - v->prior) / v->k->step;
     }
-    fit.n = n;
-    s->tried = 0;
-    for (int turn = 0; turn < TURNS && n && !rc && s->tried < s->j->s->evaluations; turn++) {
-        fit.step = steps[turn];
-        fit.smooth = turn == 0 && n > 1;
-        fit.evaluations = (uint32_t)s->j->s->evaluations / (turn ? 4 : 2) + 1;
-        rc = rlt_fit_run(&fit, err);
-        if (!rc && !isfinite(fit.least))
-            return rlt_fail(err, s->rc, s->why.where, "%s", s->why.what);
-        if (s->rc == RLT_ECANCELLED)
-            return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted");
-    }
-    n = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->v[i].searched)
-            s->v[i].value = s->v[i].prior + fit.x[n++] * s->v[i].k->step;
+    m.n = fit.n;
+    m.base = calloc((size_t)m.rows + 1, sizeof *m.base);
+    m.slope = calloc((size_t)m.rows * m.n + 1, sizeof *m.slope);
+    rc = !y || !m.base || !m.slope ? rlt_nomem(err) : 0;
+    if (!rc && m.n)
+        rc = rounds(s, &m, &fit, y, err);
+    if (!rc && m.n) /* leaves the constants at the best point */
+        rc = simulate_at(s, fit.x, y, &fit.least, err);
+    free(y);
+    free(m.base);
+    free(m.slope);
     return rc;
 }
 
