@@ -261,6 +261,7 @@ bench: deps
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
 # LEAVE_MODEL_OUT=1 also fits each accelerator again without one model at a time (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
+MEASURED_NODES ?= ../shared/data/collectives/measured_multinode.csv
 MEASURED_TRAINING ?= ../shared/data/throughput/measured_training.csv
 validate: EVALUATIONS ?= 2000
 validate: HARNESS ?= row
@@ -268,6 +269,9 @@ validate: all
 	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED) && \
 	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch --harness $(HARNESS) -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
 	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
+	@if [ -r $(MEASURED) ] && [ -r $(MEASURED_NODES) ]; then for test in --check --halves '--leave-one-out all --by site'; do \
+	    $(BUILD)/ringlet calibrate $$test --clusters tools/calibrate/clusters.json --max-evaluations 100 $(MEASURED_NODES) $(MEASURED) || exit; done; \
+	else echo 'validate: skipped, $(MEASURED_NODES) is not here (MEASURED_NODES=FILE names another table)'; fi
 	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
 	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
 

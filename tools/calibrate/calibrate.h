@@ -56,7 +56,8 @@ typedef struct rlt_machine {
         double factor;
     } scales[RLT_MAX_SCALES];
     uint32_t n_scales;
-    char harness[64]; /* "": none */
+    char harness[64];                       /* "": none */
+    const rlt_algorithm *const *algorithms; /* its own, by kind; NULL: the trial's */
 } rlt_machine;
 
 /* Reads the text and its "calibration"; `spec` is a file or a name. Builds nothing: rlt_machine_rebuild does
@@ -123,6 +124,7 @@ typedef struct rlt_trial_case {
     uint64_t bytes;
     uint32_t row;     /* first row with this request, for messages */
     bool wanted;      /* needed by the current run */
+    bool settled;     /* keeps the time that it has */
     rlt_time time_ps; /* 0: not simulated yet */
 } rlt_trial_case;
 typedef struct rlt_trial_row {
@@ -197,6 +199,9 @@ double rlt_trial_large_error(const rlt_trial *t);
 /* Interpolates the time of each held-out row between the fitted rows of its series (same system, collective,
  * ranks, nodes, type and buffers), linearly in the logarithms of size and time. */
 void rlt_trial_interpolate(rlt_trial *t);
+/* The same for the residuals log(measured / simulated) of the fitted rows, put on top of the simulated times
+ * of the held-out rows. Beyond the last fitted size its residual holds. */
+void rlt_trial_correct(rlt_trial *t);
 
 /* Minimises f(x) within low <= x <= high, from *x on, with at most `evaluations` calls. f returns infinity
  * where it is undefined, and sets *stop to end early. x becomes the best point found. RLT_EUSAGE without

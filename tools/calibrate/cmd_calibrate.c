@@ -18,6 +18,7 @@
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
+#include "tools/calibrate/clusters.h"
 #include "tools/calibrate/job.h"
 #include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/select.h"
@@ -68,6 +69,11 @@ static const rlt_option row_options[] = {
      AT(nodes), .min = 1, .max = RLT_MAX_MEMBERS},
     {0}};
 static const rlt_option check_options[] = {
+    {"clusters", 0, RLT_PARAM_TEXT, "FILE",
+     "Clusters in place of topologies: a JSON file with the topology sentence, the settings and the class of "
+     "network of each measured system, and the constants to fit. With --check, --leave-one-out all (--by "
+     "system, site or family, the class of network) or --halves.",
+     AT(clusters)},
     {"check", 0, RLT_PARAM_FLAG, NULL,
      "Do not fit: show the errors with the current constants, by system, collective and size.", AT(check)},
     {"leave-one-out", 0, RLT_PARAM_TEXT, "FAMILY",
@@ -344,13 +350,14 @@ static int check_use(const rlt_calib_settings *s, rlt_error *err)
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     rlt_calib_job j = {.args = args, .s = settings};
-    int rc = check_use(j.s, err);
+    int rc = j.s->clusters ? 0 : check_use(j.s, err);
     if (!rc && j.s->algorithm)
         rc = rlt_parse_algorithms(j.s->algorithm, j.trial.algorithms, err);
     if (!rc)
         rc = rlt_calib_read(&j, err);
     if (!rc)
-        rc = j.s->check           ? check(&j, err)
+        rc = j.s->clusters        ? rlt_calib_clusters(&j, err)
+             : j.s->check         ? check(&j, err)
              : j.s->leave_one_out ? rlt_calib_leave_each_out(&j, err)
                                   : fit(&j, err);
     if (j.drawn)
@@ -367,7 +374,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 }
 
 static const rlt_columns *const tables[] = {&rlt_calib_tables[0], &rlt_calib_tables[1], &rlt_calib_tables[2],
-                                            NULL};
+                                            &rlt_cluster_table, NULL};
 
 const rlt_command rlt_cmd_calibrate = {
     .name = "calibrate",

@@ -128,7 +128,8 @@ int rlt_calib_end(rlt_calib_job *j, const char *path, rlt_error *err)
         fprintf(
             j->file.stream,
             "# error = |simulated / measured - 1|; median, p90: 50 %%, 90 %% of the rows have at most this "
-            "error;\n# sim/meas: the median of simulated / measured\n");
+            "error%s\n",
+            j->s->clusters ? "" : ";\n# sim/meas: the median of simulated / measured");
     return rlt_file_close(&j->file, err);
 }
 

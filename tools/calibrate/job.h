@@ -20,7 +20,8 @@
 typedef struct rlt_calib_settings {
     rlt_settings sim;
     const char *format, *output, *plot;
-    const char *fit, *hold_out, *system, *collective, *algorithm, *source, *leave_one_out, *by, *harness;
+    const char *fit, *hold_out, *system, *collective, *algorithm, *source, *leave_one_out, *by, *harness,
+        *clusters;
     rlt_texts where;
     uint64_t ranks, nodes, evaluations, jobs;
     bool check, rows, halves;

@@ -80,8 +80,8 @@ bool rlt_machine_claims(const rlt_machine *m, const char *system)
 static int set_up(rlt_machine *m, rlt_error *err)
 {
     rlt_setup *s = &m->setup;
-    rlt_dirs dirs = rlt_topology_dirs(); /* a file may have other topologies as parts */
-    const rlt_import import = {.dirs = dirs.list};
+    const rlt_dirs dirs = rlt_topology_dirs();
+    const rlt_import import = {.dirs = dirs.list}; /* a file may name others as its dimensions */
     int rc;
     rlt_setup_free(s);
     if (!(s->model = rlt_net_model_find(m->how->network, err)))

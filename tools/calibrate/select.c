@@ -21,7 +21,7 @@
 
 /* Required values of a measurement; NULL, RLT_NONE and RLT_COLL_KINDS accept any. */
 typedef struct filter {
-    const char *system, *dtype;
+    const char *system, *setting, *dtype;
     rlt_coll_kind kind;
     uint32_t ranks, nodes, buffers;
 } filter;
@@ -37,6 +37,8 @@ static int read_kind(const rlt_param *p, void *into, const char *text, const cha
 #define AT(field) RLT_FIELD(filter, field)
 static const rlt_param parameters[] = {
     {"system", .kind = RLT_PARAM_TEXT, AT(system), .arg = "a name", .help = "measured system"},
+    {"setting", .kind = RLT_PARAM_TEXT, AT(setting), .arg = "a text",
+     .help = "how the system was set, as the column 'setting' says"},
     {"collective", .kind = RLT_PARAM_OTHER, .read = read_kind, .arg = "a collective",
      .help = "collective, such as all_reduce"},
     {"ranks", .kind = RLT_PARAM_COUNT, AT(ranks), .min = 1, .help = "ranks that took part"},
@@ -67,10 +69,23 @@ static int read_filter(const char *text, filter *f, rlt_error *err)
 static bool matches(const rlt_measurement *m, const filter *f)
 {
     return (!f->system || strcmp(m->system, f->system) == 0) &&
+           (!f->setting || (m->setting && strcmp(m->setting, f->setting) == 0)) &&
            (!f->dtype || strcmp(m->dtype, f->dtype) == 0) &&
            (f->kind == RLT_COLL_KINDS || m->kind == f->kind) &&
            (f->ranks == RLT_NONE || m->ranks == f->ranks) && (f->nodes == RLT_NONE || m->nodes == f->nodes) &&
            (f->buffers == RLT_NONE || m->buffers == (rlt_buffers)f->buffers);
+}
+
+int rlt_select_matches(const rlt_measurement *m, const rlt_texts *filters, bool *out, rlt_error *err)
+{
+    int rc = 0;
+    *out = true;
+    for (uint32_t i = 0; i < filters->n && *out && !rc; i++) {
+        filter one;
+        if (!(rc = read_filter(filters->items[i], &one, err)))
+            *out = matches(m, &one);
+    }
+    return rc;
 }
 
 int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err)
@@ -301,19 +316,19 @@ static bool same_series(const rlt_trial_row *a, const rlt_trial_row *b)
            x->buffers == y->buffers && strcmp(x->system, y->system) == 0 && strcmp(x->dtype, y->dtype) == 0;
 }
 
-/* Interpolates between the nearest fitted rows of the series below and above; 0 if one is missing. Rows of
- * equal size count with their mean. */
-static double between(const rlt_trial *t, const rlt_trial_row *r)
+/* Finds the nearest fitted rows of the series below and above, with the mean of log(time), or of
+ * log(measured / simulated), of rows of equal size. n[i] is 0 where there is none. */
+static void find_near(const rlt_trial *t, const rlt_trial_row *r, bool residual, point near[2], uint32_t n[2])
 {
     double size = log((double)r->m->bytes);
-    point near[2] = {{-1, 0}, {-1, 0}};
-    uint32_t n[2] = {0};
     for (uint32_t i = 0; i < t->n_rows; i++) {
         const rlt_trial_row *f = &t->rows[i];
         int above = f->m->bytes > r->m->bytes;
         if (f->held_out || f->m->bytes == 0 || !same_series(f, r))
             continue;
         double x = log((double)f->m->bytes), y = log((double)f->m->time_ps);
+        if (residual)
+            y -= log((double)t->cases[f->at].time_ps);
         if (n[above] && fabs(x - size) > fabs(near[above].size - size))
             continue;
         if (n[above] && x == near[above].size) {
@@ -323,6 +338,15 @@ static double between(const rlt_trial *t, const rlt_trial_row *r)
             n[above] = 1;
         }
     }
+}
+
+/* Interpolates between the points; 0 if one is missing. */
+static double between(const rlt_trial *t, const rlt_trial_row *r)
+{
+    double size = log((double)r->m->bytes);
+    point near[2] = {{-1, 0}, {-1, 0}};
+    uint32_t n[2] = {0};
+    find_near(t, r, false, near, n);
     if (!n[0] || !n[1])
         return 0;
     double part = (size - near[0].size) / (near[1].size - near[0].size);
@@ -334,5 +358,26 @@ void rlt_trial_interpolate(rlt_trial *t)
     for (uint32_t i = 0; i < t->n_rows; i++) {
         rlt_trial_row *r = &t->rows[i];
         r->interpolated = r->held_out && r->m->bytes ? between(t, r) / (double)r->m->time_ps : 0;
+    }
+}
+
+void rlt_trial_correct(rlt_trial *t)
+{
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        rlt_trial_row *r = &t->rows[i];
+        point near[2] = {{-1, 0}, {-1, 0}};
+        uint32_t n[2] = {0};
+        double y;
+        r->interpolated = 0;
+        if (!r->held_out || !r->m->bytes || t->cases[r->at].time_ps <= 0)
+            continue;
+        find_near(t, r, true, near, n);
+        if (!n[0] && !n[1])
+            continue;
+        y = near[n[0] ? 0 : 1].time;
+        if (n[0] && n[1])
+            y += (log((double)r->m->bytes) - near[0].size) / (near[1].size - near[0].size) *
+                 (near[1].time - near[0].time);
+        r->interpolated = exp(y) * (double)t->cases[r->at].time_ps / (double)r->m->time_ps;
     }
 }

@@ -13,6 +13,9 @@
 const rlt_param *rlt_select_parameters(void);
 /* Keeps rows that match all filters, such as "dtype=half". RLT_EUSAGE; RLT_ESCHEMA if none is left. */
 int rlt_select_filter(rlt_measurements *t, const rlt_texts *filters, rlt_error *err) RLT_MUST_USE;
+/* Returns whether a measurement matches all filters. RLT_EUSAGE as above. */
+int rlt_select_matches(const rlt_measurement *m, const rlt_texts *filters, bool *out,
+                       rlt_error *err) RLT_MUST_USE;
 /* Lists the topologies that claim systems, smallest first; if a family is given, only its members. *out is
  * malloc'ed. */
 int rlt_select_machines(const rlt_settings *how, const char *family, rlt_machine **out, uint32_t *n,

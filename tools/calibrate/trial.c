@@ -92,8 +92,8 @@ static int simulate(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_err
     const rlt_machine *m = &t->machines[c->machine];
     rlt_coll_request req = rlt_group_request(&m->groups[c->group].group, c->kind, c->bytes);
     rlt_watch watch = rlt_task_watcher(job);
-    rlt_coll_how how = {
-        .setup = &m->setup, .algorithm = t->algorithms[c->kind], .fold = true, .watch = &watch};
+    const rlt_algorithm *const *chosen = m->algorithms ? m->algorithms : t->algorithms;
+    rlt_coll_how how = {.setup = &m->setup, .algorithm = chosen[c->kind], .fold = true, .watch = &watch};
     rlt_coll_run run = {0};
     int rc;
     (void)slot;
@@ -126,7 +126,7 @@ int rlt_trial_run(rlt_trial *t, int which, rlt_error *err)
     for (uint32_t i = 0; i < t->n_cases; i++)
         t->cases[i].wanted = false;
     for (uint32_t i = 0; i < t->n_rows; i++)
-        if (which & (t->rows[i].held_out ? RLT_HELD_OUT : RLT_FITTED)) {
+        if (which & (t->rows[i].held_out ? RLT_HELD_OUT : RLT_FITTED) && !t->cases[t->rows[i].at].settled) {
             t->cases[t->rows[i].at].wanted = true;
             t->cases[t->rows[i].at].time_ps = 0;
         }

@@ -19,7 +19,7 @@
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
 #include "tools/calibrate/measure/measure.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "tools/cli/check_plugin.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"

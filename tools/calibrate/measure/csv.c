@@ -19,7 +19,9 @@ typedef enum field {
     F_TIME, /* fields up to here are required */
     F_NODES,
     F_BUFFERS,
+    F_BUSBW,
     F_SYSTEM, /* fields from here on are texts that are kept */
+    F_SETTING,
     F_DTYPE,
     F_SOURCE,
     F_NOTE,
@@ -34,7 +36,8 @@ static const struct {
                      {"size_bytes", F_BYTES, 0},      {"bytes", F_BYTES, 0},   {"time_us", F_TIME, RLT_US},
                      {"time_ps", F_TIME, RLT_PS},     {"n_nodes", F_NODES, 0}, {"nodes", F_NODES, 0},
                      {"inplace", F_BUFFERS, 0},       {"system", F_SYSTEM, 0}, {"dtype", F_DTYPE, 0},
-                     {"source", F_SOURCE, 0},         {"note", F_NOTE, 0}};
+                     {"source", F_SOURCE, 0},         {"note", F_NOTE, 0},     {"setting", F_SETTING, 0},
+                     {"busbw_GBps", F_BUSBW, 0}};
 enum { N_COLUMNS_KNOWN = sizeof columns_known / sizeof *columns_known };
 
 typedef struct csv {
@@ -102,6 +105,12 @@ static int keep(csv *c, field f, const char **out, rlt_error *err)
 static int read_time(csv *c, rlt_measurement *m, rlt_error *err)
 {
     const char *text = cell(c, F_TIME), *name = c->time_scale == RLT_PS ? "time_ps" : "time_us";
+    double busbw;
+    if (!*text && !rlt_parse_number(cell(c, F_BUSBW), 0, &busbw, NULL, NULL) && busbw > 0) {
+        double ps = (double)m->bytes * rlt_busbw_factor(m->kind, m->ranks) * 1e3 / busbw;
+        m->time_ps = ps < (double)RLT_TIME_MAX ? (rlt_time)ps : RLT_TIME_MAX;
+        return 0;
+    }
     if (!*text)
         return rlt_csv_fail(&c->x, c->column[F_TIME], RLT_EMALFORMED, err, "%s is blank", name);
     if (rlt_parse_decimal(text, strlen(text), c->time_scale, &m->time_ps) || m->time_ps <= 0)
@@ -133,12 +142,12 @@ static int read_cells(csv *c, rlt_error *err)
         (*cell(c, F_NODES) && (rc = read_count(c, F_NODES, RLT_MAX_MEMBERS, &nodes, err))) ||
         (rc = read_count(c, F_BYTES, (uint64_t)1 << 48, &m.bytes, err)) || (rc = read_buffers(c, &m, err)))
         return rc;
-    if ((rc = read_time(c, &m, err)) || (rc = keep(c, F_SYSTEM, &m.system, err)) ||
-        (rc = keep(c, F_DTYPE, &m.dtype, err)) || (rc = keep(c, F_SOURCE, &m.source, err)) ||
-        (rc = keep(c, F_NOTE, &m.note, err)))
-        return rc;
     m.ranks = (uint32_t)ranks;
     m.nodes = (uint32_t)nodes;
+    if ((rc = read_time(c, &m, err)) || (rc = keep(c, F_SYSTEM, &m.system, err)) ||
+        (rc = keep(c, F_SETTING, &m.setting, err)) || (rc = keep(c, F_DTYPE, &m.dtype, err)) ||
+        (rc = keep(c, F_SOURCE, &m.source, err)) || (rc = keep(c, F_NOTE, &m.note, err)))
+        return rc;
     if (!*m.system)
         m.system = c->in->system;
     snprintf(where, sizeof where, "%.400s:%u", c->in->path, c->x.line);

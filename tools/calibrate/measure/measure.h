@@ -16,7 +16,8 @@
  *   size_bytes, bytes          required
  *   time_us, time_ps           required, one of them
  *   n_nodes, nodes             machines that the ranks are spread over evenly; else 1
- *   system, dtype, inplace (out, in, or empty), source, note
+ *   system, setting, dtype, inplace (out, in, or empty), source, note
+ *   busbw_GBps                 bus bandwidth; gives the time where the cell of the time is blank
  * so the CSV of `ringlet coll` is read, too.
  *
  * nccl-tests, text: lines that begin with '#' tell the collective ("# Collective test starting:
@@ -39,6 +40,7 @@ typedef enum rlt_buffers { RLT_BUFFERS_UNKNOWN, RLT_OUT_OF_PLACE, RLT_IN_PLACE }
 
 typedef struct rlt_measurement {
     const char *system, *dtype, *source, *note; /* owned by the table's arena; "": unknown */
+    const char *setting;                        /* the same; how it was run; NULL: unknown */
     const char *file;                           /* as given */
     uint32_t line;                              /* in JSON: index of the result, from 1 */
     rlt_coll_kind kind;

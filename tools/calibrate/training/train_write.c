@@ -10,7 +10,7 @@
 #include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"

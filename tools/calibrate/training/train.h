@@ -3,8 +3,8 @@
  * The parts of `ringlet calibrate-training`: measured training runs, their settings in ringlet (model,
  * accelerator, network, layout), the prediction of an iteration, and the fit of efficiency surfaces.
  */
-#ifndef RLT_TOOLS_CALIBRATE_TRAIN_H
-#define RLT_TOOLS_CALIBRATE_TRAIN_H
+#ifndef RLT_TOOLS_CALIBRATE_TRAINING_TRAIN_H
+#define RLT_TOOLS_CALIBRATE_TRAINING_TRAIN_H
 
 #include "sim/base/error.h"
 #include "tools/calibrate/calibrate.h"

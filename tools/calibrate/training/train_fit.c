@@ -13,7 +13,7 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"

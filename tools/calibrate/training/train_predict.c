@@ -8,7 +8,7 @@
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"

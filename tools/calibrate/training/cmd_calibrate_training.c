@@ -14,7 +14,7 @@
 #include "tools/base/file.h"
 #include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"

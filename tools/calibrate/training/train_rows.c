@@ -17,7 +17,7 @@
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
-#include "tools/calibrate/train.h"
+#include "tools/calibrate/training/train.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
