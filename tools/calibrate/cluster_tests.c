@@ -7,6 +7,7 @@
 #include "collectives/collective.h"
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/base/message.h"
 #include "tools/base/progress.h"

@@ -13,7 +13,6 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
-#include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/job.h"

@@ -16,6 +16,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "net/endpoint/endpoint.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/text/json.h"
@@ -33,7 +34,7 @@ typedef struct rlt_cluster {
     rlt_settings how;
     const rlt_algorithm *algorithms[RLT_COLL_KINDS];
     rlt_endpoint shipped; /* its settings, before constants change */
-    uint32_t machine;     /* of the trial; RLT_NONE */
+    uint32_t machine;     /* index in the trial; RLT_NONE */
     uint32_t rows, dropped;
 } rlt_cluster;
 
@@ -42,10 +43,15 @@ typedef struct rlt_cluster_constant {
     bool by_network, microseconds;
     bool offset; /* the value is added to the shipped one of each cluster */
     double prior, step, least, most;
-    rlt_json priors; /* of single classes of network */
+    rlt_json priors; /* those by class of network */
 } rlt_cluster_constant;
 
-enum { RLT_BELOW, RLT_FROM_MIB, RLT_FROM_GIB, RLT_CLASSES }; /* of sizes; the last is part of the second */
+enum {
+    RLT_BELOW,
+    RLT_FROM_MIB,
+    RLT_FROM_GIB,
+    RLT_CLASSES
+}; /* classes of sizes; the last is part of the second */
 
 typedef struct rlt_clusters {
     rlt_json_doc *doc;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
