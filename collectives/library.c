@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
-#include "collectives/selector.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"

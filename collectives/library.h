@@ -22,6 +22,7 @@
 #include "collectives/collective.h"
 #include "collectives/tuner/tuner.h"
 #include "net/endpoint/endpoint.h"
+#include "sim/base/error.h"
 
 /* Returns true if the tuner knows the request: several nodes of equal size (RCCL: or one), known GPUs, a
  * kind that it chooses for. Fills *m and *call. */
@@ -32,5 +33,8 @@ bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_
 uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_call *call,
                                  const rlt_endpoint *e, const rlt_algorithm *only,
                                  rlt_candidate out[RLT_MAX_CANDIDATES]);
+
+/* Reads the `library` of a request: "nccl-2.23", "2.23.4" or "rccl". Refuses versions that are not known. */
+int rlt_library_read(const char *text, uint32_t *library, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -46,8 +46,6 @@ void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *tex
 /* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". Returns whether a version
  * does. */
 bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
-/* Reads the `library` of a request: "nccl-2.23", "2.23.4" or "rccl". Refuses versions that are not known. */
-int rlt_library_read(const char *text, uint32_t *library, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -47,8 +47,8 @@ static size_t append(char *line, size_t used, size_t size, const choice *c, uint
     return used + (n > 0 ? (size_t)n : 0);
 }
 
-/* Lists the changes between two sizes. Corrections by size step at powers of two, so each is looked at. Within
- * two neighbours there is one change at most, found by bisection. */
+/* Lists the changes between two sizes. Corrections by size step at powers of two, so each is looked at.
+ * Between two neighbours there is one change at most, found by bisection. */
 static void list_changes(const rlt_coll_request *like, uint64_t first, uint64_t last, char *line, size_t size)
 {
     choice at = choose(like, first);

@@ -7,7 +7,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
-#include "collectives/selector.h"
+#include "collectives/library.h"
 #include "sim/base/error.h"
 #include "sim/base/words.h"
 #include "workload/experiment/coll/coll.h"
