@@ -17,10 +17,10 @@ extern "C" {
 
 /* Returns the stated algorithm of a request; NULL if the topology states none, states "auto", or states one
  * that cannot do the request (such as nvls in a group that crosses nodes). */
-RLT_API const rlt_algorithm *rlt_algorithm_stated(const rlt_coll_request *req);
+const rlt_algorithm *rlt_algorithm_stated(const rlt_coll_request *req);
 
 /* Checks that a topology states known algorithms for known collectives. RLT_ESCHEMA with its place. */
-RLT_API int rlt_stated_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
+int rlt_stated_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

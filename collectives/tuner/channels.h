@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "collectives/tuner/tuner.h"
-#include "sim/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,12 +26,12 @@ typedef struct rlt_tuner_launch {
 
 /* Returns the channels in use after all copies: twice those of the search, and twice that again on Hopper and
  * newer between nodes, if b > 45 and they are fewer than 16. */
-RLT_API uint32_t rlt_tuner_channels(const rlt_tuner_machine *m);
+uint32_t rlt_tuner_channels(const rlt_tuner_machine *m);
 /* Returns the channels that NVLS and NVLSTree use; 0: none. */
-RLT_API uint32_t rlt_tuner_nvls_channels(const rlt_tuner_machine *m);
+uint32_t rlt_tuner_nvls_channels(const rlt_tuner_machine *m);
 /* Returns how a call is launched with an algorithm and a protocol that can run. */
-RLT_API rlt_tuner_launch rlt_tuner_launch_of(const rlt_tuner_machine *m, const rlt_tuner_call *call,
-                                             rlt_tuner_algorithm a, rlt_tuner_protocol p);
+rlt_tuner_launch rlt_tuner_launch_of(const rlt_tuner_machine *m, const rlt_tuner_call *call,
+                                     rlt_tuner_algorithm a, rlt_tuner_protocol p);
 
 #ifdef __cplusplus
 }

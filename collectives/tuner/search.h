@@ -56,11 +56,11 @@ typedef struct rlt_tuner_node {
 } rlt_tuner_node;
 
 /* Returns the rate of one NVLink lane (GB/s) in the library's counting, for a compute capability; 0: none. */
-RLT_API double rlt_tuner_lane_GBps(uint32_t capability);
+double rlt_tuner_lane_GBps(uint32_t capability);
 /* Fills *out with the channels of every pattern. One node alone (nodes == 1) has no NICs in its channels. */
-RLT_API int rlt_tuner_search(const rlt_tuner_node *node, rlt_tuner_machine *out, rlt_error *err);
+int rlt_tuner_search(const rlt_tuner_node *node, rlt_tuner_machine *out, rlt_error *err);
 /* Returns the bus bandwidth of rings that the channels allow (GB/s): C b. */
-RLT_API double rlt_tuner_ring_bound_GBps(const rlt_tuner_machine *m);
+double rlt_tuner_ring_bound_GBps(const rlt_tuner_machine *m);
 
 #ifdef __cplusplus
 }

@@ -159,29 +159,29 @@ typedef struct rlt_tuner_prediction {
 } rlt_tuner_prediction;
 
 /* Names as NCCL_ALGO, NCCL_PROTO and this project write them: "nvls_tree", "LL128", "hopper". */
-RLT_API const char *rlt_tuner_algorithm_name(rlt_tuner_algorithm a);
-RLT_API const char *rlt_tuner_protocol_name(rlt_tuner_protocol p);
-RLT_API const char *rlt_tuner_arch_name(rlt_tuner_arch arch);
+const char *rlt_tuner_algorithm_name(rlt_tuner_algorithm a);
+const char *rlt_tuner_protocol_name(rlt_tuner_protocol p);
+const char *rlt_tuner_arch_name(rlt_tuner_arch arch);
 
 /* Returns the architecture of a compute capability, such as 90; 86 counts as 80. */
-RLT_API rlt_tuner_arch rlt_tuner_arch_of(uint32_t capability);
+rlt_tuner_arch rlt_tuner_arch_of(uint32_t capability);
 /* Reads "2.23", "2.23.4", "nccl-2.23" or "rccl". Refuses what is no version, older than 2.18 or newer than
  * 2.31. */
-RLT_API int rlt_tuner_version_parse(const char *text, rlt_tuner_version *out, rlt_error *err);
+int rlt_tuner_version_parse(const char *text, rlt_tuner_version *out, rlt_error *err);
 /* Returns why a version's tables are those of another release; NULL: they are its own. */
-RLT_API const char *rlt_tuner_version_note(rlt_tuner_version v);
+const char *rlt_tuner_version_note(rlt_tuner_version v);
 /* Returns the parts of the library that are not modelled, and why, one a line. */
-RLT_API const char *rlt_tuner_unmodelled(void);
+const char *rlt_tuner_unmodelled(void);
 
 /* Refuses a machine that cannot be: no node, negative speeds, a pattern with channels but no speed. */
-RLT_API int rlt_tuner_check(const rlt_tuner_machine *m, rlt_error *err);
+int rlt_tuner_check(const rlt_tuner_machine *m, rlt_error *err);
 /* Predicts one candidate. The machine must have passed rlt_tuner_check. */
-RLT_API rlt_tuner_prediction rlt_tuner_predict(const rlt_tuner_machine *m, const rlt_tuner_call *call,
-                                               rlt_tuner_algorithm a, rlt_tuner_protocol p);
+rlt_tuner_prediction rlt_tuner_predict(const rlt_tuner_machine *m, const rlt_tuner_call *call,
+                                       rlt_tuner_algorithm a, rlt_tuner_protocol p);
 /* Fills `out` with all candidates and returns the number of those that can run. They come first, by time;
  * the choice is out[0]. The others follow with their reasons. */
-RLT_API uint32_t rlt_tuner_candidates(const rlt_tuner_machine *m, const rlt_tuner_call *call,
-                                      rlt_tuner_prediction out[RLT_TUNER_CANDIDATES]);
+uint32_t rlt_tuner_candidates(const rlt_tuner_machine *m, const rlt_tuner_call *call,
+                              rlt_tuner_prediction out[RLT_TUNER_CANDIDATES]);
 
 #ifdef __cplusplus
 }

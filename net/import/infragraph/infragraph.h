@@ -15,7 +15,7 @@ extern "C" {
 
 /* Writes a topology as InfraGraph in JSON: the infrastructure, and annotations with all that it cannot say.
  * The reader makes the same topology of it. *text is malloc'ed. */
-RLT_API int rlt_topology_to_infragraph(const rlt_topology *t, char **text, rlt_error *err) RLT_MUST_USE;
+int rlt_topology_to_infragraph(const rlt_topology *t, char **text, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }
