@@ -10,8 +10,8 @@ enum {
     MOST_SPEEDS = 24,
     MOST_NVLS_HEADS = 32,
     MOST_COLLNET_HEADS = 8,
-    MAX_CHANNELS = 64,
-    MAX_CHANNELS_BEFORE_2_25 = 32
+    MAX_CHANNELS = 64U,
+    MAX_CHANNELS_BEFORE_2_25 = 32U
 };
 
 typedef struct speeds {
