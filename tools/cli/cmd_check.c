@@ -57,7 +57,7 @@ static const char *kind_of_object(rlt_json root)
                                           {"preferred-dataset-splits", "system"},
                                           {"all-reduce-implementation", "system"},
                                           {"peaks", "accelerator"},
-                                          {"surfaces", "accelerator"},
+                                          {"kernels", "accelerator"},
                                           {"layers", "model"},
                                           {"topology", "options"},
                                           {"config", "collectives"},
@@ -232,8 +232,8 @@ static int check_accelerator(const char *path, rlt_error *err)
     rlt_accelerator a;
     int rc = rlt_accelerator_load(path, NULL, &a, err);
     if (!rc)
-        printf("%s: ok: accelerator %s, %.4g GB, %u peaks, %u surfaces\n", path, a.name,
-               (double)a.memory_bytes / 1e9, a.n_peaks, a.n_surfaces);
+        printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name,
+               (double)a.memory_bytes / 1e9, a.n_peaks);
     return rc;
 }
 
@@ -269,8 +269,9 @@ static int check_updates(const char *path, rlt_error *err)
 static int check_training(const char *path, rlt_error *err)
 {
     rlt_train_rows t = {0};
-    int rc = rlt_train_rows_read(&t, path, err);
-    if (!rc)
+    char names[PATH_MAX];
+    int rc = rlt_names_path("names", names, sizeof names, err);
+    if (!rc && !(rc = rlt_train_rows_read(&t, path, names, true, err)))
         printf("%s: ok: %u measured trainings\n", path, t.n);
     rlt_train_rows_free(&t);
     return rc;

@@ -57,8 +57,7 @@ static const rlt_column accelerator_columns[] = {
     {"bandwidth_Bps", "bandwidth", NULL, RLT_COL_RATE, 0, 0, "bandwidth of the memory"},
     {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0,
      "peak of each precision, in 10^12 operations a second"},
-    {"surfaces", "efficiencies", NULL, RLT_COL_COUNT, 0, 0,
-     "tables of efficiencies: one for each software and precision"},
+    {"stacks", "stacks", NULL, RLT_COL_COUNT, 0, 0, "software stacks known for it"},
 };
 
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *parameters)
@@ -270,7 +269,7 @@ static void put_accelerator(rlt_table *table, const char *name)
         rlt_list_name(peaks, sizeof peaks, one);
     }
     rlt_value v[] = {rlt_text(name),          rlt_text(a.also), rlt_count(a.memory_bytes),
-                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_surfaces)};
+                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_stacks)};
     rlt_table_row(table, v);
 }
 

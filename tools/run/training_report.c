@@ -74,12 +74,11 @@ static void fold_line(const rlt_run *r, FILE *out)
             out);
 }
 
-/* Returns the source of the compute times. If the accelerator has none for the stack asked for, it may be
- * that of any stack. */
-static const rlt_surface *surface(const rlt_training *t)
+/* Returns the stack whose constants apply: that asked for, or the one named "any"; NULL if there is none. */
+static const rlt_stack *stack_of(const rlt_training *t)
 {
-    const rlt_surface *s = NULL;
-    return rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL) ? NULL : s;
+    const rlt_stack *s = rlt_accelerator_stack(t->accelerator, t->stack);
+    return s ? s : rlt_accelerator_stack(t->accelerator, "any");
 }
 
 void rlt_run_training_table(const rlt_run *r, FILE *out)
@@ -108,9 +107,10 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
     fold_line(r, out);
-    const rlt_surface *s = surface(t);
+    const rlt_stack *s = stack_of(t);
+    fprintf(out, "efficiency of %s: %s\n", t->accelerator->name, t->accelerator->kernels.source);
     if (s)
-        fprintf(out, "efficiency of stack %s in %s: %s\n", s->stack, s->precision, s->source);
+        fprintf(out, "stack %s: %s\n", s->name, s->source);
 }
 
 int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
@@ -131,11 +131,11 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
     rlt_jw_double(w, "model_flops_utilization", rlt_run_training_figures(r).utilization, 6);
     rlt_jw_double(w, "tokens_per_s", rlt_run_training_figures(r).tokens_per_s, 3);
-    const rlt_surface *s = surface(t);
+    const rlt_stack *s = stack_of(t);
+    rlt_jw_string(w, "efficiency_source", t->accelerator->kernels.source);
     if (s) {
-        rlt_jw_object(w, "surface");
-        rlt_jw_string(w, "stack", s->stack);
-        rlt_jw_string(w, "precision", s->precision);
+        rlt_jw_object(w, "stack");
+        rlt_jw_string(w, "name", s->name);
         rlt_jw_string(w, "source", s->source);
         rlt_jw_end_object(w);
     }

@@ -4,19 +4,21 @@
  *
  *   name, source              texts
  *   also                      a shorter name; default none
+ *   generation                chips whose constants are fitted together: "hopper"; default none
  *   memory, bandwidth         "80GB", "2039GB/s"
  *   peaks                     by precision (fp32, tf32, fp16, bf16, fp8, ...): "312TFLOPS", without sparsity
  *   launch                    time per operation: "5us"; default 0
  *   overlap_slowdown          1 or more; default 1
- *   surfaces                  an array of one or more:
- *     stack, precision        default "any"
+ *   kernels:
  *     most                    by kind of work (matmul, attention, convolution, lookup, vector): 1e-6 to 1
  *     memory                  1e-6 to 1
- *     width_half, tokens_half, tp_power
+ *     rows_half, outputs_half, inputs_half
  *                             0 or more; default 0
  *     backward                1e-6 to 1; default 1
- *     host                    time per iteration: "50ms"; default 0
+ *     precisions              factors on matmul by precision; default 1 each
+ *     host                    factor on the host's times; default 1
  *     source                  text
+ *   stacks                    an array of stacks of this file's own, each as in workload/stacks/ (stack.c)
  */
 #include "workload/models/accelerator.h"
 
@@ -28,82 +30,9 @@
 
 #include "sim/base/find.h"
 #include "sim/text/json.h"
+#include "workload/models/stack.h"
 
 /* ---- from files ---- */
-
-static int read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err)
-{
-    const char *text = NULL;
-    int rc = rlt_json_get_string(v, key, required, &text, err);
-    if (rc || !text)
-        return rc;
-    if (!*text || strlen(text) >= size)
-        return rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a text of 1 to %zu bytes",
-                             size - 1);
-    snprintf(out, size, "%s", text);
-    rlt_make_printable(out);
-    return 0;
-}
-
-static int read_number(rlt_json v, const char *key, bool required, double least, double most, double *out,
-                       rlt_error *err)
-{
-    int rc = rlt_json_get_double(v, key, required, out, err);
-    if (!rc && !(*out >= least && *out <= most))
-        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a number from %g to %g", least,
-                           most);
-    return rc;
-}
-
-/* Efficiencies below this are taken for a slip of the pen. */
-#define LEAST 1e-6
-
-static int read_surface(rlt_json v, rlt_surface *s, rlt_error *err)
-{
-    static const char *const keys[] = {"stack",  "precision", "most", "width_half", "tokens_half", "tp_power",
-                                       "memory", "backward",  "host", "source",     NULL};
-    static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
-    rlt_json most = rlt_json_get(v, "most");
-    int rc;
-    *s = (rlt_surface){.stack = "any", .precision = "any", .backward = 1};
-    if ((rc = rlt_json_only(v, keys, err)) ||
-        (rc = read_text(v, "stack", false, s->stack, sizeof s->stack, err)) ||
-        (rc = read_text(v, "precision", false, s->precision, sizeof s->precision, err)) ||
-        (rc = read_number(v, "width_half", false, 0, 1e9, &s->width_half, err)) ||
-        (rc = read_number(v, "tokens_half", false, 0, 1e9, &s->tokens_half, err)) ||
-        (rc = read_number(v, "tp_power", false, 0, 4, &s->tp_power, err)) ||
-        (rc = read_number(v, "memory", true, LEAST, 1, &s->memory, err)) ||
-        (rc = read_number(v, "backward", false, LEAST, 1, &s->backward, err)) ||
-        (rc = rlt_json_get_duration(v, "host", false, &s->host_ps, err)) ||
-        (rc = read_text(v, "source", false, s->source, sizeof s->source, err)))
-        return rc;
-    if (!rlt_json_is(most))
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "missing 'most'");
-    if ((rc = rlt_json_only(most, kinds, err)))
-        return rc;
-    for (int k = 0; k < RLT_WORK_KINDS && !rc; k++)
-        rc = read_number(most, kinds[k], true, LEAST, 1, &s->most[k], err);
-    return rc;
-}
-
-static int read_surfaces(rlt_json list, rlt_accelerator *a, rlt_error *err)
-{
-    int rc = 0;
-    for (rlt_json v = rlt_json_first(list); rlt_json_is(v) && !rc; v = rlt_json_next(v)) {
-        rlt_surface *s = &a->surfaces[a->n_surfaces];
-        if (a->n_surfaces == RLT_MAX_SURFACES)
-            return rlt_json_fail(v, RLT_ERANGE, err, "more than %d surfaces", RLT_MAX_SURFACES);
-        rc = read_surface(v, s, err);
-        for (uint32_t i = 0; i < a->n_surfaces && !rc; i++)
-            if (strcmp(s->stack, a->surfaces[i].stack) == 0 &&
-                strcmp(s->precision, a->surfaces[i].precision) == 0)
-                rc = rlt_json_fail(v, RLT_ESCHEMA, err,
-                                   "a second surface for stack %s and precision %s: expected one", s->stack,
-                                   s->precision);
-        a->n_surfaces++;
-    }
-    return rc;
-}
 
 static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
 {
@@ -122,33 +51,53 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
+static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
+{
+    static const char *const keys[] = {"most",     "memory",     "rows_half", "outputs_half", "inputs_half",
+                                       "backward", "precisions", "host",      "source",       NULL};
+    int rc;
+    *k = (rlt_kernels){.backward = 1, .host = 1};
+    if ((rc = rlt_json_only(v, keys, err)) ||
+        (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, RLT__LEAST, 1, true, k->most, err)) ||
+        (rc = rlt__read_number(v, "memory", true, RLT__LEAST, 1, &k->memory, err)) ||
+        (rc = rlt__read_number(v, "rows_half", false, 0, 1e9, &k->rows_half, err)) ||
+        (rc = rlt__read_number(v, "outputs_half", false, 0, 1e9, &k->outputs_half, err)) ||
+        (rc = rlt__read_number(v, "inputs_half", false, 0, 1e9, &k->inputs_half, err)) ||
+        (rc = rlt__read_number(v, "backward", false, RLT__LEAST, 1, &k->backward, err)) ||
+        (rc = rlt__read_number(v, "host", false, 0, 1000, &k->host, err)) ||
+        (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &k->precisions, err)))
+        return rc;
+    return rlt__read_text(v, "source", false, k->source, sizeof k->source, err);
+}
+
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
-    static const char *const keys[] = {"name",  "also",   "source",           "memory",   "bandwidth",
-                                       "peaks", "launch", "overlap_slowdown", "surfaces", NULL};
-    rlt_json peaks = rlt_json_get(root, "peaks"), surfaces = rlt_json_get(root, "surfaces");
+    static const char *const keys[] = {"name",  "also",   "generation", "source",           "memory",  "bandwidth",
+                                       "peaks", "launch", "overlap_slowdown", "kernels", "stacks", NULL};
+    rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     int rc;
     a->overlap_slowdown = 1;
     if ((rc = rlt_json_only(root, keys, err)) ||
-        (rc = read_text(root, "name", true, a->name, sizeof a->name, err)) ||
-        (rc = read_text(root, "also", false, a->also, sizeof a->also, err)) ||
-        (rc = read_text(root, "source", true, a->source, sizeof a->source, err)) ||
+        (rc = rlt__read_text(root, "name", true, a->name, sizeof a->name, err)) ||
+        (rc = rlt__read_text(root, "also", false, a->also, sizeof a->also, err)) ||
+        (rc = rlt__read_text(root, "generation", false, a->generation, sizeof a->generation, err)) ||
+        (rc = rlt__read_text(root, "source", true, a->source, sizeof a->source, err)) ||
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||
         (rc = rlt_json_get_duration(root, "launch", false, &a->launch_ps, err)) ||
-        (rc = read_number(root, "overlap_slowdown", false, 1, 100, &a->overlap_slowdown, err)))
+        (rc = rlt__read_number(root, "overlap_slowdown", false, 1, 100, &a->overlap_slowdown, err)))
         return rc;
     if (a->memory_bytes == 0 || a->memory_Bps == 0)
         return rlt_json_fail(root, RLT_ERANGE, err, "expected memory and bandwidth above 0");
     if (!rlt_json_is_object(peaks) || rlt_json_count(peaks) == 0)
         return rlt_json_fail(rlt_json_is(peaks) ? peaks : root, RLT_ESCHEMA, err,
                              "expected 'peaks', an object such as {\"bf16\": \"312TFLOPS\"}");
-    if (!rlt_json_is_array(surfaces) || rlt_json_count(surfaces) == 0)
-        return rlt_json_fail(rlt_json_is(surfaces) ? surfaces : root, RLT_ESCHEMA, err,
-                             "expected 'surfaces', an array with at least one entry");
-    if ((rc = read_peaks(peaks, a, err)))
+    if (!rlt_json_is_object(kernels))
+        return rlt_json_fail(rlt_json_is(kernels) ? kernels : root, RLT_ESCHEMA, err,
+                             "expected 'kernels', an object with the efficiencies of the accelerator");
+    if ((rc = read_peaks(peaks, a, err)) || (rc = read_kernels(kernels, &a->kernels, err)))
         return rc;
-    return read_surfaces(surfaces, a, err);
+    return rlt__read_stacks(rlt_json_get(root, "stacks"), a, err);
 }
 
 static int load_file(const char *path, rlt_accelerator *a, rlt_error *err)
@@ -191,8 +140,10 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
 {
     char path[PATH_MAX], near[NAME_MAX + 1];
     *out = (rlt_accelerator){0};
-    if (rlt_accelerator_path(spec, dirs, path, sizeof path))
-        return load_file(path, out, err);
+    if (rlt_accelerator_path(spec, dirs, path, sizeof path)) {
+        int rc = load_file(path, out, err);
+        return rc ? rc : rlt__load_stacks(dirs, out, err);
+    }
     if (rlt_find_near(dirs, spec, near, sizeof near))
         return rlt_fail(err, RLT_EIO, spec,
                         "neither a file nor an accelerator has this name; did you mean '%s'?", near);
@@ -201,32 +152,14 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
         "neither a file nor an accelerator has this name ('ringlet list accelerators' shows them)");
 }
 
-/* ---- times ---- */
+/* ---- constants and times ---- */
 
-static bool is(const char *of_surface, const char *wanted)
+const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *name)
 {
-    return strcmp(of_surface, wanted ? wanted : "any") == 0;
-}
-
-int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
-                            const rlt_surface **out, rlt_error *err)
-{
-    const char *const wanted[][2] = {{stack, precision}, {"any", precision}, {stack, "any"}, {"any", "any"}};
-    char list[512] = "";
-    for (size_t k = 0; k < 4; k++)
-        for (uint32_t i = 0; i < a->n_surfaces; i++)
-            if (is(a->surfaces[i].stack, wanted[k][0]) && is(a->surfaces[i].precision, wanted[k][1])) {
-                *out = &a->surfaces[i];
-                return 0;
-            }
-    for (uint32_t i = 0; i < a->n_surfaces; i++) {
-        char one[64];
-        snprintf(one, sizeof one, "%s in %s", a->surfaces[i].stack, a->surfaces[i].precision);
-        rlt_list_name(list, sizeof list, one);
-    }
-    return rlt_fail(err, RLT_EUNSUPPORTED, a->name,
-                    "no efficiency of stack %s in precision %s; known are: %s", stack ? stack : "any",
-                    precision ? precision : "any", list);
+    for (uint32_t i = 0; i < a->n_stacks; i++)
+        if (strcmp(a->stacks[i].name, name) == 0)
+            return &a->stacks[i];
+    return NULL;
 }
 
 int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops, rlt_error *err)
@@ -243,44 +176,80 @@ int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64
                     list);
 }
 
-/* Returns x^p for p >= 0. Uses only products and square roots, which are exactly rounded on every machine;
- * pow is not. */
-static double power(double x, double p)
+/* Returns the peak of attention: that of 16 bits, or of a wider precision. */
+static uint64_t wide_peak(const rlt_accelerator *a, const char *precision, uint64_t Flops)
 {
-    enum { BITS = 40 };
-    double result = 1, root = x;
-    for (; p >= 1; p--)
-        result *= x;
-    for (int i = 0; i < BITS && p > 0; i++) {
-        root = sqrt(root);
-        p *= 2;
-        if (p >= 1) {
-            result *= root;
-            p--;
-        }
+    uint64_t wide = 0;
+    if (strncmp(precision, "fp32", 4) == 0 || strncmp(precision, "tf32", 4) == 0)
+        return Flops;
+    for (uint32_t i = 0; i < a->n_peaks; i++)
+        if (strcmp(a->peaks[i].precision, "bf16") == 0 ||
+            (!wide && strcmp(a->peaks[i].precision, "fp16") == 0))
+            wide = a->peaks[i].Flops;
+    return wide && wide < Flops ? wide : Flops;
+}
+
+static double factor_of(const rlt_precision_factors *f, const char *precision)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (strcmp(f->at[i].precision, precision) == 0)
+            return f->at[i].factor;
+    return 1;
+}
+
+int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
+                            rlt_surface *out, rlt_error *err)
+{
+    static const rlt_stack none = {.name = "any", .most = {1, 1, 1, 1, 1}};
+    const rlt_kernels *k = &a->kernels;
+    const rlt_stack *s = rlt_accelerator_stack(a, stack ? stack : "any");
+    uint64_t Flops;
+    int rc = rlt_accelerator_peak(a, precision, &Flops, err);
+    if (rc)
+        return rc;
+    if (!s && !(s = rlt_accelerator_stack(a, "any")))
+        s = &none;
+    *out = (rlt_surface){.stack = s->name,
+                         .peak_Flops = Flops,
+                         .peak_16_Flops = wide_peak(a, precision, Flops),
+                         .memory_Bps = a->memory_Bps,
+                         .launch_ps = a->launch_ps,
+                         .rows_half = k->rows_half,
+                         .outputs_half = k->outputs_half,
+                         .inputs_half = k->inputs_half,
+                         .memory = k->memory,
+                         .backward = k->backward > 0 ? k->backward : 1,
+                         .host_kernel_ps = (double)s->host_kernel_ps * k->host,
+                         .host_expert_ps = (double)s->host_expert_ps * k->host,
+                         .host_pass_ps = (double)s->host_pass_ps * k->host,
+                         .host_ps = (double)s->host_ps * k->host};
+    for (int i = 0; i < RLT_WORK_KINDS; i++) {
+        double e = k->most[i] * s->most[i];
+        if (i == RLT_WORK_MATMUL)
+            e *= factor_of(&k->precisions, precision) * factor_of(&s->precisions, precision);
+        out->most[i] = e < 1 ? e : 1;
     }
-    return result;
+    return 0;
+}
+
+static double share(double size, double half)
+{
+    return size > 0 ? size / (size + half) : 1;
 }
 
 static double efficiency(const rlt_surface *s, const rlt_work *w)
 {
     double e = s->most[w->kind];
-    if (w->kind != RLT_WORK_MATMUL)
+    if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
-    if (w->width) {
-        double width = w->width / power(w->tp ? w->tp : 1, s->tp_power);
-        e *= width / (width + s->width_half);
-    }
-    if (w->tokens > 0)
-        e *= w->tokens / (w->tokens + s->tokens_half);
-    return e;
+    return e * share(w->m, s->rows_half) * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
-rlt_time rlt_accelerator_time(const rlt_accelerator *a, const rlt_surface *s, uint64_t peak_Flops,
-                              const rlt_work *w)
+rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)
 {
-    double compute = w->flop > 0 ? w->flop / ((double)peak_Flops * efficiency(s, w)) : 0;
-    double memory = w->bytes / ((double)a->memory_Bps * s->memory);
+    double peak = (double)(w->kind == RLT_WORK_ATTENTION ? s->peak_16_Flops : s->peak_Flops);
+    double compute = w->flop > 0 ? w->flop / (peak * efficiency(s, w)) : 0;
+    double memory = w->bytes / ((double)s->memory_Bps * s->memory);
     double ps = (compute > memory ? compute : memory) * 1e12 + 0.5;
-    return ps < (double)(RLT_TIME_MAX - a->launch_ps) ? a->launch_ps + (rlt_time)ps : RLT_TIME_MAX;
+    return ps < (double)(RLT_TIME_MAX - s->launch_ps) ? s->launch_ps + (rlt_time)ps : RLT_TIME_MAX;
 }

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The time of an operation on an accelerator: a roofline with measured efficiency. An operation of F FLOPs
- * that moves b bytes takes
+ * The time of a kernel on an accelerator, from its shape and precision: a roofline with measured efficiency. A
+ * kernel of F FLOPs that moves b bytes takes
  *
  *   T = launch + max(F / (peak(precision) e), b / (bandwidth e_memory))
  *
- * e is the efficiency of the kind of work on a software stack. For matrix products it falls for narrow layers
- * and few tokens:
+ * e is the efficiency of the kind of work. Products of an m x k with a k x n matrix, and convolutions (whose m
+ * is images x pixels, and k the inputs of a pixel), lose in each dimension that is short:
  *
- *   e = most * w / (w + w_half) * t / (t + t_half),   w = width / tp^tp_power,   t = tokens of the microbatch
+ *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half)
  *
- * For all other kinds e = most. The matrices of attention are as wide as a head, whatever the model's width.
- * One image is work enough for a convolution. Work bound by memory is no faster in larger pieces.
+ * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the products.
  *
- * Example: a model of width 4096 under tp = 2, bf16, 4096 tokens. A product of 4096 x 4096 activations with
- * the rank's 4096 x 2048 weights has F = 2 * 4096 * 4096 * 2048 = 6.87e10 and b = 67 MB. Let peak = 312
- * TFLOPS, bandwidth = 2039 GB/s, most = 0.7, w_half = 512, t_half = 1024, tp_power = 1, e_memory = 0.8 and
- * launch = 5 us. Then w = 2048 and e = 0.7 * 0.8 * 0.8 = 0.448. T = 5 us + max(492 us, 41 us) = 497 us.
+ * Example: m = 4096, n = 2048, k = 4096 in bf16: F = 2 m n k = 6.87e10, b = 67 MB. Let peak = 312 TFLOPS,
+ * bandwidth = 2039 GB/s, most = 0.77, rows_half = 380, outputs_half = 170, inputs_half = 110, e_memory = 0.8.
+ * Then e = 0.77 * 0.915 * 0.923 * 0.974 = 0.633, and T = max(348 us, 41 us).
  *
- * Accelerators are JSON files in workload/accelerators/, each with the source of its numbers. `ringlet
- * calibrate-training` fits surfaces to measured runs, never to a single row.
+ * The constants have two parts. Those of the accelerator (its generation of chips) stand in its file. Those of
+ * a software stack are factors on them, and times of the host; they are the same for all accelerators, and
+ * stand in a file each. rlt_accelerator_surface multiplies both.
+ *
+ * Host: a stack spends `host_kernel` on each kernel before the accelerator can run it. A block of layers takes
+ * (device^4 + host^4)^(1/4): about the longer of the two.
+ *
+ * Accelerators are JSON files in workload/accelerators/, stacks in workload/stacks/, each with the source of
+ * its numbers. `ringlet calibrate-training` fits both to measured runs, never to a single row.
  */
 #ifndef RLT_WORKLOAD_MODELS_ACCELERATOR_H
 #define RLT_WORKLOAD_MODELS_ACCELERATOR_H
@@ -34,23 +39,45 @@
 extern "C" {
 #endif
 
-enum { RLT_MAX_PEAKS = 8, RLT_MAX_SURFACES = 32 };
+enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32 };
 
-typedef struct rlt_surface {
-    char stack[32];              /* "megatron", "axonn", ...; "any" */
-    char precision[16];          /* "bf16", ...; "any" */
+/* Factors by precision; 1 for a precision without one. */
+typedef struct rlt_precision_factors {
+    struct {
+        char precision[16];
+        double factor;
+    } at[RLT_MAX_PEAKS];
+    uint32_t n;
+} rlt_precision_factors;
+
+/* Efficiencies of an accelerator's kernels, as shares of the peak or of the bandwidth. */
+typedef struct rlt_kernels {
     double most[RLT_WORK_KINDS]; /* share of the peak at large sizes, by kind of work */
-    double width_half, tokens_half, tp_power;
+    double rows_half, outputs_half, inputs_half;
     double memory; /* e_memory, share of the bandwidth */
-    /* Factor on e in the backward pass. Its products have other shapes, gradients are added up, and it shares
-     * the machine with communication. Recomputation is as efficient as the forward pass. 0 counts as 1. */
+    /* Factor on e in the backward pass: its products have other shapes and add to gradients. Recomputation is
+     * as efficient as the forward pass. */
     double backward;
-    rlt_time host_ps; /* fixed time per iteration on this stack: data, logging, launches of the optimizer */
-    char source[512]; /* the measurements it was fitted to */
-} rlt_surface;
+    rlt_precision_factors precisions; /* factors on the efficiency of products */
+    double host;                      /* factor on the host's times: its processor against an x86 server's */
+    char source[512];                 /* the measurements they were fitted to */
+} rlt_kernels;
+
+/* A software stack, such as a framework: factors on an accelerator's efficiencies, and times of the host. */
+typedef struct rlt_stack {
+    char name[32];
+    double most[RLT_WORK_KINDS];
+    rlt_precision_factors precisions;
+    rlt_time host_kernel_ps; /* per kernel; twice in the backward pass, where each product is two */
+    rlt_time host_expert_ps; /* per layer of experts and microbatch, forward and backward together */
+    rlt_time host_pass_ps;   /* per pass of a microbatch through a stage */
+    rlt_time host_ps;        /* per iteration: data, logging, launches of the optimizer */
+    char source[512];
+} rlt_stack;
 
 typedef struct rlt_accelerator {
     char name[64], also[64]; /* also: a shorter name, or "" */
+    char generation[32];     /* chips whose constants are fitted together: "hopper"; "": alone */
     char source[512];
     uint64_t memory_bytes, memory_Bps;
     struct {
@@ -59,36 +86,48 @@ typedef struct rlt_accelerator {
     } peaks[RLT_MAX_PEAKS];
     uint32_t n_peaks;
     rlt_time launch_ps; /* per operation */
-    rlt_surface surfaces[RLT_MAX_SURFACES];
-    uint32_t n_surfaces;
+    rlt_kernels kernels;
+    rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */
+    uint32_t n_stacks;
     /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
      * bandwidth. 1: none. */
     double overlap_slowdown;
 } rlt_accelerator;
 
 /* Loads an accelerator from a file, or by its name or shorter name in the directories `dirs` (see
- * sim/base/find.h; NULL: none). Errors name line and column. RLT_EIO if there is none, with the nearest
- * name. */
+ * sim/base/find.h; NULL: none), and the stacks in the folder `stacks` beside each directory. Errors name line
+ * and column. RLT_EIO if there is none, with the nearest name. */
 RLT_API int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out,
                                  rlt_error *err) RLT_MUST_USE;
 /* Finds the file of an accelerator. Returns false if there is none. */
 RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size);
-/* Finds the surface of a stack and precision: the exact one, else one of any stack, else one of any
- * precision. RLT_EUNSUPPORTED lists the known ones. */
-RLT_API int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
-                                    const rlt_surface **out, rlt_error *err) RLT_MUST_USE;
+/* Returns the stack of a name, or NULL. */
+RLT_API const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *name);
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
                                  rlt_error *err) RLT_MUST_USE;
 
+/* The constants of an accelerator for a stack and a precision. */
+typedef struct rlt_surface {
+    const char *stack; /* the stack's name, borrowed; "any": factors of 1, no host */
+    uint64_t peak_Flops, peak_16_Flops; /* of products; of attention */
+    uint64_t memory_Bps;
+    rlt_time launch_ps;
+    double most[RLT_WORK_KINDS];
+    double rows_half, outputs_half, inputs_half, memory, backward;
+    double host_kernel_ps, host_expert_ps, host_pass_ps, host_ps;
+} rlt_surface;
+/* Multiplies the constants of accelerator and stack. NULL or an unknown stack: that named "any", or none.
+ * RLT_EUNSUPPORTED if there is no peak for the precision. The result borrows from `a`. */
+RLT_API int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
+                                    rlt_surface *out, rlt_error *err) RLT_MUST_USE;
+
+/* A kernel. m, n, k: shape of each product; 0: long. F are the FLOPs of all products together. */
 typedef struct rlt_work {
     rlt_work_kind kind;
     double flop, bytes;
-    uint32_t width; /* hidden size of the model; 0: no factor of width */
-    double tokens;  /* tokens of the microbatch; 0: no factor of tokens */
-    uint32_t tp;
+    double m, n, k;
 } rlt_work;
-RLT_API rlt_time rlt_accelerator_time(const rlt_accelerator *a, const rlt_surface *s, uint64_t peak_Flops,
-                                      const rlt_work *w);
+RLT_API rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w);
 
 #ifdef __cplusplus
 }

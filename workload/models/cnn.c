@@ -62,16 +62,18 @@ static void convolve(chain *c, const char *name, const conv *k)
 {
     char bn[RLT_MODEL_NAME];
     double in = image(c), out;
-    uint64_t weights = (uint64_t)k->kernel * k->kernel * c->channels * k->channels;
+    uint64_t inputs = c->channels, weights = (uint64_t)k->kernel * k->kernel * inputs * k->channels;
     c->channels = k->channels;
     c->side = (c->side + k->stride - 1) / k->stride;
     out = image(c);
     rlt_model_layer *l = layer(c, name, RLT_WORK_CONVOLUTION);
     l->saved_whole = k->shares ? 0 : in;
-    l->moved_elements = in + out + (k->batch_norm ? 0 : k->passes * out);
+    l->moved_elements = k->batch_norm ? 0 : k->passes * out;
     rlt__model_tensor(&c->b, weights, false);
     rlt__model_tensor(&c->b, k->bias ? k->channels : 0, false);
-    rlt__model_work(&c->b, 2 * (double)weights * c->side * c->side);
+    rlt__model_product(&c->b, (rlt_model_product){(double)c->side * c->side,
+                                                  (uint64_t)k->kernel * k->kernel * inputs, k->channels,
+                                                  RLT_SPLIT_OUT, false});
     if (!k->batch_norm)
         return;
     snprintf(bn, sizeof bn, "%s.bn", name);
@@ -100,7 +102,7 @@ static void fully_connected(chain *c, const char *name, uint32_t width, uint32_t
     c->side = 1;
     rlt_model_layer *l = layer(c, name, RLT_WORK_MATMUL);
     l->saved_whole = (double)in;
-    l->moved_elements = (double)in + (1.0 + passes) * width;
+    l->moved_elements = 1.0 * passes * width;
     rlt__model_matrix(&c->b, 1, in, width, true);
 }
 

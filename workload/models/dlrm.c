@@ -63,7 +63,7 @@ static void mlp(rlt__model_builder *b, const char *stem, uint32_t in, const uint
         rlt__model_layer(b, stem, part, RLT_WORK_MATMUL);
         b->layer->output_elements = widths[i];
         b->layer->saved_whole = in;
-        b->layer->moved_elements = in + 3.0 * widths[i]; /* the activation reads and writes */
+        b->layer->moved_elements = 2.0 * widths[i]; /* the activation reads and writes */
         rlt__model_matrix(b, 1, in, widths[i], true);
     }
 }

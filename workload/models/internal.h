@@ -35,9 +35,15 @@ typedef struct rlt__model_builder {
 /* Adds a layer named "stem" or "stem part". */
 void rlt__model_layer(rlt__model_builder *b, const char *stem, const char *part, rlt_work_kind work);
 void rlt__model_tensor(rlt__model_builder *b, uint64_t elements, bool expert);
-/* Adds a matrix, and its bias, to the last layer. `rows` vectors are multiplied with it. */
+/* Adds a matrix, and its bias, to the last layer. `rows` vectors are multiplied with it. Tensor parallelism
+ * divides its outputs; in rlt__model_matrix_split, what `split` says. */
 void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias);
-/* Adds forward FLOPs to the last layer. Each of the two gradients adds as many to its backward pass. */
+void rlt__model_matrix_split(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias,
+                             rlt_product_split split);
+/* Adds a product whose weights are counted elsewhere. */
+void rlt__model_product(rlt__model_builder *b, rlt_model_product p);
+/* Adds forward FLOPs that are no product with weights. Each of the two gradients adds as many to the backward
+ * pass. */
 void rlt__model_work(rlt__model_builder *b, double flop);
 
 /* Reads a table of layers from a file (workload/models/table.c). */

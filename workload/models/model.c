@@ -40,6 +40,7 @@ void rlt_model_free(rlt_model *m)
 {
     free(m->layers);
     free(m->tensors);
+    free(m->products);
     *m = (rlt_model){0};
 }
 
@@ -69,6 +70,23 @@ int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error
         (rlt_model_tensor){.layer = m->n_layers - 1, .expert = expert, .elements = elements};
     *(expert ? &l->expert_parameters : &l->parameters) += elements;
     m->parameters += elements;
+    return 0;
+}
+
+int rlt_model_add_product(rlt_model *m, const rlt_model_product *p, rlt_error *err)
+{
+    int rc = rlt_grow(&m->products, &m->products_room, sizeof *m->products, (uint64_t)m->n_products + 1,
+                      MAX_TENSORS, "products of a model", err);
+    if (rc)
+        return rc;
+    rlt_model_layer *l = &m->layers[m->n_layers - 1];
+    double flop = 2 * p->rows * (double)p->in * (double)p->out;
+    if (l->n_products == 0)
+        l->first_product = m->n_products;
+    l->n_products++;
+    l->forward_flop += flop;
+    l->backward_flop += 2 * flop;
+    m->products[m->n_products++] = *p;
     return 0;
 }
 
@@ -110,11 +128,23 @@ void rlt__model_work(rlt__model_builder *b, double flop)
     b->layer->backward_flop += 2 * flop;
 }
 
-void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias)
+void rlt__model_product(rlt__model_builder *b, rlt_model_product p)
+{
+    if (!b->rc)
+        b->rc = rlt_model_add_product(b->m, &p, b->err);
+}
+
+void rlt__model_matrix_split(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias,
+                             rlt_product_split split)
 {
     rlt__model_tensor(b, in * out, false);
     rlt__model_tensor(b, bias ? out : 0, false);
-    rlt__model_work(b, 2 * rows * (double)in * (double)out);
+    rlt__model_product(b, (rlt_model_product){rows, in, out, split, false});
+}
+
+void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias)
+{
+    rlt__model_matrix_split(b, rows, in, out, bias, RLT_SPLIT_OUT);
 }
 
 int rlt__model_set(const char *family, const rlt_param *known, void *into, const char *const *settings,

@@ -51,7 +51,11 @@ typedef struct rlt_model_layer {
      * has a copy, and the gradients of the copy are added to the original's. */
     uint64_t tied_parameters;
     double forward_flop, backward_flop;
-    double moved_elements; /* read and written by the forward pass, beside the weights; for the roofline */
+    /* FLOPs that kernels execute, where they differ from those that count; 0: they do not. Fused causal
+     * attention skips the half above the diagonal, and computes scores again in its backward pass. */
+    double executed_forward, executed_backward;
+    double moved_elements; /* read and written by the forward pass, outside its products */
+    uint32_t first_product, n_products; /* range in the model's products */
     /* Elements kept for the backward pass. `saved_whole` is kept on every rank of a tensor-parallel group and
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
      * too, but not kept if attention is fused or recomputed selectively. */
@@ -63,6 +67,21 @@ typedef struct rlt_model_layer {
      * and values passed around by context parallelism. */
     uint64_t tp_elements, ep_elements, cp_elements;
 } rlt_model_layer;
+
+/* Dimension of a product that tensor parallelism divides: the outputs (column-parallel), the inputs
+ * (row-parallel), or none. */
+typedef enum rlt_product_split { RLT_SPLIT_NONE, RLT_SPLIT_OUT, RLT_SPLIT_IN } rlt_product_split;
+
+/* A product of a layer's forward pass: `rows` vectors of `in` elements per sample, times an in x out matrix.
+ * Products of experts have the copies of all tokens as rows, spread evenly over all experts. The backward
+ * pass has two products of each: gradients of inputs (rows x out times out x in) and of weights (in x rows
+ * times rows x out). A layer of products without entries here counts as one of the model's width. */
+typedef struct rlt_model_product {
+    double rows;
+    uint64_t in, out;
+    rlt_product_split split;
+    bool expert;
+} rlt_model_product;
 
 /* A trainable tensor, in forward order. Gradient buckets consist of tensors. */
 typedef struct rlt_model_tensor {
@@ -82,6 +101,8 @@ typedef struct rlt_model {
     uint64_t parameters; /* of all layers, dense and experts; at most 2^60 */
     rlt_model_tensor *tensors;
     uint32_t n_tensors, tensors_room;
+    rlt_model_product *products;
+    uint32_t n_products, products_room;
 } rlt_model;
 
 typedef struct rlt_model_family {
@@ -112,6 +133,8 @@ RLT_API void rlt_model_free(rlt_model *m);
 RLT_API rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_kind work, rlt_error *err);
 /* Adds a tensor to the last layer, and its elements to the layer's parameters. 0 elements: adds none. */
 RLT_API int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err) RLT_MUST_USE;
+/* Adds a product to the last layer, and its FLOPs: 2 rows in out forward, twice that backward. */
+RLT_API int rlt_model_add_product(rlt_model *m, const rlt_model_product *p, rlt_error *err) RLT_MUST_USE;
 
 /* Returns the table of a layer's fields, except names: columns of a CSV, members of a JSON object. */
 RLT_API const rlt_param *rlt_model_layer_parameters(void);

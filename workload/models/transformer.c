@@ -187,6 +187,7 @@ static void norms(const transformer *t, rlt__model_builder *b, const char *stem,
 static void scores(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double s = t->s, heads = t->heads, widths = (double)(t->q + t->k + t->v);
+    bool kernel = t->fused && !t->sinks; /* kernels with sinks are not fused in the stacks of 2025 */
     bool narrow = t->window && t->window < t->sequence && index % t->window_every == 0;
     double keys = narrow ? t->window : s, all = heads * s * keys;
     rlt_model_layer *l = row(t, b, stem, "scores", RLT_WORK_ATTENTION);
@@ -197,9 +198,14 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     l->moved_elements = s * (widths + (double)t->attended);
     /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
      * writes a mask. */
-    l->moved_elements += t->fused ? 0 : all * (t->dropout ? 6.5 : 4);
+    l->moved_elements += kernel ? 0 : all * (t->dropout ? 6.5 : 4);
+    /* A fused kernel skips keys that the mask hides, and computes scores again in the backward pass: 2.5 times
+     * its forward (Dao, arXiv 2307.08691). With a window of w of s keys, a share 1 - w / 2s is left. */
+    double share = kernel && !t->encoder ? 1 - keys / (2 * s) : 1;
     rlt__model_tensor(b, t->sinks ? t->heads : 0, false);
     rlt__model_work(b, 2 * s * keys * ((double)t->q + (double)t->attended));
+    l->executed_forward = share * l->forward_flop;
+    l->executed_backward = kernel ? 2.5 * l->executed_forward : l->backward_flop;
 }
 
 /* Adds queries, keys and values through narrow latent vectors: DeepSeek-AI, arXiv 2405.04434, section 2.1. */
@@ -207,11 +213,11 @@ static void latent(const transformer *t, rlt__model_builder *b)
 {
     uint64_t h = t->hidden, narrow = (uint64_t)t->q_rank + t->kv_rank;
     if (t->q_rank) {
-        rlt__model_matrix(b, t->s, h, t->q_rank, false);
+        rlt__model_matrix_split(b, t->s, h, t->q_rank, false, RLT_SPLIT_NONE);
         norm(t, b, t->q_rank);
     }
     rlt__model_matrix(b, t->s, t->q_rank ? t->q_rank : h, t->q, false);
-    rlt__model_matrix(b, t->s, h, t->kv_rank + t->rotary, false);
+    rlt__model_matrix_split(b, t->s, h, t->kv_rank + t->rotary, false, RLT_SPLIT_NONE);
     norm(t, b, t->kv_rank);
     rlt__model_matrix(b, t->s, t->kv_rank, (uint64_t)t->heads * (t->head + t->value_head), false);
     b->layer->saved_whole += 2 * t->s * (double)narrow;
@@ -227,7 +233,7 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
     l->tp_elements = l->output_elements;
     l->saved_whole = sh;
     l->saved_split = t->s * (double)t->attended;
-    l->moved_elements = 2 * sh + t->s * (double)(t->q + t->k + t->v + t->attended);
+    l->moved_elements = 2 * t->s * (double)(t->q + t->k + t->v);
     if (t->kv_rank)
         latent(t, b);
     else
@@ -236,7 +242,7 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
         norm(t, b, t->head);
         norm(t, b, t->head);
     }
-    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS);
+    rlt__model_matrix_split(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS, RLT_SPLIT_IN);
 }
 
 /* Adds what an MLP of this width keeps and moves, if `share` of the tokens go through it. */
@@ -244,13 +250,13 @@ static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, 
 {
     double into = t->gated ? 2 * width : width;
     l->saved_split += share * t->s * (into + width);
-    l->moved_elements += share * t->s * (2.0 * t->hidden + 2 * into + 2 * width);
+    l->moved_elements += share * t->s * 2 * (into + width);
 }
 
 static void dense(const transformer *t, rlt__model_builder *b, uint64_t width)
 {
     rlt__model_matrix(b, t->s, t->hidden, t->gated ? 2 * width : width, t->bias == ALL_BIAS);
-    rlt__model_matrix(b, t->s, width, t->hidden, t->bias == ALL_BIAS);
+    rlt__model_matrix_split(b, t->s, width, t->hidden, t->bias == ALL_BIAS, RLT_SPLIT_IN);
     mlp_traffic(t, b->layer, (double)width, 1);
 }
 
@@ -274,8 +280,8 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     l->experts = t->experts;
     l->saved_whole = sh + t->s * (double)n;
     l->saved_split = 2 * copies * sh;
-    l->moved_elements = (2 + 4 * copies) * sh;
-    rlt__model_matrix(b, t->s, h, n, t->bias == ALL_BIAS);
+    l->moved_elements = 8 * copies * sh; /* copies are sorted by expert, and summed again in token order */
+    rlt__model_matrix_split(b, t->s, h, n, t->bias == ALL_BIAS, RLT_SPLIT_NONE);
     if (t->shared)
         dense(t, b, t->shared * f);
     rlt__model_tensor(b, n * h * into, true);
@@ -283,7 +289,8 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     rlt__model_tensor(b, n * f * h, true);
     rlt__model_tensor(b, t->bias == ALL_BIAS ? n * h : 0, true);
     mlp_traffic(t, b->layer, (double)f, copies);
-    rlt__model_work(b, 2 * t->s * copies * (double)h * (double)(into + f));
+    rlt__model_product(b, (rlt_model_product){t->s * copies, h, into, RLT_SPLIT_OUT, true});
+    rlt__model_product(b, (rlt_model_product){t->s * copies, f, h, RLT_SPLIT_IN, true});
 }
 
 static void block(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
@@ -316,10 +323,10 @@ static void logits(const transformer *t, rlt__model_builder *b, const char *name
     l->tied_parameters = tied ? matrix : 0;
     l->saved_whole = sh;
     l->saved_split = 2 * sv;
-    l->moved_elements = sh + 2 * sv;
+    l->moved_elements = 7 * sv; /* the loss works on logits of 32 bits: cast, log-softmax */
     rlt__model_tensor(b, tied ? 0 : matrix, false);
     rlt__model_tensor(b, t->encoder ? t->vocabulary : 0, false);
-    rlt__model_work(b, 2 * t->s * (double)matrix);
+    rlt__model_product(b, (rlt_model_product){t->s, t->hidden, t->vocabulary, RLT_SPLIT_OUT, false});
 }
 
 /* Adds the heads of BERT (Devlin et al., arXiv 1810.04805): masked words, and whether one sentence follows

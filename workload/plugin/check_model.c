@@ -24,24 +24,22 @@
 
 #define PEAK_FLOPS UINT64_C(100000000000000)
 
-/* Returns an accelerator with round numbers and a surface for any stack. */
+/* Returns an accelerator with round numbers and efficiencies of 1. */
 static rlt_accelerator round_accelerator(void)
 {
     rlt_accelerator a = {.name = "round",
                          .memory_bytes = UINT64_C(1) << 44,
                          .memory_Bps = UINT64_C(1000000000000),
-                         .n_surfaces = 1,
+                         .kernels = {.memory = 1, .backward = 1},
                          .overlap_slowdown = 1};
     static const char *const precisions[] = {"bf16", "fp16", "fp32", "tf32"};
-    rlt_surface *s = &a.surfaces[0];
     for (uint32_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
         snprintf(a.peaks[i].precision, sizeof a.peaks[i].precision, "%s", precisions[i]);
         a.peaks[i].Flops = PEAK_FLOPS;
         a.n_peaks = i + 1;
     }
-    *s = (rlt_surface){.stack = "any", .precision = "any", .memory = 1};
     for (int k = 0; k < RLT_WORK_KINDS; k++)
-        s->most[k] = 1;
+        a.kernels.most[k] = 1;
     return a;
 }
 

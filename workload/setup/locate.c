@@ -66,6 +66,12 @@ int rlt_weights_path(const char *spec, char *path, size_t size, rlt_error *err)
     return path_of("weights", dirs.list, spec, path, size, err);
 }
 
+int rlt_names_path(const char *spec, char *path, size_t size, rlt_error *err)
+{
+    rlt_dirs dirs = data_dirs("tools/calibrate/training", RLT_DATADIR "/measured");
+    return path_of("a list of names", dirs.list, spec, path, size, err);
+}
+
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err)
 {
     int rc = rlt_topology_load(spec, rlt_topology_dirs().list, out, err);

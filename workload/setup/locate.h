@@ -25,6 +25,9 @@ int rlt_study_path(const char *spec, char *path, size_t size, rlt_error *err) RL
 /* The same for weights of ringlet deploy, in ./tools/deploy/policy and so on. */
 int rlt_weights_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
 
+/* The same for names of measured systems and models, in ./tools/calibrate/training and so on. */
+int rlt_names_path(const char *spec, char *path, size_t size, rlt_error *err) RLT_MUST_USE;
+
 /* rlt_topology_load and rlt_accelerator_load with these directories. */
 int rlt_find_topology(const char *spec, rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 int rlt_find_accelerator(const char *spec, rlt_accelerator *out, rlt_error *err) RLT_MUST_USE;

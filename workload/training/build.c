@@ -163,7 +163,7 @@ static void forward(rlt__work *w, uint32_t chunk)
     uint32_t first, end;
     rlt__work_layers(w, chunk, &first, &end);
     w->doing = "forward";
-    w->gathered += w->t->pass_ps;
+    w->gathered += w->t->pass_ps + w->times.pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
         gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
@@ -180,7 +180,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
          weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
     rlt__work_layers(w, chunk, &first, &end);
     w->doing = inputs ? "backward" : "weight gradients";
-    w->gathered += inputs ? t->pass_ps : 0;
+    w->gathered += inputs ? t->pass_ps + w->times.pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
         if (inputs) {

@@ -1,53 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times of layers and of the optimizer on the accelerator. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/layer.h"
 #include "workload/models/model.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
 typedef struct speed {
     const rlt_training *t;
-    const rlt_surface *surface;
-    uint64_t peak_Flops;
+    rlt_surface in_blocks, outside; /* layers outside blocks (logits) run in 16 bits at least */
+    rlt_layer_share share;
 } speed;
-
-/* Returns the bytes of weights that a pass reads once, however many tokens the microbatch has. The backward
- * pass reads them again for the gradient of the inputs. Returns 0 for an embedding table: only the rows that
- * are looked up are read, and these are among the moved elements. */
-static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
-{
-    double used = (double)(l->parameters + l->tied_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
-    return l->work == RLT_WORK_LOOKUP ? 0 : (used + rlt__held_experts(t, l)) * t->element_bytes;
-}
-
-/* Returns the bytes of weight gradients that a microbatch reads and writes to add its own, in the precision
- * kept. */
-static double gradients_bytes(const rlt_training *t, const rlt_model_layer *l)
-{
-    uint32_t kept = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
-    return weights_bytes(t, l) / t->element_bytes * 2 * kept;
-}
-
-/* Returns the time of a layer; `elements` of activations are per sample. */
-static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, double elements,
-                        double weights)
-{
-    const rlt_training *t = s->t;
-    double split = (l->sharded ? t->size[RLT_AXIS_TP] : 1) * (double)t->size[RLT_AXIS_CP];
-    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
-    rlt_work x = {.kind = (rlt_work_kind)l->work,
-                  .flop = flop * t->microbatch / split * (matrix ? t->slowdown : 1),
-                  .bytes = elements * t->microbatch * t->element_bytes / split + weights,
-                  .width = t->model->hidden,
-                  .tokens = (double)t->microbatch * t->model->tokens / t->size[RLT_AXIS_CP],
-                  .tp = l->sharded ? t->size[RLT_AXIS_TP] : 1};
-    return x.flop > 0 || x.bytes > 0 ? rlt_accelerator_time(t->accelerator, s->surface, s->peak_Flops, &x)
-                                     : 0;
-}
 
 /* Returns true if the backward pass computes a layer again. Full recomputation repeats blocks, neither
  * embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention. */
@@ -57,35 +25,95 @@ static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool rep
            (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
 }
 
+/* Computes the times of layer i. Weight gradients are computed apart, or with those of inputs. */
+static void set_times(const speed *s, uint32_t i, bool in_block, bool apart, rlt__times *out)
+{
+    const rlt_model *m = s->t->model;
+    const rlt_surface *f = in_block ? &s->in_blocks : &s->outside;
+    double weights = rlt_layer_time(m, i, f, &s->share, RLT_LAYER_WEIGHTS);
+    out->forward[i] = rlt_time_of(rlt_layer_time(m, i, f, &s->share, RLT_LAYER_FORWARD));
+    out->backward[i] =
+        rlt_time_of(rlt_layer_time(m, i, f, &s->share, RLT_LAYER_INPUTS) + (apart ? 0 : weights));
+    out->weights[i] = apart ? rlt_time_of(weights) : 0;
+}
+
+/* Returns the time of a block whose kernels take `device`, if the host takes `host` to launch them. */
+static double with_host(double device, double host)
+{
+    double d = device * device, h = host * host;
+    return host > 0 ? sqrt(sqrt(d * d + h * h)) : device;
+}
+
+/* Stretches the times of the layers [first, end), a block, to those with the host. */
+static void add_host(const speed *s, uint32_t first, uint32_t end, rlt__times *out)
+{
+    const rlt_training *t = s->t;
+    const rlt_surface *f = &s->in_blocks;
+    rlt_time *const all[] = {out->forward, out->backward, out->weights, out->again};
+    double kernels = 0, expert = 0, host[4];
+    for (uint32_t i = first; i < end; i++) {
+        kernels += rlt_layer_kernels(&t->model->layers[i]);
+        expert += t->model->layers[i].experts > 0 && t->model->layers[i].work == RLT_WORK_MATMUL;
+    }
+    host[0] = kernels * f->host_kernel_ps + expert * f->host_expert_ps / 3;
+    host[1] = 2 * host[0];
+    host[2] = 0;
+    host[3] = host[0];
+    for (int k = 0; k < 4; k++) {
+        double device = 0;
+        for (uint32_t i = first; i < end; i++)
+            device += (double)all[k][i];
+        double factor = device > 0 ? with_host(device, host[k]) / device : 1;
+        for (uint32_t i = first; i < end && factor > 1; i++)
+            all[k][i] = rlt_time_of((double)all[k][i] * factor);
+    }
+}
+
+/* Finds the constants inside and outside of blocks. */
+static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
+{
+    const char *wide = t->precision;
+    uint64_t Flops;
+    *s = (speed){.t = t,
+                 .share = {.samples = (double)t->microbatch / t->size[RLT_AXIS_CP],
+                           .tp = t->size[RLT_AXIS_TP],
+                           .ep = t->ep,
+                           .sequence_parallel = t->sequence_parallel,
+                           .element_bytes = t->element_bytes,
+                           .gradient_bytes = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes,
+                           .slowdown = t->slowdown}};
+    int rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s->in_blocks, err);
+    if (rc)
+        return rc;
+    if (s->in_blocks.peak_16_Flops < s->in_blocks.peak_Flops)
+        wide = rlt_accelerator_peak(t->accelerator, "bf16", &Flops, NULL) ? "fp16" : "bf16";
+    return rlt_accelerator_surface(t->accelerator, t->stack, wide, &s->outside, err);
+}
+
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
 {
-    speed s = {.t = t};
-    uint32_t n = t->model->n_layers;
+    speed s;
+    uint32_t n = t->model->n_layers, first = 0;
     rlt_time **const all[] = {&out->forward, &out->backward, &out->weights, &out->again};
-    int rc;
-    if ((rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s.surface, err)) ||
-        (rc = rlt_accelerator_peak(t->accelerator, t->precision, &s.peak_Flops, err)))
+    int rc = find_speed(t, &s, err);
+    if (rc)
         return rc;
     for (size_t k = 0; k < 4; k++)
         if (!(*all[k] = calloc(n, sizeof(rlt_time))))
             return rlt_nomem(err);
-    double slower = s.surface->backward > 0 ? 1 / s.surface->backward : 1;
-    out->host_ps = s.surface->host_ps;
+    out->host_ps = rlt_time_of(s.in_blocks.host_ps);
+    out->pass_ps = rlt_time_of(s.in_blocks.host_pass_ps);
     bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE, repeats = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         repeats = rlt__repeats(t->model, i, repeats);
-        double back = l->backward_flop,
-               weights = l->parameters + l->tied_parameters + l->expert_parameters > 0 ? back / 2 : 0;
-        double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
-        out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
-        /* Half of the bytes that the backward pass moves are for weight gradients. */
-        bool split = apart && weights > 0;
-        out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
-                                   read + (split ? 0 : added));
-        out->weights[i] = split ? time_of(&s, l, weights * slower, moved, added) : 0;
+        set_times(&s, i, repeats, apart, out);
         if (recomputed(t, l, repeats))
             out->again[i] = out->forward[i];
+        if (i + 1 == n || t->model->layers[i + 1].block != l->block) {
+            add_host(&s, first, i + 1, out);
+            first = i + 1;
+        }
     }
     return 0;
 }
@@ -113,11 +141,11 @@ void rlt__training_times_free(rlt__times *x)
 
 rlt_time rlt__training_step(const rlt_training *t, double parameters)
 {
-    const rlt_surface *s;
+    rlt_surface s;
     /* State is read and written, gradients are read, weights written. */
     double each = 2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes;
-    rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each, .tp = 1};
+    rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each};
     if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
         return 0;
-    return rlt_accelerator_time(t->accelerator, s, 1, &step);
+    return rlt_surface_time(&s, &step);
 }

@@ -400,27 +400,19 @@ static int check_stack(const rlt_training *t, rlt_error *err)
 {
     const rlt_accelerator *a = t->accelerator;
     char known[512] = "any";
-    if (strcmp(t->stack, "any") == 0)
+    if (strcmp(t->stack, "any") == 0 || rlt_accelerator_stack(a, t->stack))
         return 0;
-    for (uint32_t i = 0; i < a->n_surfaces; i++) {
-        const char *stack = a->surfaces[i].stack;
-        uint32_t first = 0;
-        if (strcmp(stack, t->stack) == 0)
-            return 0;
-        while (strcmp(a->surfaces[first].stack, stack) != 0)
-            first++;
-        if (first == i && strcmp(stack, "any") != 0)
-            rlt_list_name(known, sizeof known, stack);
-    }
-    return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no efficiency of stack '%s' on %s; known are: %s",
-                    t->stack, a->name, known);
+    for (uint32_t i = 0; i < a->n_stacks; i++)
+        if (strcmp(a->stacks[i].name, "any") != 0)
+            rlt_list_name(known, sizeof known, a->stacks[i].name);
+    return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no stack '%s'; known are: %s", t->stack, known);
 }
 
 int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     int rc;
     uint64_t Flops;
-    const rlt_surface *surface;
+    rlt_surface surface;
     if (!t->model || !t->accelerator || t->model->n_layers == 0)
         return rlt_fail(err, RLT_EUSAGE, "training", "needs a model with layers and an accelerator");
     if ((rc = check_sizes(t, ranks, err)) || (rc = check_model(t, err)))

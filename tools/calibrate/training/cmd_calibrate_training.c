@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet calibrate-training`: compares predicted iterations with measured ones, and fits efficiency
  * surfaces to them. */
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,26 +22,32 @@
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/setup/inputs.h"
+#include "workload/setup/locate.h"
 
 typedef struct train_settings {
-    bool check, leave_out, rows;
-    const char *write, *format, *output, *source;
-    uint64_t evaluations;
+    bool check, rows, sold;
+    const char *leave_out, *write, *format, *output, *source, *names;
+    uint64_t rounds;
 } train_settings;
 
 #define AT(field) .offset = offsetof(train_settings, field)
 static const rlt_option use_options[] = {
-    {"check", 0, RLT_PARAM_FLAG, NULL, "Do not fit: show the errors with the current surfaces.", AT(check)},
-    {"leave-model-out", 0, RLT_PARAM_FLAG, NULL,
-     "Also show, for each model, the errors with surfaces fitted to the other models.", AT(leave_out)},
+    {"check", 0, RLT_PARAM_FLAG, NULL, "Do not fit: show the errors with the current constants.", AT(check)},
+    {"leave-out", 0, RLT_PARAM_TEXT, "WHAT",
+     "Also predict the rows of each group, accelerator or source by constants fitted without them.",
+     AT(leave_out)},
+    {"networks-as-sold", 0, RLT_PARAM_FLAG, NULL,
+     "Take the networks of data sheets, where a site's network was measured, too.", AT(sold)},
+    {"names", 0, RLT_PARAM_TEXT, "FILE",
+     "Systems and models by the names in the tables (default: the shipped list).", AT(names)},
     {"write", 0, RLT_PARAM_TEXT, "DIR",
-     "Write the accelerators' files with the fitted surfaces to this directory; their other text is "
-     "unchanged.",
+     "Write the files of accelerators and stacks with the fitted constants to this directory; their other "
+     "text is unchanged.",
      AT(write), .unrecorded = true},
     {"source", 0, RLT_PARAM_TEXT, "TEXT",
-     "Source of the surfaces, written to the files (default: the name of the table).", AT(source)},
-    {"max-evaluations", 0, RLT_PARAM_COUNT, "N", "Most predictions of each group's rows in a fit.",
-     AT(evaluations), .preset = "300", .min = 1, .max = 1000000},
+     "Source of the constants, written to the files (default: the name of the first table).", AT(source)},
+    {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of the fit.", AT(rounds), .preset = "6", .min = 1,
+     .max = 100},
     {0}};
 static const rlt_option report_options[] = {
     {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: in place of the groups).", AT(rows),
@@ -57,6 +65,7 @@ typedef struct job {
     const train_settings *s;
     rlt_train_rows rows;
     rlt_train_predictor *predictor;
+    rlt_train_fit fit;
     rlt_inputs inputs;
     rlt_progress progress;
     rlt_format format;
@@ -82,41 +91,46 @@ static int predict_all(job *j, rlt_error *err)
     return rc;
 }
 
-static int fit_all(job *j, rlt_error *err)
-{
-    rlt_train_group *g;
-    int rc = 0;
-    for (uint32_t i = 0; !rc && (g = rlt_train_group_at(j->predictor, i)); i++) {
-        rc = rlt_train_fit(j->predictor, &j->rows, i, NULL, (uint32_t)j->s->evaluations, err);
-        g->fitted = g->machine.surfaces[0];
-    }
-    return rc;
-}
+/* ---- rows left out ---- */
 
-/* Predicts the rows of a model with a surface that was fitted to the group's other models. */
-static int leave_out(job *j, uint32_t group, const char *model, rlt_error *err)
+enum { BY_GROUP, BY_ACCELERATOR, BY_SOURCE };
+typedef struct left {
+    int by;
+    const rlt_train_row *row;
+} left;
+
+/* Returns true if the row belongs to what is left out. */
+static bool is_left(const void *ctx, const rlt_train_row *r)
 {
-    rlt_train_group *g = rlt_train_group_at(j->predictor, group);
-    rlt_surface kept = g->machine.surfaces[0];
-    int rc = rlt_train_fit(j->predictor, &j->rows, group, model, (uint32_t)j->s->evaluations, err);
-    for (uint32_t i = 0; i < j->rows.n && !rc; i++) {
-        rlt_train_row *r = &j->rows.rows[i];
-        if (!*r->reason && r->dense && r->group == group && strcmp(r->shape.name, model) == 0)
-            rc = rlt_train_predict(j->predictor, r, true, &r->left_out_s, err);
-    }
-    g->machine.surfaces[0] = kept;
-    return rc;
+    const left *l = ctx;
+    if (l->by == BY_ACCELERATOR)
+        return r->machine == l->row->machine;
+    if (l->by == BY_SOURCE)
+        return strcmp(r->source, l->row->source) == 0;
+    return r->group == l->row->group;
 }
 
 static int leave_each_out(job *j, rlt_error *err)
 {
+    static const char *const words[] = {"group", "accelerator", "source"};
+    left l = {.by = -1};
     int rc = 0;
+    for (int k = 0; k < 3; k++)
+        if (strcmp(j->s->leave_out, words[k]) == 0)
+            l.by = k;
+    if (l.by < 0)
+        return rlt_fail(err, RLT_EUSAGE, "--leave-out", "expected group, accelerator or source, got '%s'",
+                        j->s->leave_out);
     for (uint32_t i = 0; i < j->rows.n && !rc; i++) {
-        const rlt_train_row *r = &j->rows.rows[i];
-        if (!*r->reason && r->dense && r->left_out_s <= 0 &&
-            rlt_train_group_at(j->predictor, r->group)->models > 1)
-            rc = leave_out(j, r->group, r->shape.name, err);
+        l.row = &j->rows.rows[i];
+        if (*l.row->reason || l.row->left_out_s > 0)
+            continue;
+        rlt_train_fit_without(j->predictor, &j->rows, &j->fit, is_left, &l);
+        for (uint32_t k = i; k < j->rows.n && !rc; k++)
+            if (!*j->rows.rows[k].reason && is_left(&l, &j->rows.rows[k]))
+                rc = rlt_train_predict(j->predictor, &j->rows.rows[k], false, &j->rows.rows[k].left_out_s, err);
     }
+    rlt_train_fit_apply(j->predictor, &j->fit, NULL);
     return rc;
 }
 
@@ -124,17 +138,15 @@ static int leave_each_out(job *j, rlt_error *err)
 
 static const rlt_column group_columns[] = {
     {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0, "name of the accelerator"},
-    {"precision", "precision", NULL, RLT_COL_TEXT, 0, 0, "number format of the computation"},
     {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0, "software whose efficiency was used"},
-    {"models", "models", NULL, RLT_COL_TEXT, 0, 0, "models of the group"},
+    {"family", "family", NULL, RLT_COL_TEXT, 0, 0, "models of the group"},
     {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows of the group"},
     {"median", "median", "%", RLT_COL_PERCENT, 7, 1, "at least half of the rows are not above this error"},
     {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
     {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1, "largest error"},
     {"predicted_over_measured", "pred/meas", NULL, RLT_COL_REAL, 9, 3, "median of predicted / measured"},
-    {"fitted", "fitted", NULL, RLT_COL_COUNT, 6, 0, "constants fitted to the group"},
     {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0,
-     "measured rows of models that were left out of the fit"},
+     "measured rows that were left out of the fit"},
     {"left_out_median", "median", "left out", RLT_COL_PERCENT, 8, 1,
      "at least half of these rows are not above this error"},
     {"left_out_p90", "p90", "left out", RLT_COL_PERCENT, 8, 1,
@@ -153,18 +165,13 @@ static const rlt_column row_columns[] = {
     {"predicted_s", "predicted", "s", RLT_COL_REAL, 9, 4, "predicted time of an iteration"},
     {"error", "error", "%", RLT_COL_PERCENT, 7, 1, "predicted / measured - 1"},
     {"left_out_error", "left out", "%", RLT_COL_PERCENT, 8, 1,
-     "error of the row with its model left out of the fit"},
+     "error of the row if it is left out of the fit"},
     {"not_covered", "not covered", NULL, RLT_COL_TEXT, 0, 0, "why the row could not be predicted"},
 };
 enum { N_ROW = sizeof row_columns / sizeof *row_columns };
 
-enum { DENSE, MOE, OLD, CLASSES, ALL_GROUPS = -1 };
-static const char *const classes[] = {"dense", "experts", "V100"};
-
-static int class_of(const rlt_train_row *r)
-{
-    return !r->dense ? MOE : r->v100 ? OLD : DENSE;
-}
+enum { DENSE, MOE, CLASSES, ALL_GROUPS = -1 };
+static const char *const classes[] = {"dense", "experts"};
 
 static rlt_errors errors_of(job *j, int group, int class, bool left_out)
 {
@@ -172,29 +179,29 @@ static rlt_errors errors_of(job *j, int group, int class, bool left_out)
     for (uint32_t i = 0; i < j->rows.n; i++) {
         const rlt_train_row *r = &j->rows.rows[i];
         double s = left_out ? r->left_out_s : r->predicted_s;
-        if (!*r->reason && s > 0 && class_of(r) == class &&
+        if (!*r->reason && s > 0 && r->dense == (class == DENSE) &&
             (group == ALL_GROUPS || r->group == (uint32_t)group))
             j->ratios[n++] = s / r->measured_s;
     }
     return n ? rlt_errors_of(j->ratios, n) : (rlt_errors){0};
 }
 
-static void put_group(job *j, rlt_table *t, const rlt_train_group *g, int group, int class)
+/* Adds the line of a group, of which `r` is a row; NULL: of all rows. */
+static void put_group(job *j, rlt_table *t, const rlt_train_row *r, int class)
 {
+    int group = r ? (int)r->group : ALL_GROUPS;
     rlt_errors e = errors_of(j, group, class, false), out = errors_of(j, group, class, true);
     if (!e.rows)
         return;
     rlt_value v[N_GROUP] = {
-        rlt_text(g ? g->accelerator : "all"),
-        rlt_text(g ? g->precision : NULL),
-        rlt_text(g ? g->stack : NULL),
-        rlt_text(classes[class]),
+        rlt_text(r ? r->accelerator : "all"),
+        rlt_text(r ? r->training.stack : NULL),
+        rlt_text(r ? r->family : classes[class]),
         rlt_count(e.rows),
         rlt_real(e.median),
         rlt_real(e.p90),
         rlt_real(e.worst),
         rlt_real(e.ratio),
-        g && !j->s->check && class != MOE ? rlt_count(g->n_fitted) : rlt_absent(),
         out.rows ? rlt_count(out.rows) : rlt_absent(),
         out.rows ? rlt_real(out.median) : rlt_absent(),
         out.rows ? rlt_real(out.p90) : rlt_absent(),
@@ -221,14 +228,26 @@ static int end_table(job *j, rlt_table *t, rlt_error *err)
 static int report_groups(job *j, rlt_error *err)
 {
     rlt_table t;
-    const rlt_train_group *g;
     begin_table(j, &t, "groups", group_columns, j->s->leave_out ? N_GROUP : N_SHORT);
     for (int class = 0; class < CLASSES; class ++) {
-        for (uint32_t i = 0; (g = rlt_train_group_at(j->predictor, i)); i++)
-            put_group(j, &t, g, (int)i, class);
-        put_group(j, &t, NULL, ALL_GROUPS, class);
+        uint32_t next = 0;
+        for (uint32_t i = 0; i < j->rows.n; i++) {
+            const rlt_train_row *r = &j->rows.rows[i];
+            if (*r->reason || r->group < next)
+                continue;
+            put_group(j, &t, r, class);
+            next = r->group + 1;
+        }
+        put_group(j, &t, NULL, class);
     }
     return end_table(j, &t, err);
+}
+
+static void report_fit(const job *j)
+{
+    FILE *out = j->file.stream;
+    for (uint32_t i = 0; i < j->fit.n; i++)
+        fprintf(out, "# %-40s x %.3f\n", j->fit.names[i], exp(j->fit.at[i]));
 }
 
 static int report_rows(job *j, rlt_error *err)
@@ -292,8 +311,9 @@ static int report(job *j, rlt_error *err)
         rc = report_groups(j, err);
     if (!rc && j->format == RLT_FORMAT_TABLE) {
         fprintf(j->file.stream,
-                "# error = |predicted / measured - 1|; left out: by surfaces fitted to the other models "
-                "of the group\n");
+                "# error = |predicted / measured - 1|; left out: by constants fitted without the row's %s\n",
+                j->s->leave_out ? j->s->leave_out : "group");
+        report_fit(j);
         tell_reasons(j);
     }
     if (!rc && (j->s->rows || j->format == RLT_FORMAT_JSON))
@@ -316,20 +336,32 @@ static int write_files(job *j, rlt_error *err)
     return rlt_train_write(j->predictor, j->s->write, j->s->source ? j->s->source : source, err);
 }
 
+static int read_tables(job *j, rlt_error *err)
+{
+    char names[PATH_MAX];
+    int rc = rlt_names_path(j->s->names ? j->s->names : "names", names, sizeof names, err);
+    for (int i = 0; i < j->args->n_operands && !rc; i++) {
+        const char *path = j->args->operands[i];
+        rc = rlt_train_rows_read(&j->rows, path, names, !j->s->sold, err);
+        if (!rc && strcmp(path, "-") != 0)
+            rc = rlt_inputs_add_file(&j->inputs, "measurements", path, err);
+    }
+    return rc;
+}
+
 static int work(job *j, rlt_error *err)
 {
-    const char *path = j->args->operands[0];
-    int rc = rlt_train_rows_read(&j->rows, path, err);
-    if (!rc && strcmp(path, "-") != 0)
-        rc = rlt_inputs_add_file(&j->inputs, "measurements", path, err);
+    int rc = read_tables(j, err);
     if (rc || (rc = rlt_train_predictor_open(&j->rows, &j->predictor, err)))
         return rc;
     j->ratios = malloc(((size_t)j->rows.n + 1) * sizeof *j->ratios);
     if (!j->ratios)
         return rlt_nomem(err);
     j->format = rlt_format_of(j->s->format, j->s->output);
-    if ((!j->s->check && (rc = fit_all(j, err))) || (rc = predict_all(j, err)) ||
-        (j->s->leave_out && (rc = leave_each_out(j, err))) || (rc = report(j, err)))
+    if ((!j->s->check &&
+         (rc = rlt_train_fit_run(j->predictor, &j->rows, (uint32_t)j->s->rounds, &j->fit, err))) ||
+        (rc = predict_all(j, err)) || (j->s->leave_out && (rc = leave_each_out(j, err))) ||
+        (rc = report(j, err)))
         return rc;
     return j->s->write ? write_files(j, err) : 0;
 }
@@ -340,13 +372,14 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc = 0;
     if (j.s->check && j.s->write)
         return rlt_fail(err, RLT_EUSAGE, "--write", "not together with --check, which fits nothing");
-    if ((!j.s->check || j.s->leave_out) && !rlt_fit_available())
-        return rlt_fit_run(NULL, err);
+    if (j.s->check && j.s->leave_out)
+        return rlt_fail(err, RLT_EUSAGE, "--leave-out", "not together with --check, which fits nothing");
     rc = work(&j, err);
     if (j.json_open)
         rlt_document_drop(&j.json);
     if (j.file.stream)
         rlt_file_discard(&j.file);
+    rlt_train_fit_free(&j.fit);
     rlt_train_predictor_free(j.predictor);
     rlt_train_rows_free(&j.rows);
     free(j.ratios);
@@ -364,7 +397,7 @@ const rlt_command rlt_cmd_calibrate_training = {
     .summary = "fit accelerators' efficiencies to measured trainings, or show the errors of predictions",
     .operands = "FILE",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = 16,
     .description =
         "Reads measured training runs: CSV with the columns model, gpu_system, n_gpus, tp, pp, dp, cp, vp, "
         "ep, sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and more. "

@@ -1,201 +1,415 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fits efficiency surfaces to measured iterations, one for all dense rows of an accelerator, precision and
- * stack. Minimised is the mean of a robust function of log(predicted / measured). The efficiency of matrix
- * products is always fitted. Other parameters are fitted only if the rows determine them: enough different
- * values of the property that they depend on, and four rows per parameter.
+ * The joint fit of accelerators and stacks: Gauss-Newton on log(predicted / measured), with priors. A
+ * parameter x multiplies the constants in its scope by exp(x).
  */
+#include <igraph/igraph.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
-#include "sim/base/units.h"
-#include "tools/calibrate/calibrate.h"
+#include "sim/base/mem.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-/* Property of the rows that must vary for a parameter to be fitted. */
-typedef enum varied { BY_ROWS, BY_RECOMPUTE, BY_SEQUENCE, BY_WIDTH, BY_TOKENS, BY_TP } varied;
+/* Machines or stacks that share a parameter. */
+typedef enum scope { ALL, GENERATION, MACHINE, STACK, PRECISION, PRECISION_OF_STACK } scope;
 
-typedef struct parameter {
+/* A kind of parameter. `set` multiplies the constants of a machine; `name` is its generation, stack or
+ * precision. */
+typedef struct kind {
     const char *name;
-    size_t offset; /* offset of a double in rlt_surface, or of its host_ps */
-    double least, most;
-    bool square; /* searched as its square root, which resolves small values better */
-    varied by;
-    uint32_t values;
-} parameter;
+    scope scope;
+    double width; /* of the prior, in logarithms */
+    void (*set)(rlt_accelerator *a, const char *name, double x);
+} kind;
 
-#define AT(field) offsetof(rlt_surface, field)
-#define KIND(k)   (offsetof(rlt_surface, most) + (k) * sizeof(double))
-/* In the order in which they are added to the fit. Host times are in picoseconds. */
-static const parameter parameters[] = {
-    {"matmul", KIND(RLT_WORK_MATMUL), 0.05, 1, false, BY_ROWS, 1},
-    {"tp_power", AT(tp_power), 0, 2, false, BY_TP, 2},
-    {"attention", KIND(RLT_WORK_ATTENTION), 0.02, 1, false, BY_SEQUENCE, 3},
-    {"backward", AT(backward), 0.5, 1, false, BY_RECOMPUTE, 2},
-    {"width_half", AT(width_half), 0, 2048, true, BY_WIDTH, 3},
-    {"tokens_half", AT(tokens_half), 0, 8192, true, BY_TOKENS, 4},
-    {"memory", AT(memory), 0.2, 1, false, BY_WIDTH, 4},
-    {"host", AT(host_ps), 0, 0.5e12, true, BY_TOKENS, 4},
+static void scale_time(rlt_time *t, double x)
+{
+    *t = (rlt_time)((double)*t * exp(x));
+}
+
+static void limit(double *e, double x)
+{
+    *e *= exp(x);
+    *e = *e > 1 ? 1 : *e;
+}
+
+static rlt_stack *stack_of(rlt_accelerator *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->n_stacks; i++)
+        if (strcmp(a->stacks[i].name, name) == 0)
+            return &a->stacks[i];
+    return NULL;
+}
+
+static void scale_factor(rlt_precision_factors *f, const char *precision, double x)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (strcmp(f->at[i].precision, precision) == 0) {
+            f->at[i].factor *= exp(x);
+            return;
+        }
+    if (f->n < RLT_MAX_PEAKS) {
+        snprintf(f->at[f->n].precision, sizeof f->at[0].precision, "%s", precision);
+        f->at[f->n++].factor = exp(x);
+    }
+}
+
+static void set_matmul(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    limit(&a->kernels.most[RLT_WORK_MATMUL], x);
+}
+static void set_attention(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    limit(&a->kernels.most[RLT_WORK_ATTENTION], x);
+}
+static void set_memory(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    limit(&a->kernels.memory, x);
+}
+static void set_rows(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    a->kernels.rows_half *= exp(x);
+}
+static void set_outputs(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    a->kernels.outputs_half *= exp(x);
+}
+static void set_inputs(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    a->kernels.inputs_half *= exp(x);
+}
+/* All three halves grow with the peak, to a power. */
+static void set_growth(rlt_accelerator *a, const char *name, double x)
+{
+    uint64_t Flops = 0;
+    (void)name;
+    if (rlt_accelerator_peak(a, "fp16", &Flops, NULL))
+        return;
+    double factor = exp(x * log((double)Flops / 312e12));
+    a->kernels.rows_half *= factor;
+    a->kernels.outputs_half *= factor;
+    a->kernels.inputs_half *= factor;
+}
+static void set_backward(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    limit(&a->kernels.backward, x);
+}
+static void set_overlap(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    a->overlap_slowdown = 1 + (a->overlap_slowdown - 1) * exp(x);
+}
+static void set_precision(rlt_accelerator *a, const char *name, double x)
+{
+    scale_factor(&a->kernels.precisions, name, x);
+}
+static void set_stack_matmul(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        s->most[RLT_WORK_MATMUL] *= exp(x);
+}
+static void set_stack_attention(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        s->most[RLT_WORK_ATTENTION] *= exp(x);
+}
+static void set_stack_fp8(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        scale_factor(&s->precisions, "fp8", x);
+}
+static void set_host_kernel(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        scale_time(&s->host_kernel_ps, x);
+}
+static void set_host_expert(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        scale_time(&s->host_expert_ps, x);
+}
+static void set_host_pass(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        scale_time(&s->host_pass_ps, x);
+}
+static void set_host(rlt_accelerator *a, const char *name, double x)
+{
+    rlt_stack *s = stack_of(a, name);
+    if (s)
+        scale_time(&s->host_ps, x);
+}
+
+static const kind kinds[] = {
+    {"matmul", GENERATION, 0.3, set_matmul},
+    {"matmul of", MACHINE, 0.1, set_matmul},
+    {"attention", GENERATION, 0.3, set_attention},
+    {"memory", ALL, 0.1, set_memory},
+    {"rows_half", ALL, 0.5, set_rows},
+    {"outputs_half", ALL, 0.5, set_outputs},
+    {"inputs_half", ALL, 0.5, set_inputs},
+    {"growth of halves", ALL, 0.3, set_growth},
+    {"backward", ALL, 0.1, set_backward},
+    {"overlap_slowdown", ALL, 0.5, set_overlap},
+    {"precision", PRECISION, 0.2, set_precision},
+    {"stack matmul", STACK, 0.1, set_stack_matmul},
+    {"stack attention", STACK, 0.2, set_stack_attention},
+    {"stack fp8", PRECISION_OF_STACK, 0.1, set_stack_fp8},
+    {"host_kernel", STACK, 0.5, set_host_kernel},
+    {"host_expert", STACK, 0.5, set_host_expert},
+    {"host_pass", STACK, 0.5, set_host_pass},
+    {"host", STACK, 1, set_host},
 };
-enum { N_PARAMETERS = sizeof parameters / sizeof *parameters, ROWS_EACH = 4 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static double get(const rlt_surface *s, const parameter *p)
+/* A parameter of the fit, as named in rlt_train_fit: "kind: name". */
+static const char *name_of(const rlt_train_fit *f, uint32_t i)
 {
-    const char *at = (const char *)s + p->offset;
-    double v = p->offset == AT(host_ps) ? (double)s->host_ps : *(const double *)(const void *)at;
-    double x = (v - p->least) / (p->most - p->least);
-    return p->square ? sqrt(x > 0 ? x : 0) : x;
+    const char *colon = strstr(f->names[i], ": ");
+    return colon ? colon + 2 : "";
 }
 
-static void put(rlt_surface *s, const parameter *p, double x)
+static const kind *kind_of(const rlt_train_fit *f, uint32_t i)
 {
-    double v = p->least + (p->most - p->least) * (p->square ? x * x : x);
-    if (p->offset == AT(host_ps))
-        s->host_ps = (rlt_time)v;
-    else
-        *(double *)(void *)((char *)s + p->offset) = v;
+    size_t n = strcspn(f->names[i], ":");
+    for (int k = 0; k < N_KINDS; k++)
+        if (strlen(kinds[k].name) == n && strncmp(kinds[k].name, f->names[i], n) == 0)
+            return &kinds[k];
+    return NULL;
 }
 
-typedef struct search {
-    rlt_train_predictor *predictor;
-    rlt_train_group *group;
-    const rlt_train_row **rows;
-    uint32_t n_rows;
-    const parameter *chosen[N_PARAMETERS];
-    uint32_t n;
-    rlt_error why;
-    int rc;
-} search;
-
-static double value_of(const rlt_train_row *r, varied by)
+static bool concerns(const kind *k, const char *name, const rlt_accelerator *a)
 {
-    switch (by) {
-    case BY_RECOMPUTE:
-        return r->training.recompute == RLT_RECOMPUTE_FULL;
-    case BY_SEQUENCE:
-        return r->shape.tokens;
-    case BY_WIDTH:
-        return r->shape.hidden;
-    case BY_TOKENS:
-        return (double)r->shape.tokens * r->training.microbatch;
-    case BY_TP:
-        return r->training.size[RLT_AXIS_TP];
-    case BY_ROWS:
+    switch (k->scope) {
+    case GENERATION:
+        return strcmp(*a->generation ? a->generation : a->name, name) == 0;
+    case MACHINE:
+        return strcmp(a->name, name) == 0;
+    case ALL:
+    case STACK:
+    case PRECISION:
+    case PRECISION_OF_STACK:
         break;
     }
-    return 0;
+    return true;
 }
 
-static uint32_t different(const search *s, varied by)
+/* Returns true if a row's prediction can depend on the parameter. */
+static bool touches(const kind *k, const char *name, const rlt_accelerator *a, const rlt_train_row *r)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n_rows; i++) {
-        bool seen = false;
-        for (uint32_t k = 0; k < i && !seen; k++)
-            seen = value_of(s->rows[k], by) == value_of(s->rows[i], by);
-        n += !seen;
-    }
-    return n;
+    if (k->scope == PRECISION)
+        return strcmp(r->training.precision, name) == 0;
+    if (k->scope == STACK)
+        return strcmp(r->training.stack, name) == 0;
+    if (k->scope == PRECISION_OF_STACK)
+        return strcmp(r->training.stack, name) == 0 && strcmp(r->training.precision, "fp8") == 0;
+    return concerns(k, name, a);
 }
 
-static double misfit_at(void *ctx, const double *x, bool *stop)
+void rlt_train_fit_apply(rlt_train_predictor *p, const rlt_train_fit *f, const double *x)
 {
-    const double scale = 0.05; /* larger errors count linearly, smaller ones squared */
-    search *s = ctx;
-    rlt_surface *surface = &s->group->machine.surfaces[0];
-    double sum = 0;
-    s->group->tried++;
-    for (uint32_t i = 0; i < s->n; i++)
-        put(surface, s->chosen[i], x[i]);
-    for (uint32_t i = 0; i < s->n_rows; i++) {
-        double got;
-        s->rc = rlt_train_predict(s->predictor, s->rows[i], true, &got, &s->why);
-        if (s->rc) {
-            *stop = true;
-            return INFINITY;
+    for (uint32_t m = 0; m < f->n_machines; m++) {
+        rlt_accelerator *a = rlt_train_machine(p, m);
+        *a = f->start[m];
+        for (uint32_t i = 0; i < f->n; i++) {
+            const kind *k = kind_of(f, i);
+            if (k && concerns(k, name_of(f, i), a))
+                k->set(a, name_of(f, i), (x ? x : f->at)[i]);
         }
-        double e = log(got / s->rows[i]->measured_s) / scale;
-        sum += sqrt(1 + e * e) - 1;
     }
-    return sum / s->n_rows;
 }
 
-static void choose(search *s)
+/* Adds a parameter unless it is there. */
+static void add(rlt_train_fit *f, const kind *k, const char *name)
 {
-    for (uint32_t i = 0; i < N_PARAMETERS; i++)
-        if (s->n == 0 ||
-            (s->n_rows >= (s->n + 1) * ROWS_EACH && different(s, parameters[i].by) >= parameters[i].values))
-            s->chosen[s->n++] = &parameters[i];
+    char text[RLT_TRAIN_NAME];
+    snprintf(text, sizeof text, "%s%s%s", k->name, *name ? ": " : "", name);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (strcmp(f->names[i], text) == 0)
+            return;
+    if (f->n < RLT_MAX_FIT)
+        snprintf(f->names[f->n++], sizeof f->names[0], "%s", text);
 }
 
-static int seek(search *s, uint32_t evaluations, rlt_error *err)
+/* Lists the parameters that some row can depend on. */
+static void list(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit *f)
 {
-    static const double steps[] = {0.15, 0.05};
-    rlt_fit fit = {.n = s->n, .smooth = s->n > 1, .f = misfit_at, .ctx = s};
-    rlt_train_group *g = s->group;
-    int rc = 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        double x = get(&g->machine.surfaces[0], s->chosen[i]);
-        fit.x[i] = x < 0.001 ? 0.001 : x > 1 ? 1 : x;
-        fit.high[i] = 1;
-    }
-    g->tried = 0;
-    for (uint32_t k = 0; k < 2 && !rc && g->tried < evaluations; k++) {
-        fit.step = steps[k];
-        fit.evaluations = (evaluations - g->tried + 1) / (2 - k);
-        rc = rlt_fit_run(&fit, err);
-        if (!rc && s->rc)
-            rc = rlt_fail(err, s->rc, s->why.where, "%s", s->why.what);
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        put(&g->machine.surfaces[0], s->chosen[i], fit.x[i]);
-    g->misfit = fit.least;
-    g->n_fitted = s->n;
-    return rc;
-}
-
-/* Rounds to the four digits that are written. */
-static void round_off(rlt_surface *s)
-{
-    for (uint32_t i = 0; i < N_PARAMETERS; i++) {
-        double *v = (double *)(void *)((char *)s + parameters[i].offset), x;
-        char text[32];
-        if (parameters[i].offset == AT(host_ps)) {
-            s->host_ps = s->host_ps / RLT_US * RLT_US;
-            continue;
+    for (int k = 0; k < N_KINDS; k++)
+        for (uint32_t i = 0; i < t->n; i++) {
+            const rlt_train_row *r = &t->rows[i];
+            if (*r->reason)
+                continue;
+            const rlt_accelerator *a = rlt_train_machine(p, r->machine);
+            const rlt_stack *s = rlt_accelerator_stack(a, r->training.stack);
+            const char *precision = r->training.precision;
+            bool narrow = strcmp(precision, "bf16") != 0 && strcmp(precision, "fp16") != 0;
+            const char *names[] = {"", *a->generation ? a->generation : a->name, a->name, r->training.stack,
+                                   precision, r->training.stack};
+            if ((kinds[k].scope == PRECISION && !narrow) ||
+                (kinds[k].scope == PRECISION_OF_STACK && strcmp(precision, "fp8") != 0) ||
+                (kinds[k].set == set_host_expert && (!s || !s->host_expert_ps || r->dense)) ||
+                (kinds[k].set == set_host_pass && (!s || !s->host_pass_ps)))
+                continue;
+            add(f, &kinds[k], names[kinds[k].scope]);
         }
-        snprintf(text, sizeof text, "%.4g", *v);
-        if (rlt_parse_number(text, 0, &x, NULL, NULL) == 0)
-            *v = x;
-    }
 }
 
-int rlt_train_fit(rlt_train_predictor *p, rlt_train_rows *t, uint32_t group, const char *but,
-                  uint32_t evaluations, rlt_error *err)
+/* Predicts rows with the current machines into out: log(predicted / measured). With `k`, only rows that the
+ * parameter touches; others keep their values. */
+static int residuals(rlt_train_predictor *p, const rlt_train_rows *t, const kind *k, const char *name,
+                     double *out, rlt_error *err)
 {
-    search s = {.predictor = p, .group = rlt_train_group_at(p, group)};
     int rc = 0;
-    s.rows = malloc(((size_t)t->n + 1) * sizeof(const rlt_train_row *));
-    if (!s.rows)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < t->n; i++) {
+    for (uint32_t i = 0; i < t->n && !rc; i++) {
         const rlt_train_row *r = &t->rows[i];
-        if (!*r->reason && r->dense && r->group == group && (!but || strcmp(but, r->shape.name) != 0))
-            s.rows[s.n_rows++] = r;
+        double s;
+        if (*r->reason || (k && !touches(k, name, rlt_train_machine(p, r->machine), r)))
+            continue;
+        if (!(rc = rlt_train_predict(p, r, true, &s, err)))
+            out[i] = log(s / r->measured_s);
     }
-    s.group->n_fitted = 0;
-    if (s.n_rows >= 2 || (but && s.n_rows)) {
-        s.group->machine.surfaces[0] = s.group->start;
-        choose(&s);
-        rc = seek(&s, evaluations, err);
-        round_off(&s.group->machine.surfaces[0]);
-    }
-    free(s.rows);
     return rc;
+}
+
+static int slopes(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit *f, rlt_error *err)
+{
+    const double step = 0.05;
+    double x[RLT_MAX_FIT], *moved = malloc(((size_t)t->n + 1) * sizeof *moved);
+    int rc = moved ? 0 : rlt_nomem(err);
+    for (uint32_t i = 0; i < f->n && !rc; i++) {
+        const kind *k = kind_of(f, i);
+        memcpy(x, f->at, sizeof x);
+        memcpy(moved, f->residuals, t->n * sizeof *moved);
+        x[i] += step;
+        rlt_train_fit_apply(p, f, x);
+        rc = residuals(p, t, k, name_of(f, i), moved, err);
+        for (uint32_t row = 0; row < t->n; row++)
+            f->slopes[(size_t)row * f->n + i] = (moved[row] - f->residuals[row]) / step;
+    }
+    rlt_train_fit_apply(p, f, NULL);
+    free(moved);
+    return rc;
+}
+
+/* Weight of a residual: quadratic loss up to `knee`, linear beyond. */
+static double robust(double residual)
+{
+    const double knee = 0.1, size = fabs(residual);
+    return size <= knee ? 1 : knee / size;
+}
+
+typedef bool skip_fn(const void *ctx, const rlt_train_row *row);
+
+/* Solves for the step from x, where residuals and slopes are linear around f->at. */
+static void solve(const rlt_train_rows *t, const rlt_train_fit *f, const double *x, double *step, skip_fn *skip,
+                  const void *ctx)
+{
+    const double noise = 0.08;
+    igraph_matrix_t a, b;
+    int info;
+    igraph_matrix_init(&a, f->n, f->n);
+    igraph_matrix_init(&b, f->n, 1);
+    for (uint32_t i = 0; i < f->n; i++) {
+        double width = kind_of(f, i)->width;
+        MATRIX(a, i, i) = 1 / (width * width);
+        MATRIX(b, i, 0) = -x[i] / (width * width);
+    }
+    for (uint32_t row = 0; row < t->n; row++) {
+        const double *j = f->slopes + (size_t)row * f->n;
+        double r = f->residuals[row];
+        if (*t->rows[row].reason || (skip && skip(ctx, &t->rows[row])))
+            continue;
+        for (uint32_t i = 0; i < f->n; i++)
+            r += j[i] * (x[i] - f->at[i]);
+        double w = t->rows[row].weight * robust(r) / (noise * noise);
+        for (uint32_t i = 0; i < f->n; i++) {
+            MATRIX(b, i, 0) -= w * j[i] * r;
+            for (uint32_t k = 0; k < f->n; k++)
+                MATRIX(a, i, k) += w * j[i] * j[k];
+        }
+    }
+    igraph_lapack_dgesv(&a, NULL, &b, &info);
+    for (uint32_t i = 0; i < f->n; i++)
+        step[i] = info ? 0 : MATRIX(b, i, 0);
+    igraph_matrix_destroy(&a);
+    igraph_matrix_destroy(&b);
+}
+
+/* Moves x to the solution of the linear problem; few rounds settle the robust weights. */
+static void settle(const rlt_train_rows *t, const rlt_train_fit *f, double *x, skip_fn *skip, const void *ctx)
+{
+    enum { ROUNDS = 6 };
+    double step[RLT_MAX_FIT];
+    for (int k = 0; k < ROUNDS; k++) {
+        solve(t, f, x, step, skip, ctx);
+        for (uint32_t i = 0; i < f->n; i++)
+            x[i] += step[i];
+    }
+}
+
+int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, rlt_train_fit *out,
+                      rlt_error *err)
+{
+    const double furthest = 0.4;
+    *out = (rlt_train_fit){0};
+    list(p, t, out);
+    while (rlt_train_machine(p, out->n_machines))
+        out->n_machines++;
+    out->start = malloc(((size_t)out->n_machines + 1) * sizeof *out->start);
+    out->residuals = calloc((size_t)t->n + 1, sizeof *out->residuals);
+    out->slopes = calloc(((size_t)t->n + 1) * (out->n + 1), sizeof *out->slopes);
+    if (!out->start || !out->residuals || !out->slopes)
+        return rlt_nomem(err);
+    for (uint32_t m = 0; m < out->n_machines; m++)
+        out->start[m] = *rlt_train_machine(p, m);
+    int rc = residuals(p, t, NULL, NULL, out->residuals, err);
+    for (uint32_t k = 0; k < rounds && !rc; k++) {
+        double x[RLT_MAX_FIT];
+        if ((rc = slopes(p, t, out, err)))
+            break;
+        memcpy(x, out->at, sizeof x);
+        settle(t, out, x, NULL, NULL);
+        for (uint32_t i = 0; i < out->n; i++) {
+            double d = x[i] - out->at[i];
+            out->at[i] += d > furthest ? furthest : d < -furthest ? -furthest : d;
+        }
+        rlt_train_fit_apply(p, out, NULL);
+        rc = residuals(p, t, NULL, NULL, out->residuals, err);
+    }
+    return rc;
+}
+
+void rlt_train_fit_without(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit *f, skip_fn *skip,
+                           const void *ctx)
+{
+    double x[RLT_MAX_FIT];
+    memcpy(x, f->at, sizeof x);
+    settle(t, f, x, skip, ctx);
+    rlt_train_fit_apply(p, f, x);
+}
+
+void rlt_train_fit_free(rlt_train_fit *f)
+{
+    free(f->start);
+    free(f->residuals);
+    free(f->slopes);
+    *f = (rlt_train_fit){0};
 }

@@ -22,7 +22,7 @@
 
 /* A network, with the durations of collectives simulated on it so far. */
 typedef struct network {
-    char text[128];
+    char text[192];
     rlt_setup setup;
     rlt_replay_options how;
     rlt_timing *alone;
@@ -31,8 +31,9 @@ typedef struct network {
 struct rlt_train_predictor {
     network **networks; /* allocated one by one: the timing borrows pointers */
     uint32_t n_networks, networks_room;
-    rlt_train_group *groups;
-    uint32_t n_groups, groups_room;
+    rlt_accelerator **machines;
+    char (*names)[RLT_TRAIN_NAME];
+    uint32_t n_machines, machines_room, names_room;
 };
 
 static int find_network(rlt_train_predictor *p, const char *text, uint32_t *index, rlt_error *err)
@@ -60,71 +61,71 @@ static int find_network(rlt_train_predictor *p, const char *text, uint32_t *inde
     return rlt_timing_alone(&net->how, &net->alone, err);
 }
 
-static int open_group(rlt_train_group *g, const rlt_train_row *row, rlt_error *err)
+static int find_machine(rlt_train_predictor *p, const char *name, uint32_t *index, rlt_error *err)
 {
-    const rlt_surface *s;
-    *g = (rlt_train_group){0};
-    snprintf(g->accelerator, sizeof g->accelerator, "%s", row->accelerator);
-    snprintf(g->precision, sizeof g->precision, "%s", row->training.precision);
-    snprintf(g->stack, sizeof g->stack, "%s", row->training.stack);
-    int rc = rlt_find_accelerator(g->accelerator, &g->machine, err);
-    if (rc || (rc = rlt_accelerator_surface(&g->machine, NULL, NULL, &s, err)))
-        return rc;
-    g->start = *s;
-    if ((rc = rlt_accelerator_surface(&g->machine, g->stack, g->precision, &s, err)))
-        return rc;
-    g->fitted = *s;
-    snprintf(g->fitted.stack, sizeof g->fitted.stack, "any");
-    snprintf(g->fitted.precision, sizeof g->fitted.precision, "any");
-    g->machine.surfaces[0] = g->fitted;
-    g->machine.n_surfaces = 1;
-    return 0;
-}
-
-static int find_group(rlt_train_predictor *p, const rlt_train_row *row, uint32_t *index, rlt_error *err)
-{
-    for (*index = 0; *index < p->n_groups; ++*index) {
-        const rlt_train_group *g = &p->groups[*index];
-        if (strcmp(g->accelerator, row->accelerator) == 0 && strcmp(g->stack, row->training.stack) == 0 &&
-            strcmp(g->precision, row->training.precision) == 0)
+    for (*index = 0; *index < p->n_machines; ++*index)
+        if (strcmp(p->names[*index], name) == 0)
             return 0;
-    }
-    int rc = rlt_grow(&p->groups, &p->groups_room, sizeof *p->groups, (uint64_t)p->n_groups + 1,
-                      RLT_MAX_TRAIN_ROWS, "groups", err);
+    int rc = rlt_grow(&p->machines, &p->machines_room, sizeof *p->machines, (uint64_t)p->n_machines + 1,
+                      RLT_MAX_TRAIN_ROWS, "accelerators", err);
     if (!rc)
-        rc = open_group(&p->groups[p->n_groups], row, err);
-    p->n_groups += rc == 0;
-    return rc;
+        rc = rlt_grow(&p->names, &p->names_room, sizeof *p->names, (uint64_t)p->n_machines + 1,
+                      RLT_MAX_TRAIN_ROWS, "accelerators", err);
+    rlt_accelerator *a = rc ? NULL : malloc(sizeof *a);
+    if (!a)
+        return rc ? rc : rlt_nomem(err);
+    snprintf(p->names[p->n_machines], sizeof *p->names, "%s", name);
+    p->machines[p->n_machines++] = a;
+    return rlt_find_accelerator(name, a, err);
 }
 
 /* Prepares a row. A layout that the generator refuses is a reason not to cover it; all else is an error. */
 static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *err)
 {
     rlt_error why = {0};
-    int rc = rlt_model_open(row->spec, &row->shape, err);
-    if (rc || (rc = find_group(p, row, &row->group, err)))
+    if (rlt_model_open(row->spec, &row->shape, &why)) {
+        snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
+        return 0;
+    }
+    int rc = find_machine(p, row->accelerator, &row->machine, err);
+    if (rc)
         return rc;
     row->training.model = &row->shape;
-    row->training.accelerator = &p->groups[row->group].machine;
+    row->training.accelerator = p->machines[row->machine];
+    row->dense = true;
+    for (uint32_t i = 0; i < row->shape.n_layers; i++)
+        row->dense &= row->shape.layers[i].experts == 0;
     if (rlt_training_plan(&row->training, row->ranks, &why)) {
         snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
         return 0;
     }
-    return find_network(p, row->network, &row->on, err);
+    rc = find_network(p, row->network, &row->on, err);
+    return rc ? rc : find_network(p, row->collective, &row->collectives_on, err);
 }
 
-static void count_models(rlt_train_predictor *p, const rlt_train_rows *t)
+static bool together(const rlt_train_row *a, const rlt_train_row *b)
 {
+    return a->machine == b->machine && strcmp(a->training.stack, b->training.stack) == 0 &&
+           strcmp(a->family, b->family) == 0;
+}
+
+/* Numbers the groups of rows, and weighs the rows by the sizes of their groups. */
+static void group_rows(rlt_train_rows *t)
+{
+    uint32_t n = 0;
     for (uint32_t i = 0; i < t->n; i++) {
-        const rlt_train_row *row = &t->rows[i];
-        bool seen = false;
-        if (*row->reason || !row->dense)
+        rlt_train_row *row = &t->rows[i];
+        double rows = 0;
+        if (*row->reason || row->group != RLT_NONE)
             continue;
-        for (uint32_t k = 0; k < i && !seen; k++)
-            seen = !*t->rows[k].reason && t->rows[k].dense && t->rows[k].group == row->group &&
-                   strcmp(t->rows[k].shape.name, row->shape.name) == 0;
-        p->groups[row->group].rows++;
-        p->groups[row->group].models += !seen;
+        for (uint32_t k = i; k < t->n; k++)
+            rows += !*t->rows[k].reason && together(&t->rows[k], row);
+        for (uint32_t k = i; k < t->n; k++)
+            if (!*t->rows[k].reason && together(&t->rows[k], row)) {
+                t->rows[k].group = n;
+                t->rows[k].weight = pow(rows, -0.35);
+            }
+        n++;
     }
 }
 
@@ -141,7 +142,7 @@ int rlt_train_predictor_open(rlt_train_rows *t, rlt_train_predictor **out, rlt_e
         rlt_train_predictor_free(p);
         return rc;
     }
-    count_models(p, t);
+    group_rows(t);
     *out = p;
     return 0;
 }
@@ -156,22 +157,25 @@ void rlt_train_predictor_free(rlt_train_predictor *p)
         free(p->networks[i]);
     }
     free(p->networks);
-    free(p->groups);
+    for (uint32_t i = 0; i < p->n_machines; i++)
+        free(p->machines[i]);
+    free(p->machines);
+    free(p->names);
     free(p);
 }
 
-rlt_train_group *rlt_train_group_at(rlt_train_predictor *p, uint32_t i)
+rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i)
 {
-    return i < p->n_groups ? &p->groups[i] : NULL;
+    return i < p->n_machines ? p->machines[i] : NULL;
 }
 
-static int simulate(const rlt_training *t, network *net, double *iteration_s, rlt_error *err)
+static int simulate(const rlt_training *t, network *net, network *other, double *iteration_s, rlt_error *err)
 {
     rlt_program *program = NULL;
     rlt_placement where = {0};
     rlt_replay *replay = NULL;
     rlt_replay_options how = net->how;
-    int rc = rlt_training_fold(t, RLT_FOLD_STAGES, &net->how, net->alone, &program, &where, err);
+    int rc = rlt_training_fold(t, RLT_FOLD_STAGES, &other->how, other->alone, &program, &where, err);
     how.placement = &where;
     if (!rc && !(rc = rlt_replay_create(program, &how, &replay, err)) && !(rc = rlt_replay_run(replay, err)))
         *iteration_s = (double)rlt_replay_time(replay) / t->steps / 1e12;
@@ -185,20 +189,20 @@ int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool qui
                       rlt_error *err)
 {
     rlt_training t = row->training;
-    network *net = p->networks[row->on];
+    network *net = p->networks[row->on], *other = p->networks[row->collectives_on];
     uint32_t pp = t.size[RLT_AXIS_PP], m = rlt_training_microbatches(&t);
     uint64_t each = t.batch / m; /* samples of one microbatch, over all pipelines */
     uint32_t some = 2 * pp, more = pp;
     double first, second;
     t.model = &row->shape;
-    t.accelerator = &p->groups[row->group].machine;
+    t.accelerator = p->machines[row->machine];
     if (!quick || m <= some + more)
-        return simulate(&t, net, iteration_s, err);
+        return simulate(&t, net, other, iteration_s, err);
     /* Extrapolates: in a full pipeline each further pp microbatches take equal time. */
     t.batch = each * some;
-    int rc = simulate(&t, net, &first, err);
+    int rc = simulate(&t, net, other, &first, err);
     t.batch = each * (some + more);
-    if (!rc && !(rc = simulate(&t, net, &second, err)))
+    if (!rc && !(rc = simulate(&t, net, other, &second, err)))
         *iteration_s = first + (second - first) / more * (m - some);
     return rc;
 }

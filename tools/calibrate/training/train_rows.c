@@ -2,8 +2,7 @@
 /*
  * Reads measured training runs from CSV, and finds their settings. Defaults for empty cells: data parallelism
  * is the rest of the accelerators; recomputation is off. Megatron-Bridge shards the optimizer state (ZeRO 1).
- * Both Megatron-Bridge and torchtitan use sequence parallelism with tensor parallelism. CUDA graphs and
- * overlapped tensor parallelism of Megatron-Bridge are covered by the fitted efficiency.
+ * Both Megatron-Bridge and torchtitan use sequence parallelism with tensor parallelism.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -17,82 +16,20 @@
 #include "sim/base/units.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-/* A measured system. Bandwidths are per accelerator and direction. Accelerators of a node (or NVLink domain)
- * are joined by switches, except for V100, where they are linked directly. */
-typedef struct system_known {
-    const char *begins, *accelerator, *stack;
-    uint32_t node;
-    const char *inner, *outer; /* dimensions; "%u" stands for the size */
-} system_known;
-
-/* NVLink: 25 GB/s a link, 6 links of V100, 12 of A100, 18 of H100; 50 GB/s, 18 links of Blackwell (NVIDIA
- * data sheets). Between nodes: Jean Zay has four OPA of 100 Gb/s a node of 4 (IDRIS); the A100 of llm-foundry
- * 1600 Gb/s a node of 8; Selene eight HDR of 200 Gb/s; H100, B200 and GB200 400 Gb/s an accelerator
- * (ConnectX-7), B300 and GB300 800 Gb/s (ConnectX-8). Jobs use 64 of the 72 accelerators of an NVLink domain.
- * Latencies are assumed. */
-static const system_known systems[] = {
-    {"V100-SXM2-16GB", "v100-sxm2-16gb", "megatron", 4, "fully-connected:%u@150GB/s,700ns",
-     "switch:%u@12.5GB/s,1us"},
-    {"V100-SXM2-32GB", "v100-sxm2-32gb", "megatron", 4, "fully-connected:%u@150GB/s,700ns",
-     "switch:%u@12.5GB/s,1us"},
-    {"a100_80gb", "a100-80gb", "llm-foundry", 8, "switch:%u@300GB/s,500ns", "switch:%u@25GB/s,1us"},
-    {"a100_40gb", "a100-40gb", "llm-foundry", 8, "switch:%u@300GB/s,500ns", "switch:%u@25GB/s,1us"},
-    {"A100-80GB SXM (Selene)", "a100-80gb", "megatron", 8, "switch:%u@300GB/s,500ns", "switch:%u@25GB/s,1us"},
-    {"H100 96GB HBM2e", "h100-hbm2e-96gb", "torchtitan", 8, "switch:%u@450GB/s,500ns",
-     "switch:%u@50GB/s,1us"},
-    {"DGX-H100", "h100-sxm", "megatron-bridge", 8, "switch:%u@450GB/s,500ns", "switch:%u@50GB/s,1us"},
-    {"DGX-B200", "b200", "megatron-bridge", 8, "switch:%u@900GB/s,500ns", "switch:%u@50GB/s,1us"},
-    {"DGX-B300", "b300", "megatron-bridge", 8, "switch:%u@900GB/s,500ns", "switch:%u@100GB/s,1us"},
-    {"DGX-GB200", "gb200", "megatron-bridge", 64, "switch:%u@900GB/s,500ns", "switch:%u@50GB/s,1us"},
-    {"DGX-GB300", "gb300", "megatron-bridge", 64, "switch:%u@900GB/s,500ns", "switch:%u@100GB/s,1us"},
-};
-
-/* The first entry with which the name begins applies. */
-static const struct {
-    const char *begins, *spec;
-    bool moe;
-} models[] = {
-    {"GPT-2 7.5B", "gpt2-7.5b", false},
-    {"GPT-2 18B", "gpt2-18b", false},
-    {"GPT-2 30B", "gpt2-30b", false},
-    {"GPT-2 39B", "gpt2-39b", false},
-    {"GPT-2 52B", "gpt2-52b", false},
-    {"GPT-2 h6144 L40", "gpt2-18b", false},
-    {"GPT-2 h9216 L64", "gpt2-65b", false},
-    {"MPT 125m", "mpt-125m", false},
-    {"MPT 350m", "mpt-350m", false},
-    {"MPT 760m", "mpt-760m", false},
-    {"MPT 1b", "mpt-1b", false},
-    {"MPT 3b", "mpt-3b", false},
-    {"MPT 7b", "mpt-7b", false},
-    {"MPT 13b", "mpt-13b", false},
-    {"MPT 30b", "mpt-30b", false},
-    {"MPT 70b", "mpt-70b", false},
-    {"LLAMA3_8B", "llama3-8b", false},
-    {"LLAMA3_70B", "llama3-70b", false},
-    {"LLAMA3.1_405B", "llama3.1-405b", false},
-    {"Llama3.1 8B", "llama3.1-8b", false},
-    {"Llama3.1 70B", "llama3.1-70b", false},
-    {"Megatron 22B", "megatron-22b", false},
-    {"GPT-3 175B", "gpt3-175b", false},
-    {"DeepSeekV3 (w/ MTP)", "deepseek-v3:mtp=1", true},
-    {"DeepSeekV3", "deepseek-v3", true},
-    {"GPT OSS 120B", "gpt-oss-120b", true},
-    {"Qwen3_30B_a3B", "qwen3-30b-a3b", true},
-    {"Qwen3_235B_a22B", "qwen3-235b-a22b", true},
-};
-
 static const char *const precisions[][2] = {
     {"bf16", "bf16"}, {"amp_bf16", "bf16"}, {"BF16", "bf16"},   {"fp16", "fp16"},    {"fp8", "fp8"},
-    {"FP8", "fp8"},   {"FP8-CS", "fp8"},    {"MXFP8", "mxfp8"}, {"FP8-MX", "mxfp8"}, {"NVFP4", "fp4"},
+    {"FP8", "fp8"},   {"amp_fp8", "fp8"},   {"FP8-CS", "fp8"},    {"MXFP8", "mxfp8"}, {"FP8-MX", "mxfp8"}, {"NVFP4", "fp4"},
 };
 static const char *const recomputes[][2] = {
     {"", "none"},
     {"False", "none"},
+    {"none", "none"},
+    {"off", "none"},
     {"True", "full"},
     {"full", "full"},
     {"yes", "full"},
@@ -102,55 +39,79 @@ static const char *const recomputes[][2] = {
 
 typedef enum field {
     F_MODEL,
-    F_PARAMS,
     F_SYSTEM,
     F_GPUS,
-    F_TP,
+    F_BATCH,
+    F_MICROBATCH,
+    F_SEQUENCE,
+    F_PRECISION,
+    F_TIME,
+    N_REQUIRED,
+    F_TP = N_REQUIRED,
     F_PP,
     F_DP,
     F_CP,
     F_VP,
     F_EP,
     F_SHARDING,
-    F_BATCH,
-    F_MICROBATCH,
-    F_SEQUENCE,
-    F_PRECISION,
     F_RECOMPUTE,
-    F_TIME,
     F_TFLOPS,
     F_NOTE,
+    F_SOURCE,
+    F_CLUSTER,
+    F_STACK,
+    F_LAYOUTS,
+    F_LAYERS,
+    F_HIDDEN,
+    F_HEADS,
+    F_KV_HEADS,
+    F_FFN,
+    F_GATED,
+    F_VOCABULARY,
+    F_STATUS,
+    F_TOPOLOGY,
+    F_OVERLAP,
+    F_DISPATCHER,
     N_FIELDS
 } field;
-static const char *const columns[N_FIELDS] = {"model",
-                                              "params",
-                                              "gpu_system",
-                                              "n_gpus",
-                                              "tp",
-                                              "pp",
-                                              "dp",
-                                              "cp",
-                                              "vp",
-                                              "ep",
-                                              "sharding",
-                                              "global_batch",
-                                              "micro_batch",
-                                              "seq_len",
-                                              "precision",
-                                              "recompute",
-                                              "iteration_time_s",
-                                              "tflops_per_gpu",
-                                              "note"};
+/* Names of the columns; a second name is that of another kind of table. */
+static const char *const columns[N_FIELDS][2] = {
+    {"model"},         {"gpu_system", "accelerator"},
+    {"n_gpus", "n"},   {"global_batch"},
+    {"micro_batch"},   {"seq_len", "seq"},
+    {"precision"},     {"iteration_time_s", "iteration_s"},
+    {"tp"},            {"pp"},
+    {"dp"},            {"cp"},
+    {"vp"},            {"ep"},
+    {"sharding", "zero"}, {"recompute"},
+    {"tflops_per_gpu"},  {"note"},
+    {"source"},        {"cluster"},
+    {"stack"},         {"group_id"},
+    {"layers"},        {"hidden"},
+    {"heads"},         {"kv_heads"},
+    {"ffn"},           {"gated"},
+    {"vocab"},         {"status"},
+    {"topology"},      {"overlap"},
+    {"dispatcher"},
+};
 
 typedef struct reader {
     rlt_csv csv;
     int column[N_FIELDS];
     rlt_train_row *row;
+    rlt_json systems, models;
+    bool measured;
 } reader;
+
+/* What names.json says about a system. */
+typedef struct system_known {
+    const char *accelerator, *stack, *inside, *between, *measured;
+    uint32_t node;
+} system_known;
 
 static const char *cell(const reader *r, field f)
 {
-    return r->csv.cells[r->column[f]];
+    return rlt_csv_cell(&r->csv, r->column[f]);
 }
 
 /* Marks the row as not covered. The first reason is kept. Returns false. */
@@ -174,7 +135,7 @@ static int count_of(const reader *r, field f, uint64_t otherwise, uint64_t *out,
         return 0;
     if (rlt_parse_count(text, out, NULL, NULL) || *out > UINT32_MAX || *out == 0)
         return rlt_csv_fail(&r->csv, r->column[f], RLT_EMALFORMED, err,
-                            "%s: expected a whole number above 0, got '%.40s'", columns[f], text);
+                            "%s: expected a whole number above 0, got '%.40s'", columns[f][0], text);
     return 0;
 }
 
@@ -202,54 +163,123 @@ static bool two_runs(const reader *r)
     return false;
 }
 
-static void network_of(const system_known *s, uint32_t ranks, char *out, size_t size)
+/* ---- systems and models ---- */
+
+static const char *text_of(rlt_json v, const char *key)
+{
+    return rlt_json_string(rlt_json_get(v, key));
+}
+
+/* Returns the first entry that the text begins with. */
+static rlt_json entry_of(rlt_json list, const char *text)
+{
+    rlt_json v = rlt_json_first(list);
+    while (rlt_json_is(v) && (!text_of(v, "begins") || !begins(text, text_of(v, "begins"))))
+        v = rlt_json_next(v);
+    return v;
+}
+
+static void network_of(const system_known *s, const char *between, uint32_t ranks, char *out, size_t size)
 {
     uint32_t inner = ranks < s->node ? ranks : s->node;
-    char a[64], b[64];
-    const char *at = strchr(s->inner, '%'), *to = strchr(s->outer, '%');
-    snprintf(a, sizeof a, "%.*s%u%s", (int)(at - s->inner), s->inner, inner, at + 2);
-    snprintf(b, sizeof b, "%.*s%u%s", (int)(to - s->outer), s->outer, ranks / inner, to + 2);
+    char a[96], b[96];
+    const char *at = strchr(s->inside, '%'), *to = strchr(between, '%');
+    snprintf(a, sizeof a, "%.*s%u%s", (int)(at - s->inside), s->inside, inner, at + 2);
+    snprintf(b, sizeof b, "%.*s%u%s", (int)(to - between), between, ranks / inner, to + 2);
     snprintf(out, size, ranks > inner ? "%s*%s" : "%s", a, b);
 }
 
-static bool find_system(reader *r, const system_known **out)
+static bool has_size(const char *shape)
 {
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-        if (begins(cell(r, F_SYSTEM), systems[i].begins)) {
-            *out = &systems[i];
-            return true;
-        }
-    return cannot(r, "the system '%.60s' is not known", cell(r, F_SYSTEM));
+    const char *at = shape ? strstr(shape, "%u") : NULL;
+    return at && !strchr(at + 1, '%');
+}
+
+/* Finds the system: one that names.json knows, or an accelerator with a topology of its own column. */
+static bool find_system(reader *r, system_known *s)
+{
+    char text[256];
+    uint64_t node = 1;
+    snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "", cell(r, F_CLUSTER));
+    if (*cell(r, F_TOPOLOGY)) {
+        *s = (system_known){.accelerator = cell(r, F_SYSTEM), .stack = "any"};
+        snprintf(r->row->network, sizeof r->row->network, "%s", cell(r, F_TOPOLOGY));
+        snprintf(r->row->collective, sizeof r->row->collective, "%s", cell(r, F_TOPOLOGY));
+        return true;
+    }
+    rlt_json v = entry_of(r->systems, text);
+    if (!rlt_json_is(v))
+        return cannot(r, "the system '%.60s' is not known, and no topology is given", text);
+    *s = (system_known){text_of(v, "accelerator"), text_of(v, "stack"), text_of(v, "inside"),
+                        text_of(v, "between"), text_of(v, "measured"), 1};
+    if (!r->measured || !s->measured)
+        s->measured = s->between;
+    if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator || !s->stack ||
+        !has_size(s->inside) || !has_size(s->between) || !has_size(s->measured))
+        return cannot(r, "the names of systems are incomplete for '%.60s'", text);
+    s->node = (uint32_t)node;
+    return true;
+}
+
+/* Makes a transformer of the sizes in the columns. */
+static void sized_model(reader *r)
+{
+    rlt_train_row *row = r->row;
+    const char *gated = cell(r, F_GATED);
+    int n = snprintf(row->spec, sizeof row->spec,
+                     "transformer:layers=%s,hidden=%s,heads=%s,vocabulary=%s,sequence=%s,gated=%s",
+                     cell(r, F_LAYERS), cell(r, F_HIDDEN), cell(r, F_HEADS), cell(r, F_VOCABULARY),
+                     cell(r, F_SEQUENCE), *gated && strcmp(gated, "no") != 0 ? "yes" : "no");
+    size_t used = n < 0 ? sizeof row->spec : (size_t)n;
+    if (used < sizeof row->spec && *cell(r, F_KV_HEADS))
+        used += (size_t)snprintf(row->spec + used, sizeof row->spec - used, ",kv_heads=%s", cell(r, F_KV_HEADS));
+    if (used < sizeof row->spec && *cell(r, F_FFN))
+        used += (size_t)snprintf(row->spec + used, sizeof row->spec - used, ",ffn=%s", cell(r, F_FFN));
+    if (used < sizeof row->spec && strstr(cell(r, F_STACK), "flash"))
+        snprintf(row->spec + used, sizeof row->spec - used, ",fused_attention=yes,dropout=no");
+    snprintf(row->family, sizeof row->family, "%.*s", (int)strcspn(row->model, " "), row->model);
+    row->dense = true;
 }
 
 static bool find_model(reader *r, uint64_t sequence)
 {
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (begins(cell(r, F_MODEL), models[i].begins)) {
-            snprintf(r->row->spec, sizeof r->row->spec, "%s%csequence=%llu", models[i].spec,
-                     strchr(models[i].spec, ':') ? ',' : ':', (unsigned long long)sequence);
-            r->row->dense = !models[i].moe;
-            return true;
-        }
-    return cannot(r, "the model '%.60s' is not known", cell(r, F_MODEL));
+    rlt_train_row *row = r->row;
+    if (*cell(r, F_LAYERS)) {
+        sized_model(r);
+        return true;
+    }
+    rlt_json v = entry_of(r->models, cell(r, F_MODEL));
+    const char *spec = text_of(v, "model"), *family = text_of(v, "family");
+    if (!spec)
+        spec = cell(r, F_MODEL);
+    snprintf(row->spec, sizeof row->spec, "%s%csequence=%llu", spec, strchr(spec, ':') ? ',' : ':',
+             (unsigned long long)sequence);
+    snprintf(row->family, sizeof row->family, "%s", family ? family : cell(r, F_MODEL));
+    return true;
 }
 
+/* ---- layouts ---- */
+
 /* Finds the ZeRO stage. */
-static bool sharding_of(reader *r, const system_known *s, uint32_t *zero)
+static bool sharding_of(reader *r, const char *stack, uint32_t *zero)
 {
     const char *text = cell(r, F_SHARDING);
     if (!*text)
-        *zero = strcmp(s->stack, "megatron-bridge") == 0 || strstr(cell(r, F_MODEL), "DeepSpeed") ? 1 : 0;
+        *zero = strcmp(stack, "megatron-bridge") == 0 || strstr(cell(r, F_MODEL), "DeepSpeed") ? 1 : 0;
+    else if (*text >= '0' && *text <= '3')
+        *zero = (uint32_t)(*text - '0');
     else if (strcmp(text, "FULL_SHARD") == 0 || begins(text, "FSDP"))
         *zero = 3;
+    else if (strcmp(text, "SHARD_GRAD_OP") == 0)
+        *zero = 2;
     else
         return cannot(r, "the sharding '%.40s' is not known", text);
     return true;
 }
 
-static void set_stack(const reader *r, const system_known *s, rlt_training *t)
+static void set_stack(const reader *r, const char *stack, rlt_training *t)
 {
-    const char *note = cell(r, F_NOTE), *stack = s->stack;
+    const char *note = cell(r, F_NOTE);
     if (strcmp(stack, "torchtitan") == 0 && (strstr(note, "compile") || strstr(note, "2D")))
         stack = "torchtitan-compile";
     snprintf(t->stack, sizeof t->stack, "%s", stack);
@@ -283,63 +313,103 @@ static bool layout_of(reader *r, const uint64_t n[N_FIELDS])
     return true;
 }
 
-static int interpret(reader *r, rlt_error *err)
+static bool words_of(reader *r, const char **precision, const char **recompute)
+{
+    *precision = word_of(precisions, sizeof precisions / sizeof *precisions, cell(r, F_PRECISION));
+    *recompute = word_of(recomputes, sizeof recomputes / sizeof *recomputes, cell(r, F_RECOMPUTE));
+    if (!*precision)
+        return cannot(r, *cell(r, F_PRECISION) ? "the precision '%.40s' is not known" : "no precision is given%s",
+                      cell(r, F_PRECISION));
+    if (!*recompute)
+        return cannot(r, "the recomputation '%.40s' is not known", cell(r, F_RECOMPUTE));
+    return true;
+}
+
+/* Settings that follow from the stack. */
+static void set_habits(const reader *r, const system_known *s, rlt_training *t)
+{
+    bool megatron = strcmp(s->stack, "megatron") == 0;
+    t->sequence_parallel =
+        t->size[RLT_AXIS_TP] > 1 && (!megatron || strstr(cell(r, F_RECOMPUTE), "sequence parallel"));
+    if (*cell(r, F_LAYOUTS) && megatron) {
+        t->overlap = false; /* Megatron-DeepSpeed sums gradients after the backward pass */
+        t->main_gradient_bytes = 4;
+    }
+}
+
+static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
 {
     static const field required[] = {F_GPUS, F_BATCH, F_MICROBATCH, F_SEQUENCE};
     static const field optional[] = {F_TP, F_PP, F_CP, F_VP, F_EP};
-    rlt_train_row *row = r->row;
-    rlt_training *t = &row->training;
-    const system_known *s = NULL;
-    uint64_t n[N_FIELDS] = {0};
-    const char *recompute, *precision;
     int rc = 0;
-    if (two_runs(r)) {
-        cannot(r, "the row mixes the figures of two runs");
-        return 0;
-    }
     for (size_t i = 0; i < sizeof optional / sizeof *optional && !rc; i++)
         rc = count_of(r, optional[i], 1, &n[optional[i]], err);
     for (size_t i = 0; i < sizeof required / sizeof *required && !rc; i++)
         rc = count_of(r, required[i], 0, &n[required[i]], err);
     if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)))
         return rc;
-    *t = rlt_training_default();
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!n[required[i]])
-            return cannot(r, "no %s is given", columns[required[i]]);
-    if (!find_system(r, &s) || !find_model(r, n[F_SEQUENCE]) || !layout_of(r, n) ||
-        !sharding_of(r, s, &t->zero))
-        return 0;
-    precision = word_of(precisions, sizeof precisions / sizeof *precisions, cell(r, F_PRECISION));
-    recompute = word_of(recomputes, sizeof recomputes / sizeof *recomputes, cell(r, F_RECOMPUTE));
-    if (!precision)
-        return cannot(
-            r, *cell(r, F_PRECISION) ? "the precision '%.40s' is not known" : "no precision is given%s",
-            cell(r, F_PRECISION));
-    if (!recompute)
-        return cannot(r, "the recomputation '%.40s' is not known", cell(r, F_RECOMPUTE));
-    if (strstr(cell(r, F_NOTE), "AsyncTP"))
-        return cannot(r, "tensor parallelism that overlaps its communication is not generated");
-    if ((rc = rlt_training_set(t, "precision", precision, err)) ||
-        (rc = rlt_training_set(t, "recompute", recompute, err)))
-        return rc;
-    set_stack(r, s, t);
-    t->sequence_parallel = t->size[RLT_AXIS_TP] > 1 && (strcmp(s->stack, "megatron") != 0 ||
-                                                        strstr(cell(r, F_RECOMPUTE), "sequence parallel"));
-    row->v100 = begins(s->accelerator, "v100");
-    snprintf(row->accelerator, sizeof row->accelerator, "%s", s->accelerator);
-    network_of(s, row->ranks, row->network, sizeof row->network);
+            cannot(r, "no %s is given", columns[required[i]][0]);
     return 0;
 }
 
+static int interpret(reader *r, rlt_error *err)
+{
+    rlt_train_row *row = r->row;
+    rlt_training *t = &row->training;
+    system_known s = {0};
+    uint64_t n[N_FIELDS] = {0};
+    const char *recompute, *precision;
+    if (two_runs(r)) {
+        cannot(r, "the row mixes the figures of two runs");
+        return 0;
+    }
+    int rc = read_counts(r, n, err);
+    *t = rlt_training_default();
+    if (rc || *row->reason || !find_system(r, &s) || !find_model(r, n[F_SEQUENCE]) || !layout_of(r, n) ||
+        !sharding_of(r, s.stack, &t->zero) || !words_of(r, &precision, &recompute))
+        return rc;
+    if (strstr(cell(r, F_NOTE), "AsyncTP"))
+        cannot(r, "tensor parallelism that overlaps its communication is not generated");
+    if (*cell(r, F_DISPATCHER) && !strstr(cell(r, F_DISPATCHER), "NCCL"))
+        cannot(r, "the dispatcher '%.40s' is not generated", cell(r, F_DISPATCHER));
+    if (strcmp(cell(r, F_STATUS), "oom") == 0)
+        cannot(r, "it ran out of memory");
+    if (*row->reason)
+        return 0;
+    if ((rc = rlt_training_set(t, "precision", precision, err)) ||
+        (rc = rlt_training_set(t, "recompute", recompute, err)))
+        return rc;
+    set_stack(r, s.stack, t);
+    set_habits(r, &s, t);
+    row->node = s.node;
+    snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
+    if (s.inside) {
+        network_of(&s, s.between, row->ranks, row->network, sizeof row->network);
+        network_of(&s, s.measured, row->ranks, row->collective, sizeof row->collective);
+    }
+    return 0;
+}
+
+/* ---- rows ---- */
+
+/* Reads the time. One that is missing, 0 or shorter than a plausible iteration is a reason not to cover. */
 static int read_time(reader *r, rlt_error *err)
 {
+    const double least_s = 0.05;
     char *end;
     const char *text = cell(r, F_TIME);
     double s = strtod(text, &end);
+    if (!*text)
+        return cannot(r, "no time is given"), 0;
     if (end == text || *end || !isfinite(s) || s < 0)
         return rlt_csv_fail(&r->csv, r->column[F_TIME], RLT_EMALFORMED, err,
                             "iteration_time_s: expected seconds, got '%.40s'", text);
+    if (s <= 0)
+        cannot(r, "its time is 0");
+    else if (s < least_s)
+        cannot(r, "its time is below %g s", least_s);
     r->row->measured_s = s;
     return 0;
 }
@@ -351,15 +421,17 @@ static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
     if (rc)
         return rc;
     r->row = &t->rows[t->n++];
-    *r->row = (rlt_train_row){.line = r->csv.line, .group = RLT_NONE};
+    *r->row = (rlt_train_row){.line = r->csv.line, .file = t->files, .group = RLT_NONE};
     snprintf(r->row->model, sizeof r->row->model, "%s", cell(r, F_MODEL));
     snprintf(r->row->precision, sizeof r->row->precision, "%s", cell(r, F_PRECISION));
+    snprintf(r->row->layouts, sizeof r->row->layouts, "%s", cell(r, F_LAYOUTS));
+    snprintf(r->row->source, sizeof r->row->source, "%.*s", (int)strcspn(cell(r, F_SOURCE), "@:"),
+             cell(r, F_SOURCE));
     rlt_make_printable(r->row->model);
     rlt_make_printable(r->row->precision);
-    if ((rc = read_time(r, err)) || (rc = interpret(r, err)))
+    rlt_make_printable(r->row->source);
+    if ((rc = interpret(r, err)) || (rc = read_time(r, err)))
         return rc;
-    if (r->row->measured_s <= 0)
-        cannot(r, "its time is 0");
     rlt_make_printable(r->row->reason);
     return 0;
 }
@@ -367,25 +439,37 @@ static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
 static int find_columns(reader *r, rlt_error *err)
 {
     for (int f = 0; f < N_FIELDS; f++) {
-        r->column[f] = rlt_csv_column(&r->csv, columns[f]);
-        if (r->column[f] < 0)
+        r->column[f] = rlt_csv_column(&r->csv, columns[f][0]);
+        if (r->column[f] < 0 && columns[f][1])
+            r->column[f] = rlt_csv_column(&r->csv, columns[f][1]);
+        if (r->column[f] < 0 && f < N_REQUIRED)
             return rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, err,
-                                "no column '%s': not a table of measured training runs", columns[f]);
+                                "no column '%s': not a table of measured training runs", columns[f][0]);
     }
     return 0;
 }
 
-int rlt_train_rows_read(rlt_train_rows *t, const char *path, rlt_error *err)
+int rlt_train_rows_read(rlt_train_rows *t, const char *path, const char *names, bool measured,
+                        rlt_error *err)
 {
     enum { MAX_TEXT = 1 << 26 };
     char *text = NULL;
     size_t length;
+    rlt_json_doc *doc = NULL;
     reader *r = calloc(1, sizeof *r);
-    int rc = r ? rlt_read_file(path, MAX_TEXT, &text, &length, err) : rlt_nomem(err);
+    int rc = r ? rlt_json_load(names, &doc, err) : rlt_nomem(err);
+    if (!rc) {
+        r->systems = rlt_json_get(rlt_json_root(doc), "systems");
+        r->models = rlt_json_get(rlt_json_root(doc), "models");
+        r->measured = measured;
+        rc = rlt_read_file(path, MAX_TEXT, &text, &length, err);
+    }
     if (!rc && !(rc = rlt_csv_begin(&r->csv, path, text, length, err)))
         rc = find_columns(r, err);
     while (!rc && (rc = rlt_csv_next(&r->csv, err)) == 1)
         rc = read_row(t, r, err);
+    t->files++;
+    rlt_json_free(doc);
     free(text);
     free(r);
     return rc;

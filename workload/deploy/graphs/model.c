@@ -13,6 +13,7 @@
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/layer.h"
 #include "workload/models/model.h"
 
 enum { DEFAULT_BATCH = 32 };
@@ -20,8 +21,7 @@ enum { DEFAULT_BATCH = 32 };
 /* The accelerator that times follow from. */
 typedef struct device {
     rlt_accelerator a;
-    const rlt_surface *surface;
-    uint64_t peak_Flops;
+    rlt_surface surface;
     uint32_t element_bytes;
 } device;
 
@@ -31,35 +31,26 @@ static int open_device(const rlt_graph_options *o, device *d, rlt_error *err)
     int rc = rlt_accelerator_load(o->accelerator ? o->accelerator : "v100", o->accelerator_dirs, &d->a, err);
     if (!rc)
         rc = rlt_accelerator_surface(&d->a, "any", precision, &d->surface, err);
-    if (!rc)
-        rc = rlt_accelerator_peak(&d->a, precision, &d->peak_Flops, err);
     d->element_bytes = precision[0] == 'f' && precision[1] == 'p' && precision[2] == '3' ? 4 : 2;
     if (!rc && o->notes)
         rlt_growing_add(o->notes, "times are estimated: roofline of %s in %s\n", d->a.name, precision);
     return rc;
 }
 
-static rlt_time time_of(const device *d, const rlt_model *m, const rlt_model_layer *l, double flop,
-                        uint32_t batch, double passes)
+static rlt_layer_node node_of(const device *d, const rlt_model *m, uint32_t i, uint32_t batch)
 {
-    double weights = l->work == RLT_WORK_LOOKUP ? 0 : (double)l->parameters * d->element_bytes;
-    rlt_work w = {.kind = (rlt_work_kind)l->work,
-                  .flop = flop * batch,
-                  .bytes = passes * (l->moved_elements * batch * d->element_bytes + weights),
-                  .width = m->hidden,
-                  .tokens = (double)m->tokens * batch,
-                  .tp = 1};
-    return rlt_accelerator_time(&d->a, d->surface, d->peak_Flops, &w);
-}
-
-static rlt_layer_node node_of(const device *d, const rlt_model *m, const rlt_model_layer *l, uint32_t batch)
-{
+    const rlt_model_layer *l = &m->layers[i];
+    const rlt_layer_share share = {.samples = batch, .tp = 1, .ep = 1, .element_bytes = d->element_bytes,
+                                   .gradient_bytes = d->element_bytes, .slowdown = 1};
+    double passes[3];
+    for (int k = 0; k < 3; k++)
+        passes[k] = rlt_layer_time(m, i, &d->surface, &share, (rlt_layer_pass)k);
     double output = (double)l->output_elements * batch * d->element_bytes;
     double parameters = (double)(l->parameters + l->expert_parameters) * d->element_bytes;
     return (rlt_layer_node){.name = l->name,
                             .kind = "layer",
-                            .forward_ps = time_of(d, m, l, l->forward_flop, batch, 1),
-                            .backward_ps = time_of(d, m, l, l->backward_flop, batch, 2),
+                            .forward_ps = rlt_time_of(passes[RLT_LAYER_FORWARD]),
+                            .backward_ps = rlt_time_of(passes[RLT_LAYER_INPUTS] + passes[RLT_LAYER_WEIGHTS]),
                             .output_bytes = (uint64_t)output,
                             .parameter_bytes = (uint64_t)parameters};
 }
@@ -81,7 +72,7 @@ int rlt_opgraph_of_model(const char *spec, const rlt_graph_options *o, rlt_opgra
         rc = nodes && edges ? 0 : rlt_nomem(err);
     }
     for (uint32_t i = 0; i < m.n_layers && !rc; i++) {
-        nodes[i] = node_of(&d, &m, &m.layers[i], batch);
+        nodes[i] = node_of(&d, &m, i, batch);
         edges[2 * i] = i;
         edges[2 * i + 1] = i + 1;
     }

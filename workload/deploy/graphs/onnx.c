@@ -29,7 +29,6 @@
 typedef struct clock {
     rlt_accelerator accelerator;
     rlt_surface forward, backward;
-    uint64_t peak_Flops;
 } clock;
 
 typedef struct layers {
@@ -48,16 +47,14 @@ static int set_clock(rlt__onnx *m, clock *c)
     const rlt_graph_options *o = m->options;
     const char *name = o->accelerator ? o->accelerator : "v100";
     const char *precision = o->precision ? o->precision : "fp32";
-    const rlt_surface *s;
     int rc;
     if ((rc = rlt_accelerator_load(name, o->accelerator_dirs, &c->accelerator, m->err)) ||
-        (rc = rlt_accelerator_peak(&c->accelerator, precision, &c->peak_Flops, m->err)) ||
-        (rc = rlt_accelerator_surface(&c->accelerator, NULL, precision, &s, m->err)))
+        (rc = rlt_accelerator_surface(&c->accelerator, NULL, precision, &c->forward, m->err)))
         return rc;
-    c->accelerator.launch_ps = 0;
-    c->forward = c->backward = *s;
-    for (int k = 0; k < RLT_WORK_KINDS && s->backward > 0; k++)
-        c->backward.most[k] *= s->backward;
+    c->forward.launch_ps = 0;
+    c->backward = c->forward;
+    for (int k = 0; k < RLT_WORK_KINDS; k++)
+        c->backward.most[k] *= c->backward.backward;
     m->element = strcmp(precision, "fp16") == 0 || strcmp(precision, "bf16") == 0 ? 2
                  : strncmp(precision, "fp8", 3) == 0                              ? 1
                  : strcmp(precision, "fp64") == 0                                 ? 8
@@ -72,9 +69,10 @@ static rlt_time time_of(const clock *c, const rlt_surface *s, const rlt__onnx_wo
     rlt_work work = {.kind = (rlt_work_kind)w->kind,
                      .flop = w->flop * times,
                      .bytes = w->bytes * times,
-                     .width = w->width,
-                     .tokens = w->rows};
-    return rlt_accelerator_time(&c->accelerator, s, c->peak_Flops, &work);
+                     .m = w->rows,
+                     .n = w->width,
+                     .k = w->width};
+    return rlt_surface_time(s, &work);
 }
 
 /* ---- layers ---- */

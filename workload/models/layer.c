@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload/models/layer.h"
+
+/* Backward element-wise kernels move this much more than forward ones. */
+static const double moved_backward = 1.6;
+
+rlt_time rlt_time_of(double ps)
+{
+    return ps < (double)RLT_TIME_MAX ? (rlt_time)(ps + 0.5) : RLT_TIME_MAX;
+}
+
+static double split_of(const rlt_model_layer *l, const rlt_layer_share *s)
+{
+    return l->sharded ? s->tp : 1;
+}
+
+/* Returns the time of a product. A rank has 1/ep of the experts and as many copies of tokens as without
+ * expert parallelism: each of its experts gets an equal share. */
+static double product_time(const rlt_model_layer *l, const rlt_model_product *p, const rlt_surface *f,
+                           const rlt_layer_share *s, rlt_layer_pass pass)
+{
+    double count = p->expert && l->experts > s->ep ? (double)l->experts / s->ep : 1;
+    double rows = p->rows * s->samples / count, tp = split_of(l, s), e = s->element_bytes;
+    double in = (double)p->in / (p->split == RLT_SPLIT_IN ? tp : 1),
+           out = (double)p->out / (p->split == RLT_SPLIT_OUT ? tp : 1);
+    rlt_work w = {.kind = (rlt_work_kind)l->work, .m = rows, .n = out, .k = in};
+    w.flop = 2 * rows * in * out * count * s->slowdown / (pass == RLT_LAYER_FORWARD ? 1 : f->backward);
+    /* A convolution reads images, not a copy of each pixel for each tap of the filter. */
+    double activations = rows * (l->work == RLT_WORK_CONVOLUTION ? 2 * out : in + out) * e;
+    w.bytes = count * (activations + in * out * (pass == RLT_LAYER_WEIGHTS ? 2.0 * s->gradient_bytes : e));
+    if (pass == RLT_LAYER_INPUTS) {
+        w.n = in;
+        w.k = out;
+    } else if (pass == RLT_LAYER_WEIGHTS) {
+        w.m = in;
+        w.k = rows;
+    }
+    return (double)rlt_surface_time(f, &w);
+}
+
+/* Returns the time of a layer without a list of products: one of the model's width. */
+static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+                         const rlt_layer_share *s, double flop, double weight_bytes)
+{
+    double tp = split_of(l, s);
+    double weights = ((double)(l->parameters + l->tied_parameters) + (double)l->expert_parameters / s->ep) / tp;
+    bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
+    rlt_work w = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * s->samples / tp * (matrix ? s->slowdown : 1),
+                  .bytes = weights * weight_bytes,
+                  .m = m->hidden ? s->samples * m->tokens : 0,
+                  .n = m->hidden,
+                  .k = m->hidden};
+    return w.flop > 0 ? (double)rlt_surface_time(f, &w) : 0;
+}
+
+static double products_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+                            const rlt_layer_share *s, rlt_layer_pass pass)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < l->n_products; i++)
+        sum += product_time(l, &m->products[l->first_product + i], f, s, pass);
+    if (l->n_products)
+        return sum;
+    bool learns = l->parameters + l->tied_parameters + l->expert_parameters > 0;
+    double forward = l->executed_forward > 0 ? l->executed_forward : l->forward_flop,
+           backward = (l->executed_backward > 0 ? l->executed_backward : l->backward_flop) / f->backward;
+    if (pass == RLT_LAYER_FORWARD)
+        return width_time(m, l, f, s, forward, s->element_bytes);
+    if (pass == RLT_LAYER_INPUTS)
+        return width_time(m, l, f, s, learns ? backward / 2 : backward, s->element_bytes);
+    return learns ? width_time(m, l, f, s, backward / 2, 2.0 * s->gradient_bytes) : 0;
+}
+
+double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
+                      rlt_layer_pass pass)
+{
+    const rlt_model_layer *l = &m->layers[i];
+    double products = products_time(m, l, f, s, pass), split = split_of(l, s);
+    double times = pass == RLT_LAYER_FORWARD ? 1 : pass == RLT_LAYER_INPUTS ? moved_backward : 0;
+    if (!l->sharded && s->sequence_parallel)
+        split = s->tp;
+    rlt_work w = {.kind = RLT_WORK_VECTOR,
+                  .bytes = l->moved_elements * times * s->samples * s->element_bytes / split};
+    return products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0);
+}
+
+double rlt_layer_kernels(const rlt_model_layer *l)
+{
+    return l->n_products + (l->n_products == 0 && l->forward_flop > 0) + (l->moved_elements > 0 ? 2 : 0);
+}
