@@ -261,8 +261,8 @@ says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
 grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
-says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
-expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
+says "where the difference is" "exposed DP communication" run --compare "$tmp/a.json" "$tmp/b.json"
+expect "shares add up" "$(awk '/^(compute|exposed [A-Z]* ?communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
 leaves_nothing 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"
