@@ -38,8 +38,8 @@ says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model res
 expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' "$tmp/out")" 0-25
 # All communication is folded away; a faster network halves a transfer except for its latencies.
 folded="run $job --topology switch:8@3GB/s,1ns --train zero=1,batch=8 --fold-stages --any-memory"
-says "folded collectives are named" "folded collectives take" $folded --explain
-grep -q "other collectives count as idle" "$tmp/out" && verdict "and counted as idle" "" || verdict "and counted as idle" "it is not said"
+says "folded collectives are transfers" "transfers take" $folded --explain
+grep -q "other collectives take the time that they take alone" "$tmp/out" && verdict "and take the time that they take alone" "" || verdict "and take the time that they take alone" "it is not said"
 guess=$(sed -n 's/^  a network twice as fast: \([0-9.]*\) ms.*/\1/p' "$tmp/out")
 "$ringlet" $folded --network-scale 2 >"$tmp/out" 2>&1
 expect "folded collectives are the network's" "$(sed -n 's/^total time *\([0-9.]*\) ms/\1/p' "$tmp/out" |
@@ -261,8 +261,8 @@ says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
 grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
-says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
-expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
+says "where the difference is" "exposed DP communication" run --compare "$tmp/a.json" "$tmp/b.json"
+expect "shares add up" "$(awk '/^(compute|exposed [A-Z]* ?communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
 leaves_nothing 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"
