@@ -12,7 +12,7 @@
  *   kernels:
  *     most                    by kind of work (matmul, attention, convolution, lookup, vector): 1e-6 to 1
  *     memory                  1e-6 to 1
- *     rows_half, outputs_half, inputs_half
+ *     rows_half, outputs_half, inputs_half, area_half
  *                             0 or more; default 0
  *     backward                1e-6 to 1; default 1
  *     precisions              factors on matmul by precision; default 1 each
@@ -53,7 +53,7 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
 
 static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 {
-    static const char *const keys[] = {"most",     "memory",     "rows_half", "outputs_half", "inputs_half",
+    static const char *const keys[] = {"most",     "memory",     "rows_half", "outputs_half", "area_half", "inputs_half",
                                        "backward", "precisions", "host",      "source",       NULL};
     int rc;
     *k = (rlt_kernels){.backward = 1, .host = 1};
@@ -63,6 +63,7 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
         (rc = rlt__read_number(v, "rows_half", false, 0, 1e9, &k->rows_half, err)) ||
         (rc = rlt__read_number(v, "outputs_half", false, 0, 1e9, &k->outputs_half, err)) ||
         (rc = rlt__read_number(v, "inputs_half", false, 0, 1e9, &k->inputs_half, err)) ||
+        (rc = rlt__read_number(v, "area_half", false, 0, 1e12, &k->area_half, err)) ||
         (rc = rlt__read_number(v, "backward", false, RLT__LEAST, 1, &k->backward, err)) ||
         (rc = rlt__read_number(v, "host", false, 0, 1000, &k->host, err)) ||
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &k->precisions, err)))
@@ -217,6 +218,7 @@ int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const c
                          .rows_half = k->rows_half,
                          .outputs_half = k->outputs_half,
                          .inputs_half = k->inputs_half,
+                         .area_half = k->area_half,
                          .memory = k->memory,
                          .backward = k->backward > 0 ? k->backward : 1,
                          .host_kernel_ps = (double)s->host_kernel_ps * k->host,
@@ -242,7 +244,8 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     double e = s->most[w->kind];
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
-    return e * share(w->m, s->rows_half) * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
+    return e * share(w->m, s->rows_half) * share(w->n, s->outputs_half) * share(w->k, s->inputs_half) *
+           share(w->m * w->n, s->area_half);
 }
 
 rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)

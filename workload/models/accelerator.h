@@ -8,7 +8,7 @@
  * e is the efficiency of the kind of work. Products of an m x k with a k x n matrix, and convolutions (whose m
  * is images x pixels, and k the inputs of a pixel), lose in each dimension that is short:
  *
- *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half)
+ *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
  * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the products.
  *
@@ -54,7 +54,8 @@ typedef struct rlt_precision_factors {
 typedef struct rlt_kernels {
     double most[RLT_WORK_KINDS]; /* share of the peak at large sizes, by kind of work */
     double rows_half, outputs_half, inputs_half;
-    double memory; /* e_memory, share of the bandwidth */
+    double area_half; /* results m * n: the last wave of tiles leaves multiprocessors idle */
+    double memory;    /* e_memory, share of the bandwidth */
     /* Factor on e in the backward pass: its products have other shapes and add to gradients. Recomputation is
      * as efficient as the forward pass. */
     double backward;
@@ -113,7 +114,7 @@ typedef struct rlt_surface {
     uint64_t memory_Bps;
     rlt_time launch_ps;
     double most[RLT_WORK_KINDS];
-    double rows_half, outputs_half, inputs_half, memory, backward;
+    double rows_half, outputs_half, inputs_half, area_half, memory, backward;
     double host_kernel_ps, host_expert_ps, host_pass_ps, host_ps;
 } rlt_surface;
 /* Multiplies the constants of accelerator and stack. NULL or an unknown stack: that named "any", or none.

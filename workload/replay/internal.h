@@ -38,6 +38,7 @@ enum { RANK_COMPUTE, RANK_COMM, RANK_HOST, RANK_IDLE, RANK_STATES };
 
 typedef struct rank_state {
     uint32_t active[RANK_IDLE]; /* operations under way, by state */
+    uint32_t shared;            /* collectives under way, which slow compute down */
     rlt_time since_ps;          /* time up to which the rank is accounted */
     rlt_time spent_ps[RANK_STATES];
     rlt_time comm_ps;

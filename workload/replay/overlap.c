@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Compute beside communication. While a rank has a communication under way, waiting for peers included, its
+ * Compute beside communication. While a rank has a collective under way, waiting for peers included, its
  * device work advances at 1 / slowdown of full pace: kernels of both share multiprocessors and memory. The
  * remaining work of an operation is kept in whole picoseconds at full pace, rounded down at each change.
  */

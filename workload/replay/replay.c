@@ -67,6 +67,13 @@ int rlt__replay_state(const rlt_op *op)
     }
 }
 
+/* Returns true for kernels that share multiprocessors and memory with compute. Messages between two ranks
+ * are moved by copy engines or by few blocks of threads. */
+static bool takes_shares(const rlt_op *op)
+{
+    return op->kind == RLT_OP_COLLECTIVE || (op->kind == RLT_OP_DELAY && op->purpose != RLT_FOR_UNKNOWN);
+}
+
 static void enter_state(rlt_replay *r, const rlt_op *op, int by)
 {
     rank_state *rk = &r->ranks[op->rank];
@@ -75,7 +82,10 @@ static void enter_state(rlt_replay *r, const rlt_op *op, int by)
     if (state == RANK_IDLE)
         return;
     rk->active[state] += (uint32_t)by;
-    if (r->overlap && state == RANK_COMM && rk->active[state] == (by > 0))
+    if (!takes_shares(op))
+        return;
+    rk->shared += (uint32_t)by;
+    if (r->overlap && rk->shared == (by > 0))
         rlt__overlap_change(r, op->rank, by > 0);
 }
 
@@ -211,7 +221,7 @@ static void start_op(rlt_replay *r, uint32_t index)
     }
     rlt_time takes = rlt__replay_duration(r, op);
     if (r->overlap && rlt__replay_state(op) == RANK_COMPUTE)
-        rlt__overlap_begin(r, index, takes, r->ranks[op->rank].active[RANK_COMM] > 0);
+        rlt__overlap_begin(r, index, takes, r->ranks[op->rank].shared > 0);
     else
         rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), takes), RLT_COMPLETE, r->on_end, index);
 }

@@ -52,7 +52,8 @@ static void add_host(const speed *s, uint32_t first, uint32_t end, rlt__times *o
     rlt_time *const all[] = {out->forward, out->backward, out->weights, out->again};
     double kernels = 0, expert = 0, host[4];
     for (uint32_t i = first; i < end; i++) {
-        kernels += rlt_layer_kernels(&t->model->layers[i]);
+        const rlt_model_layer *l = &t->model->layers[i];
+        kernels += rlt_layer_kernels(l) + (t->size[RLT_AXIS_TP] > 1 && l->tp_elements ? 2 : 0);
         expert += t->model->layers[i].experts > 0 && t->model->layers[i].work == RLT_WORK_MATMUL;
     }
     host[0] = kernels * f->host_kernel_ps + expert * f->host_expert_ps / 3;

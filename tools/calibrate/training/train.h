@@ -66,7 +66,7 @@ int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool qui
  * A joint fit. Each parameter is the logarithm of a factor on constants of all machines that it names, with a
  * prior of mean 0 and a width. Minimised is the sum over rows of w rho(log(predicted / measured)), plus the
  * squares of parameter / width. rho is quadratic up to 10 % and linear beyond; w is the size of the row's
- * group to the power -0.35, so that a large group does not decide alone. Gauss-Newton with numeric
+ * group to the power -0.6, so that a large group does not decide alone. Gauss-Newton with numeric
  * derivatives.
  */
 typedef struct rlt_train_fit {

@@ -84,6 +84,11 @@ static void set_outputs(rlt_accelerator *a, const char *name, double x)
     (void)name;
     a->kernels.outputs_half *= exp(x);
 }
+static void set_area(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    a->kernels.area_half *= exp(x);
+}
 static void set_inputs(rlt_accelerator *a, const char *name, double x)
 {
     (void)name;
@@ -165,6 +170,7 @@ static const kind kinds[] = {
     {"memory", ALL, 0.1, set_memory},
     {"rows_half", ALL, 0.5, set_rows},
     {"outputs_half", ALL, 0.5, set_outputs},
+    {"area_half", ALL, 0.5, set_area},
     {"inputs_half", ALL, 0.5, set_inputs},
     {"growth of halves", ALL, 0.3, set_growth},
     {"backward", ALL, 0.1, set_backward},

@@ -123,7 +123,7 @@ static void group_rows(rlt_train_rows *t)
         for (uint32_t k = i; k < t->n; k++)
             if (!*t->rows[k].reason && together(&t->rows[k], row)) {
                 t->rows[k].group = n;
-                t->rows[k].weight = pow(rows, -0.35);
+                t->rows[k].weight = pow(rows, -0.6);
             }
         n++;
     }
@@ -175,6 +175,7 @@ static int simulate(const rlt_training *t, network *net, network *other, double 
     rlt_placement where = {0};
     rlt_replay *replay = NULL;
     rlt_replay_options how = net->how;
+    how.overlap_slowdown = t->accelerator->overlap_slowdown;
     int rc = rlt_training_fold(t, RLT_FOLD_STAGES, &other->how, other->alone, &program, &where, err);
     how.placement = &where;
     if (!rc && !(rc = rlt_replay_create(program, &how, &replay, err)) && !(rc = rlt_replay_run(replay, err)))

@@ -179,13 +179,22 @@ static rlt_json entry_of(rlt_json list, const char *text)
     return v;
 }
 
+/* Writes a topology with a size in place of its "%u", if it has one. */
+static void sized(const char *shape, uint32_t n, char *out, size_t size)
+{
+    const char *at = strstr(shape, "%u");
+    if (at)
+        snprintf(out, size, "%.*s%u%s", (int)(at - shape), shape, n, at + 2);
+    else
+        snprintf(out, size, "%s", shape);
+}
+
 static void network_of(const system_known *s, const char *between, uint32_t ranks, char *out, size_t size)
 {
     uint32_t inner = ranks < s->node ? ranks : s->node;
     char a[96], b[96];
-    const char *at = strchr(s->inside, '%'), *to = strchr(between, '%');
-    snprintf(a, sizeof a, "%.*s%u%s", (int)(at - s->inside), s->inside, inner, at + 2);
-    snprintf(b, sizeof b, "%.*s%u%s", (int)(to - between), between, ranks / inner, to + 2);
+    sized(s->inside, inner, a, sizeof a);
+    sized(between, ranks / inner, b, sizeof b);
     snprintf(out, size, ranks > inner ? "%s*%s" : "%s", a, b);
 }
 
@@ -215,7 +224,7 @@ static bool find_system(reader *r, system_known *s)
     if (!r->measured || !s->measured)
         s->measured = s->between;
     if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator || !s->stack ||
-        !has_size(s->inside) || !has_size(s->between) || !has_size(s->measured))
+        !s->inside || !has_size(s->between) || !has_size(s->measured))
         return cannot(r, "the names of systems are incomplete for '%.60s'", text);
     s->node = (uint32_t)node;
     return true;
