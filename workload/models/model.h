@@ -101,11 +101,14 @@ RLT_API rlt_registry *rlt_model_families(void);
 RLT_API const rlt_model_family *rlt_model_family_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past the end */
 /* Opens a model by the text that a user types: a preset or family, with settings behind it ("gpt3-2.7b",
- * "transformer:layers=24,hidden=1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json;
- * workload/models/table.c). RLT_EUSAGE for unknown names and settings, with the nearest known one. Errors in
- * files name line and column. */
+ * "transformer:layers=24,hidden=1024", "gpt3-2.7b:sequence=512"), a file of layers (.csv, .json;
+ * workload/models/table.c), or the config.json of published weights or its folder, with settings behind it
+ * ("./config.json:sequence=512"; workload/models/config.c). RLT_EUSAGE for unknown names and settings, with
+ * the nearest known one. Errors in files name line and column. */
 RLT_API int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_model_free(rlt_model *m);
+/* Returns the colon in front of the settings in such a text, or NULL if it has none. */
+RLT_API const char *rlt_model_settings(const char *spec);
 
 /* For families: adds a layer after the others, in the block of the last one. Returns NULL if memory or layer
  * numbers are exhausted. The pointer holds until the next call. */

@@ -28,14 +28,15 @@
 
 typedef struct transformer {
     uint32_t layers, hidden, heads, kv_heads, head, value_head, ffn, gated, vocabulary, sequence;
-    uint32_t tied, learned, bias, norm, qk_norm, sinks, dropout, fused, window, window_every;
-    uint32_t experts, top_k, expert_ffn, shared, every, dense_first, q_rank, kv_rank, rotary, mtp, encoder;
+    uint32_t tied, learned, positions, bias, norm, post_norms, embedding_norm, qk_norm, sinks, dropout, fused;
+    uint32_t window, window_every, full_every, experts, top_k, expert_ffn, shared, shared_ffn, shared_gate;
+    uint32_t every, dense_first, q_rank, kv_rank, rotary, mtp, encoder;
     /* Total widths of all heads: queries, keys, values, and the result of attention. */
     uint64_t q, k, v, attended;
     double s;
 } transformer;
 
-enum { NO_BIAS, ALL_BIAS, QKV_BIAS };
+enum { NO_BIAS, ALL_BIAS, QKV_BIAS, ATTENTION_BIAS };
 enum { NORM_LAYER, NORM_RMS };
 
 #define FIELD(name) RLT_FIELD(transformer, name)
@@ -65,10 +66,16 @@ static const rlt_param known[] = {
      .help = "logits use the weights of the embedding"},
     {"learned_positions", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(learned), .preset = "yes",
      .help = "adds a learned vector per position"},
-    {"bias", .kind = RLT_PARAM_CHOICE, .words = "no|yes|qkv", FIELD(bias), .preset = "yes",
-     .help = "bias of all matrices; qkv: of queries, keys and values only"},
+    {"positions", .kind = RLT_PARAM_COUNT, FIELD(positions), .max = 1 << 24, .usual = "sequence",
+     .help = "number of learned positions"},
+    {"bias", .kind = RLT_PARAM_CHOICE, .words = "no|yes|qkv|attention", FIELD(bias), .preset = "yes",
+     .help = "bias of all matrices; qkv: of queries, keys and values only; attention: of its matrices only"},
     {"norm", .kind = RLT_PARAM_CHOICE, .words = "layer|rms", FIELD(norm), .preset = "layer",
      .help = "kind of normalisation"},
+    {"post_norms", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(post_norms), .preset = "no",
+     .help = "also normalises the results of attention and MLP (Gemma 2)"},
+    {"embedding_norm", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(embedding_norm), .preset = "no",
+     .help = "normalises the embeddings (BLOOM)"},
     {"qk_norm", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(qk_norm), .preset = "no",
      .help = "normalises queries and keys"},
     {"sinks", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(sinks), .preset = "no",
@@ -81,6 +88,8 @@ static const rlt_param known[] = {
      .help = "attention window in tokens; 0: all tokens"},
     {"window_every", .kind = RLT_PARAM_COUNT, FIELD(window_every), .min = 1, .max = 4096, .preset = "1",
      .help = "n: only every n-th layer has the window"},
+    {"full_every", .kind = RLT_PARAM_COUNT, FIELD(full_every), .max = 4096, .preset = "0",
+     .help = "n: all layers but every n-th have the window"},
     {"experts", .kind = RLT_PARAM_COUNT, FIELD(experts), .max = 1 << 16, .preset = "0",
      .help = "experts per MLP; 0: dense"},
     {"top_k", .kind = RLT_PARAM_COUNT, FIELD(top_k), .min = 1, .max = 1 << 16, .preset = "2",
@@ -89,6 +98,10 @@ static const rlt_param known[] = {
      .help = "inner width of an expert"},
     {"shared_experts", .kind = RLT_PARAM_COUNT, FIELD(shared), .max = 256, .preset = "0",
      .help = "additional experts that all tokens use"},
+    {"shared_ffn", .kind = RLT_PARAM_COUNT, FIELD(shared_ffn), .max = 1 << 22,
+     .usual = "shared_experts*expert_ffn", .help = "inner width of all shared experts together"},
+    {"shared_gate", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(shared_gate), .preset = "no",
+     .help = "multiplies the result of shared experts by a learned gate (Qwen2-MoE)"},
     {"moe_every", .kind = RLT_PARAM_COUNT, FIELD(every), .min = 1, .max = 4096, .preset = "1",
      .help = "n: only every n-th layer has experts"},
     {"dense_first", .kind = RLT_PARAM_COUNT, FIELD(dense_first), .max = 4096, .preset = "0",
@@ -131,6 +144,8 @@ static int read_settings(transformer *t, const char *const *settings, uint32_t n
     t->value_head = t->value_head ? t->value_head : t->head;
     t->ffn = t->ffn ? t->ffn : 4 * t->hidden;
     t->expert_ffn = t->expert_ffn ? t->expert_ffn : t->ffn;
+    t->shared_ffn = t->shared_ffn ? t->shared_ffn : t->shared * t->expert_ffn;
+    t->positions = t->positions ? t->positions : t->sequence;
     t->q = (uint64_t)t->heads * (t->head + t->rotary);
     t->k = (uint64_t)t->kv_heads * (t->head + t->rotary);
     t->v = (uint64_t)t->kv_heads * t->value_head;
@@ -163,31 +178,34 @@ static void embedding(const transformer *t, rlt__model_builder *b)
     l->moved_elements = 2 * sh;
     l->saved_whole = t->dropout ? 0.5 * sh : 0;
     rlt__model_tensor(b, (uint64_t)t->vocabulary * t->hidden, false);
-    rlt__model_tensor(b, t->learned ? (uint64_t)t->sequence * t->hidden : 0, false);
-    if (!t->encoder)
+    rlt__model_tensor(b, t->learned ? (uint64_t)t->positions * t->hidden : 0, false);
+    if (!t->encoder && !t->embedding_norm)
         return;
-    rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false); /* segment embeddings: first or second sentence */
+    if (t->encoder) /* segment embeddings: first or second sentence */
+        rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false);
     norm(t, b, t->hidden);
     l->saved_whole += sh;
     l->moved_elements += 2 * sh;
 }
 
-/* Adds both norms of a block and both residual sums, each with its dropout. */
+/* Adds the norms of a block and both residual sums, each with its dropout. */
 static void norms(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double sh = t->s * t->hidden;
+    uint32_t n = t->post_norms ? 4 : 2;
     rlt_model_layer *l = row(t, b, stem, "norms", RLT_WORK_VECTOR);
     l->movable = index < t->layers; /* layers that predict further tokens are on the stage of the logits */
-    l->saved_whole = 2 * sh + (t->dropout ? sh : 0);
-    l->moved_elements = (4 + 6 + (t->dropout ? 1 : 0)) * sh;
-    norm(t, b, t->hidden);
-    norm(t, b, t->hidden);
+    l->saved_whole = n * sh + (t->dropout ? sh : 0);
+    l->moved_elements = (2 * n + 6 + (t->dropout ? 1 : 0)) * sh;
+    for (uint32_t i = 0; i < n; i++)
+        norm(t, b, t->hidden);
 }
 
 static void scores(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double s = t->s, heads = t->heads, widths = (double)(t->q + t->k + t->v);
-    bool narrow = t->window && t->window < t->sequence && index % t->window_every == 0;
+    bool has_window = t->full_every ? (index + 1) % t->full_every != 0 : index % t->window_every == 0;
+    bool narrow = t->window && t->window < t->sequence && has_window;
     double keys = narrow ? t->window : s, all = heads * s * keys;
     rlt_model_layer *l = row(t, b, stem, "scores", RLT_WORK_ATTENTION);
     l->output_elements = t->sequence * t->attended;
@@ -236,7 +254,7 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
         norm(t, b, t->head);
         norm(t, b, t->head);
     }
-    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS);
+    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS || t->bias == ATTENTION_BIAS);
 }
 
 /* Adds what an MLP of this width keeps and moves, if `share` of the tokens go through it. */
@@ -276,8 +294,10 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     l->saved_split = 2 * copies * sh;
     l->moved_elements = (2 + 4 * copies) * sh;
     rlt__model_matrix(b, t->s, h, n, t->bias == ALL_BIAS);
-    if (t->shared)
-        dense(t, b, t->shared * f);
+    if (t->shared_ffn)
+        dense(t, b, t->shared_ffn);
+    if (t->shared_gate)
+        rlt__model_matrix(b, t->s, h, 1, false);
     rlt__model_tensor(b, n * h * into, true);
     rlt__model_tensor(b, t->bias == ALL_BIAS ? n * into : 0, true);
     rlt__model_tensor(b, n * f * h, true);
