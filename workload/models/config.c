@@ -92,6 +92,17 @@ static const type types[] = {
       {"interleave_moe_layer_step", "moe_every"},
       {"no_rope_layer_interval", "full_every"},
       {"attention_chunk_size", "window"}}},
+    {"nemotron_h",
+     "transformer",
+     ROTARY "tied=no,bias=no,norm=rms,",
+     {{"attention_head_dim", "head"},
+      {"mamba_num_heads", "mamba_heads"},
+      {"mamba_head_dim", "mamba_head"},
+      {"ssm_state_size", "mamba_state"},
+      {"n_groups", "mamba_groups"},
+      {"conv_kernel", "mamba_conv"},
+      {"chunk_size", "mamba_chunk"}}},
+    {"vit", "vit", "", {{"image_size", "image"}, {"patch_size", "patch"}, {"num_channels", "channels"}}},
     {"nemotron", "transformer", ROTARY "tied=no,bias=no,", {{0}}},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
@@ -174,6 +185,19 @@ static int read_field(rlt_json v, const field *f, const rlt_param *known, rlt__c
     return 0;
 }
 
+/* Adds the kinds of blocks of a hybrid. */
+static int read_pattern(rlt_json v, rlt__config *c, rlt_error *err)
+{
+    rlt_json pattern = rlt_json_get(v, "hybrid_override_pattern");
+    const char *text = rlt_json_string(pattern);
+    if (is_null(pattern))
+        return 0;
+    if (!text || strlen(text) == 0 || strlen(text) > 255 || strspn(text, "M*-E") != strlen(text))
+        return rlt_json_fail(pattern, RLT_ESCHEMA, err, "expected 1 to 255 letters M, *, - or E");
+    add_word(c, "pattern", text);
+    return 0;
+}
+
 static bool has_own(const type *t, const char *name)
 {
     for (int i = 0; i < MAX_FIELDS && t->own[i].name; i++)
@@ -196,7 +220,8 @@ static int read_fields(rlt_json v, const type *t, const rlt_param *known, rlt__c
         snprintf(fixed, sizeof fixed, ",%s=", needed[i]);
         while (strcmp(common[first].setting, needed[i]) != 0)
             first++;
-        if (!(c->given >> i & 1) && !strstr(t->fixed, fixed))
+        bool wanted = rlt_params_find(known, needed[i]) && !strstr(t->fixed, fixed);
+        if (wanted && !(c->given >> i & 1))
             rc = rlt_json_fail(v, RLT_ESCHEMA, err, "missing '%s'", common[first].name);
     }
     return rc;
@@ -404,6 +429,16 @@ static int read_positions(rlt_json v, const type *t, rlt__config *c, rlt_error *
     return rc;
 }
 
+/* What only models of tokens have. */
+static int read_tokens(rlt_json v, const type *t, rlt__config *c, rlt_error *err)
+{
+    int rc;
+    if ((rc = read_bias(v, t, c, err)) || (rc = read_window(v, t, c, err)) ||
+        (rc = read_dropout(v, c, err)) || (rc = read_positions(v, t, c, err)))
+        return rc;
+    return read_sequence(v, c, err);
+}
+
 bool rlt__config_is(rlt_json root)
 {
     return !rlt_json_is(rlt_json_get(root, "layers")) && (rlt_json_is(rlt_json_get(root, "model_type")) ||
@@ -423,9 +458,9 @@ int rlt__config_read(rlt_json root, rlt__config *out, rlt_error *err)
     out->family = t->family;
     snprintf(out->settings, sizeof out->settings, "%s", t->fixed);
     if ((rc = check_demands(v, err)) || (rc = read_fields(v, t, f->parameters, out, err)) ||
-        (rc = check_shapes(v, err)) || (rc = read_bias(v, t, out, err)) ||
-        (rc = read_window(v, t, out, err)) || (rc = read_dropout(v, out, err)) ||
-        (rc = read_positions(v, t, out, err)) || (rc = read_sequence(v, out, err)))
+        (rc = check_shapes(v, err)) || (rc = read_pattern(v, out, err)))
+        return rc;
+    if (rlt_params_find(f->parameters, "sequence") && (rc = read_tokens(v, t, out, err)))
         return rc;
     out->settings[strlen(out->settings) - 1] = '\0'; /* the last comma */
     return 0;

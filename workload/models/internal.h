@@ -11,6 +11,8 @@
 /* Families in the order of lists. A new family is a file and a line here. */
 #define RLT_MODEL_FAMILIES(X)                                                                                \
     X(transformer)                                                                                           \
+    X(vit)                                                                                                   \
+    X(dit)                                                                                                   \
     X(resnet)                                                                                                \
     X(vgg)                                                                                                   \
     X(dlrm)
@@ -36,6 +38,8 @@ typedef struct rlt__model_builder {
 /* Adds a layer named "stem" or "stem part". */
 void rlt__model_layer(rlt__model_builder *b, const char *stem, const char *part, rlt_work_kind work);
 void rlt__model_tensor(rlt__model_builder *b, uint64_t elements, bool expert);
+/* Notes the shape of `n` matrices of the last layer. `rows` vectors are multiplied with them altogether. */
+void rlt__model_shape(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, uint64_t n);
 /* Adds a matrix, and its bias, to the last layer. `rows` vectors are multiplied with it. */
 void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias);
 /* Adds forward FLOPs to the last layer. Each of the two gradients adds as many to its backward pass. */

@@ -113,10 +113,19 @@ void rlt__model_work(rlt__model_builder *b, double flop)
     b->layer->backward_flop += 2 * flop;
 }
 
+void rlt__model_shape(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, uint64_t n)
+{
+    double small = (double)(in < out ? in : out), large = (double)(in < out ? out : in);
+    b->layer->sides += n * (in + out);
+    b->layer->sides_flop += 2 * rows * (double)(in + out);
+    b->layer->orthogonal_flop += (double)n * (4 * small * small * large + 2 * small * small * small);
+}
+
 void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias)
 {
     rlt__model_tensor(b, in * out, false);
     rlt__model_tensor(b, bias ? out : 0, false);
+    rlt__model_shape(b, rows, in, out, 1);
     rlt__model_work(b, 2 * rows * (double)in * (double)out);
 }
 

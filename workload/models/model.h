@@ -62,6 +62,11 @@ typedef struct rlt_model_layer {
      * reduce-scattered after it. ep_elements are sent to experts, and as many come back. cp_elements are keys
      * and values passed around by context parallelism. */
     uint64_t tp_elements, ep_elements, cp_elements;
+    /* Shapes of matrices, as sums over those of m x n: m + n, the parameters of an adapter of rank 1 (LoRA);
+     * the adapter's forward FLOPs per sample; FLOPs of an orthogonalisation (Muon), 4 k^2 l + 2 k^3 per
+     * iteration for k = min(m, n) and l = max(m, n). 0 for tables from files. */
+    uint64_t sides;
+    double sides_flop, orthogonal_flop;
 } rlt_model_layer;
 
 /* A trainable tensor, in forward order. Gradient buckets consist of tensors. */
@@ -77,6 +82,7 @@ typedef struct rlt_model {
     uint32_t tokens;          /* per sample: the sequence length; 1 for images */
     uint32_t hidden;          /* width, for the efficiency of matrix products; 0: no factor of width */
     uint32_t heads, kv_heads; /* limits of tensor parallelism; 0: no limit */
+    bool recurrent;           /* passes a state from token to token (Mamba): no context parallelism */
     rlt_model_layer *layers;
     uint32_t n_layers, layers_room;
     uint64_t parameters; /* of all layers, dense and experts; at most 2^60 */

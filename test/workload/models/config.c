@@ -148,6 +148,20 @@ static const struct {
      "64,'num_attention_heads':64,'num_key_value_heads':8,'vocab_size':201088,'num_local_experts':32,"
      "'num_experts_per_tok':4,'sliding_window':128,'attention_bias':true,'tie_word_embeddings':false}",
      20914757184, 0},
+    {"{'model_type':'llama4','text_config':{'model_type':'llama4_text','hidden_size':5120,'intermediate_size':"
+     "8192,'intermediate_size_mlp':16384,'num_hidden_layers':48,'head_dim':128,'num_attention_heads':40,"
+     "'num_key_value_heads':8,'vocab_size':202048,'num_local_experts':16,'num_experts_per_tok':1,"
+     "'interleave_moe_layer_step':1,'attention_chunk_size':8192,'attention_bias':false},'vision_config':{}}",
+     108641793536, 871932416}, /* Llama 4 Scout; vision encoder and projector are left out */
+    {"{'model_type':'nemotron_h','hidden_size':4096,'intermediate_size':21504,'num_hidden_layers':52,"
+     "'num_attention_heads':32,'num_key_value_heads':8,'attention_head_dim':128,'vocab_size':131072,"
+     "'mamba_num_heads':128,'mamba_head_dim':64,'ssm_state_size':128,'n_groups':8,'conv_kernel':4,"
+     "'chunk_size':256,'hybrid_override_pattern':"
+     "'M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-'}",
+     8100852736, 0}, /* the sum in test/workload/models/model.c; the card says 8B */
+    {"{'model_type':'vit','hidden_size':768,'intermediate_size':3072,'num_hidden_layers':12,"
+     "'num_attention_heads':12,'image_size':224,'patch_size':16,'num_channels':3,'qkv_bias':true}",
+     86567656, 0}, /* model card of google/vit-base-patch16-224 */
 };
 enum { N_PUBLISHED = sizeof published / sizeof *published };
 
@@ -295,6 +309,8 @@ static void refused(void **state)
          "expected true", RLT_EUNSUPPORTED},
         {"{'model_type':'opt'," SMALL ",'word_embed_proj_dim':32}", "word_embed_proj_dim", "cannot be mapped",
          RLT_EUNSUPPORTED},
+        {"{'model_type':'nemotron_h'," SMALL ",'hybrid_override_pattern':'MX'}", "hybrid_override_pattern",
+         "letters M, *, - or E", RLT_ESCHEMA},
         {"{'model_type':'llama'," SMALL ",'is_encoder_decoder':true}", "is_encoder_decoder", "expected false",
          RLT_EUNSUPPORTED},
         {"{'model_type':'llama','model_type':'llama'}", "config.json", "", RLT_ESCHEMA},
