@@ -4,11 +4,11 @@
  * 2212.09748). Both cut an image into square patches, each of which is a token, and consist of the blocks of
  * workload/models/transformer.c, without a mask.
  *
- *   ViT   (image / patch)^2 tokens and one for the class; a matrix per patch, learned positions, a norm, and a
- *         matrix to the classes.
- *   DiT   (image / patch)^2 tokens of a latent image; fixed positions. The time step, a frequency embedding of
- *         256 through an MLP, and the class give one vector per image. In each block a matrix turns it into six
- *         vectors that shift, scale and gate; the norms have no weights (adaLN-Zero).
+ *   ViT   (image / patch)^2 tokens and one for the class. A matrix per patch, learned positions, a norm, and
+ *         a matrix to the classes.
+ *   DiT   (image / patch)^2 tokens of a latent image, fixed positions. The time step, a frequency embedding
+ *         of 256 through an MLP, and the class give one vector per image. In each block a matrix turns it
+ *         into six vectors that shift, scale and gate; the norms have no weights (adaLN-Zero).
  *
  * Example: DiT-XL/2 of latent images of 32 x 32 has 256 tokens and takes 118.6 billion multiply-adds.
  */
@@ -81,7 +81,7 @@ static const rlt_param of_dit[] = {SHAPE("28", "1152", "16"),
                                     .max = 1 << 26, .preset = "1000", .help = "classes of images"},
                                    {0}};
 
-/* Settings of the blocks as a transformer's. The widest list that settings of these tables give fits. */
+/* Sets up the blocks as those of a transformer with the same settings. */
 static int begin(const vision *v, const char *more, rlt__transformer *t, rlt_model *m, rlt_error *err)
 {
     char text[6][48];

@@ -110,7 +110,7 @@ static void printed_sizes(void **state)
         {"nemotron4-340b", "341", NULL, false},    {"deepseek-v3", "671", "37", false},
         {"mixtral-8x7b", "46.7", "12.9", true},    {"mixtral-8x22b", "141", "39", true},
         {"qwen3-30b-a3b", "30.5", "3.3", true},    {"qwen3-235b-a22b", "235", "22", true},
-        {"kimi-k2", "1026", "32", true},         {"llama4-maverick", "400", "17", true},
+        {"kimi-k2", "1026", "32", true},           {"llama4-maverick", "400", "17", true},
         {"nemotron-h-8b", "8.10", NULL, false},    {"nemotron-h-56b", "56", NULL, false},
         {"dit-l-2", "0.458", NULL, false},         {"dit-b-2", "0.130", NULL, false},
         {"gpt-oss-120b", "116.83", "5.13", false}, {"gpt-oss-20b", "20.91", "3.61", false},
