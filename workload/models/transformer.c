@@ -488,7 +488,7 @@ int rlt__transformer_settings(rlt__transformer *t, const char *const *settings, 
 
 const rlt_model_family rlt__model_transformer = {
     .name = "transformer",
-    .summary = "GPT and its variants: grouped keys, gated MLPs, experts, latent attention; BERT",
+    .summary = "GPT and its variants: grouped keys, gated MLPs, experts, latent attention, Mamba-2; BERT",
     .parameters = known,
     .build = build,
 };

@@ -82,33 +82,30 @@ static const rlt_param of_dit[] = {SHAPE("28", "1152", "16"),
                                    {0}};
 
 /* Sets up the blocks as those of a transformer with the same settings. */
-static int begin(const vision *v, const char *more, rlt__transformer *t, rlt_model *m, rlt_error *err)
+static int begin(const vision *v, rlt__transformer *t, rlt_model *m, rlt_error *err)
 {
-    char text[6][48];
-    const char *list[8] = {more, "dropout=no"};
-    uint32_t n = 2, side = v->image / v->patch;
+    enum { COUNTS = 5, WORDS = 3 };
+    uint32_t side = v->image / v->patch;
     const struct {
         const char *name;
         uint32_t value;
-    } counts[] = {{"layers", v->layers},
-                  {"hidden", v->hidden},
-                  {"heads", v->heads},
-                  {"ffn", v->ffn ? v->ffn : 4 * v->hidden},
-                  {"sequence", side * side + v->class_token},
-                  {"qk_norm", v->qk_norm}};
+    } counts[COUNTS] = {{"layers", v->layers},
+                        {"hidden", v->hidden},
+                        {"heads", v->heads},
+                        {"ffn", v->ffn ? v->ffn : 4 * v->hidden},
+                        {"sequence", side * side + v->class_token}};
+    char text[COUNTS][32];
+    const char *list[COUNTS + WORDS] = {"dropout=no", "fused_attention=yes",
+                                        v->qk_norm ? "qk_norm=yes" : "qk_norm=no"};
     if (v->image % v->patch)
         return rlt_fail(err, RLT_EUSAGE, "patch", "%u does not divide image %u", v->patch, v->image);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (i < 5)
-            snprintf(text[i], sizeof text[i], "%s=%u", counts[i].name, counts[i].value);
-        else
-            snprintf(text[i], sizeof text[i], "qk_norm=%s", v->qk_norm ? "yes" : "no");
-        list[n++] = text[i];
+    for (uint32_t i = 0; i < COUNTS; i++) {
+        snprintf(text[i], sizeof text[i], "%s=%u", counts[i].name, counts[i].value);
+        list[WORDS + i] = text[i];
     }
-    int rc = rlt__transformer_settings(t, list, n, err);
+    int rc = rlt__transformer_settings(t, list, COUNTS + WORDS, err);
     if (rc)
         return rc;
-    t->fused = 1;
     snprintf(m->sample, sizeof m->sample, "image");
     m->tokens = t->sequence;
     m->hidden = t->hidden;
@@ -147,7 +144,7 @@ static int build_vit(rlt_model *m, const char *const *settings, uint32_t n, rlt_
     rlt__model_builder b = {.m = m, .err = err};
     char stem[32];
     int rc = rlt__model_set("vit", of_vit, &v, settings, n, err);
-    if (rc || (rc = begin(&v, "bias=yes", &t, m, err)))
+    if (rc || (rc = begin(&v, &t, m, err)))
         return rc;
     patches(&v, &t, &b);
     rlt__model_tensor(&b, v.class_token ? t.hidden : 0, false);
@@ -191,7 +188,7 @@ static int build_dit(rlt_model *m, const char *const *settings, uint32_t n, rlt_
     rlt__model_builder b = {.m = m, .err = err};
     char stem[32];
     int rc = rlt__model_set("dit", of_dit, &v, settings, n, err);
-    if (rc || (rc = begin(&v, "bias=yes", &t, m, err)))
+    if (rc || (rc = begin(&v, &t, m, err)))
         return rc;
     t.unweighted_norms = 1;
     patches(&v, &t, &b);

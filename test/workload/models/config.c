@@ -66,6 +66,10 @@ static void open_good(const char *text, const char *spec, rlt_model *m)
 #define DEEPSEEK                                                                                             \
     "'kv_lora_rank':512,'qk_nope_head_dim':128,'qk_rope_head_dim':64,'v_head_dim':128,'moe_layer_freq':1,"   \
     "'attention_bias':false,"
+#define DEEPSEEK_V3                                                                                          \
+    "'hidden_size':7168,'intermediate_size':18432,'num_hidden_layers':61,'num_attention_heads':128,"         \
+    "'num_key_value_heads':128,'vocab_size':129280,'q_lora_rank':1536,'n_routed_experts':256,"               \
+    "'n_shared_experts':1,'num_experts_per_tok':8,'moe_intermediate_size':2048,'first_k_dense_replace':3"
 
 /* Parameters of the published weights: the safetensors index of the repository, where nothing else is said.
  * `apart` are values that the index counts and gradients do not train. */
@@ -133,11 +137,8 @@ static const struct {
      "'num_key_value_heads':16,'vocab_size':102400,'q_lora_rank':null,'n_routed_experts':64,"
      "'n_shared_experts':2,'num_experts_per_tok':6,'moe_intermediate_size':1408,'first_k_dense_replace':1}",
      15706484224, 0}, /* DeepSeek-V2-Lite */
-    {"{'model_type':'deepseek_v3'," DEEPSEEK
-     "'hidden_size':7168,'intermediate_size':18432,'num_hidden_layers':61,'num_attention_heads':128,"
-     "'num_key_value_heads':128,'vocab_size':129280,'q_lora_rank':1536,'n_routed_experts':256,"
-     "'n_shared_experts':1,'num_experts_per_tok':8,'moe_intermediate_size':2048,'first_k_dense_replace':3}",
-     671026419200, 58 * 256}, /* biases of 58 routers */
+    {"{'model_type':'deepseek_v3'," DEEPSEEK DEEPSEEK_V3 "}", 671026419200,
+     58 * 256}, /* biases of 58 routers */
     {"{'model_type':'kimi_k2'," DEEPSEEK
      "'hidden_size':7168,'intermediate_size':18432,'num_hidden_layers':61,'num_attention_heads':64,"
      "'num_key_value_heads':64,'vocab_size':163840,'q_lora_rank':1536,'n_routed_experts':384,"
@@ -250,6 +251,12 @@ static void ways_of_writing(void **state)
     assert_string_equal(m.name, "llama");
     assert_string_equal(m.family, "transformer");
     rlt_model_free(&m);
+    /* DeepSeek-V3 predicts a token more by 11.5 billion parameters (README_WEIGHTS of its weights). */
+    open_good("{'model_type':'deepseek_v3'," DEEPSEEK DEEPSEEK_V3 "}", NULL, &plain);
+    open_good("{'model_type':'deepseek_v3'," DEEPSEEK DEEPSEEK_V3 ",'num_nextn_predict_layers':1}", NULL, &m);
+    assert_true(fabs((double)(m.parameters - plain.parameters) / 11.5e9 - 1) < 0.011);
+    rlt_model_free(&plain);
+    rlt_model_free(&m);
     snprintf(spec, sizeof spec, "%s:sequence=128,layers=2", file);
     open_good(LLAMA_31_8B, spec, &m);
     assert_int_equal(m.tokens, 128);
@@ -331,6 +338,30 @@ static void refused(void **state)
     }
 }
 
+/* Cut-off and changed texts are read or refused, with a place. */
+static void damaged(void **state)
+{
+    static const char bytes[] = "9\"]}-n";
+    char text[4096];
+    (void)state;
+    for (size_t i = 0; i < N_PUBLISHED; i += 4) {
+        const char *whole = quoted(published[i].text);
+        size_t n = strlen(whole);
+        for (size_t at = 0; at < n; at += 11) {
+            rlt_model m;
+            rlt_error err;
+            memcpy(text, whole, n + 1);
+            text[at] = bytes[at % (sizeof bytes - 1)];
+            int rc = open_text(text, NULL, &m, &err);
+            assert_true(rc == 0 || *err.where);
+            rlt_model_free(&m);
+            text[at] = '\0';
+            assert_int_not_equal(open_text(text, NULL, &m, &err), 0);
+            assert_true(*err.where && *err.what);
+        }
+    }
+}
+
 /* A table of layers in a .json file takes no settings. */
 static void tables_have_no_settings(void **state)
 {
@@ -346,9 +377,9 @@ static void tables_have_no_settings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_totals),        cmocka_unit_test(windows),
-        cmocka_unit_test(ways_of_writing),         cmocka_unit_test(refused),
-        cmocka_unit_test(tables_have_no_settings),
+        cmocka_unit_test(published_totals), cmocka_unit_test(windows),
+        cmocka_unit_test(ways_of_writing),  cmocka_unit_test(refused),
+        cmocka_unit_test(damaged),          cmocka_unit_test(tables_have_no_settings),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
