@@ -72,11 +72,28 @@ static double products_time(const rlt_model *m, const rlt_model_layer *l, const 
     return learns ? width_time(m, l, f, s, backward / 2, 2.0 * s->gradient_bytes) : 0;
 }
 
+/* Returns the time of a layer's adapters (LoRA): two narrow products beside each of its own. Weights that are
+ * frozen have no gradients; those of the adapters are counted with the inputs'. */
+static double adapters_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+                            const rlt_layer_share *s, rlt_layer_pass pass)
+{
+    rlt_work w = {.kind = RLT_WORK_MATMUL,
+                  .flop = s->adapter_rank * l->sides_flop * s->samples * (pass == RLT_LAYER_FORWARD ? 1 : 2),
+                  .m = s->samples * m->tokens,
+                  .n = s->adapter_rank,
+                  .k = m->hidden};
+    return w.flop > 0 ? (double)rlt_surface_time(f, &w) : 0;
+}
+
 double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
                       rlt_layer_pass pass)
 {
     const rlt_model_layer *l = &m->layers[i];
+    if (s->adapter_rank && pass == RLT_LAYER_WEIGHTS)
+        return 0;
     double products = products_time(m, l, f, s, pass), split = split_of(l, s);
+    if (s->adapter_rank)
+        products += adapters_time(m, l, f, s, pass);
     double times = pass == RLT_LAYER_FORWARD ? 1 : pass == RLT_LAYER_INPUTS ? moved_backward : 0;
     if (!l->sharded && s->sequence_parallel)
         split = s->tp;

@@ -32,6 +32,7 @@ typedef struct rlt_layer_share {
     uint32_t element_bytes;      /* of activations and weights */
     uint32_t gradient_bytes;     /* of the gradients that a microbatch adds to */
     double slowdown;             /* factor on the time of products; 1: none */
+    uint32_t adapter_rank;       /* LoRA: rank of the adapters beside frozen weights; 0: weights are trained */
 } rlt_layer_share;
 
 typedef enum rlt_layer_pass { RLT_LAYER_FORWARD, RLT_LAYER_INPUTS, RLT_LAYER_WEIGHTS } rlt_layer_pass;

@@ -82,7 +82,8 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
                            .sequence_parallel = t->sequence_parallel,
                            .element_bytes = t->element_bytes,
                            .gradient_bytes = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes,
-                           .slowdown = t->slowdown}};
+                           .slowdown = t->slowdown,
+                           .adapter_rank = t->lora_rank}};
     int rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s->in_blocks, err);
     if (rc)
         return rc;
@@ -140,7 +141,18 @@ void rlt__training_times_free(rlt__times *x)
     free(x->again);
 }
 
-rlt_time rlt__training_step(const rlt_training *t, double parameters)
+/* Returns the time of the products of a step, in bf16 if the accelerator has it. */
+static rlt_time products(const rlt_training *t, double flop)
+{
+    rlt_work x = {.kind = RLT_WORK_MATMUL, .flop = flop, .n = t->model->hidden, .k = t->model->hidden};
+    rlt_surface s;
+    if (flop <= 0 || (rlt_accelerator_surface(t->accelerator, t->stack, "bf16", &s, NULL) &&
+                      rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL)))
+        return 0;
+    return rlt_surface_time(&s, &x);
+}
+
+rlt_time rlt__training_step(const rlt_training *t, double parameters, double flop)
 {
     rlt_surface s;
     /* State is read and written, gradients are read, weights written. */
@@ -148,5 +160,5 @@ rlt_time rlt__training_step(const rlt_training *t, double parameters)
     rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each};
     if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
         return 0;
-    return rlt_surface_time(&s, &step);
+    return rlt_time_add(rlt_surface_time(&s, &step), products(t, flop));
 }
