@@ -105,7 +105,10 @@ typedef struct reader {
 
 /* What names.json says about a system. */
 typedef struct system_known {
-    const char *accelerator, *stack, *inside, *between, *measured;
+    const char *accelerator, *stack;
+    struct {
+        const char *inside, *between; /* dimensions; "%u" stands for the size */
+    } messages, collectives;
     uint32_t node;
 } system_known;
 
@@ -189,11 +192,12 @@ static void sized(const char *shape, uint32_t n, char *out, size_t size)
         snprintf(out, size, "%s", shape);
 }
 
-static void network_of(const system_known *s, const char *between, uint32_t ranks, char *out, size_t size)
+static void network_of(const char *inside, const char *between, uint32_t node, uint32_t ranks, char *out,
+                       size_t size)
 {
-    uint32_t inner = ranks < s->node ? ranks : s->node;
+    uint32_t inner = ranks < node ? ranks : node;
     char a[96], b[96];
-    sized(s->inside, inner, a, sizeof a);
+    sized(inside, inner, a, sizeof a);
     sized(between, ranks / inner, b, sizeof b);
     snprintf(out, size, ranks > inner ? "%s*%s" : "%s", a, b);
 }
@@ -219,12 +223,17 @@ static bool find_system(reader *r, system_known *s)
     rlt_json v = entry_of(r->systems, text);
     if (!rlt_json_is(v))
         return cannot(r, "the system '%.60s' is not known, and no topology is given", text);
-    *s = (system_known){text_of(v, "accelerator"), text_of(v, "stack"), text_of(v, "inside"),
-                        text_of(v, "between"), text_of(v, "measured"), 1};
-    if (!r->measured || !s->measured)
-        s->measured = s->between;
+    *s = (system_known){.accelerator = text_of(v, "accelerator"), .stack = text_of(v, "stack"), .node = 1};
+    s->messages.inside = s->collectives.inside = text_of(v, "inside");
+    s->messages.between = s->collectives.between = text_of(v, "between");
+    rlt_json other = rlt_json_get(v, "collectives");
+    if (r->measured && rlt_json_is(other)) {
+        s->collectives.inside = text_of(other, "inside");
+        s->collectives.between = text_of(other, "between");
+    }
     if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator || !s->stack ||
-        !s->inside || !has_size(s->between) || !has_size(s->measured))
+        !s->messages.inside || !has_size(s->messages.between) || !s->collectives.inside ||
+        !has_size(s->collectives.between))
         return cannot(r, "the names of systems are incomplete for '%.60s'", text);
     s->node = (uint32_t)node;
     return true;
@@ -394,9 +403,10 @@ static int interpret(reader *r, rlt_error *err)
     set_habits(r, &s, t);
     row->node = s.node;
     snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
-    if (s.inside) {
-        network_of(&s, s.between, row->ranks, row->network, sizeof row->network);
-        network_of(&s, s.measured, row->ranks, row->collective, sizeof row->collective);
+    if (s.messages.inside) {
+        network_of(s.messages.inside, s.messages.between, s.node, row->ranks, row->network, sizeof row->network);
+        network_of(s.collectives.inside, s.collectives.between, s.node, row->ranks, row->collective,
+                   sizeof row->collective);
     }
     return 0;
 }
