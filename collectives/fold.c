@@ -13,6 +13,13 @@ bool rlt_plan_is_even(const rlt_plan *plan)
     return !plan->req.counts && plan->req.bytes % plan->blocks == 0;
 }
 
+bool rlt_plan_is_alike(const rlt_plan *plan)
+{
+    const rlt_algorithm *a = plan->algorithm;
+    uint32_t sizes[RLT_MAX_TRANSLATIONS];
+    return a->alike ? a->alike(plan) : a->symmetry && a->symmetry(plan, sizes) > 0;
+}
+
 /* Whether the group is the whole topology in order: member i on accelerator i, for all accelerators. */
 static bool is_whole(const rlt_plan *plan, const rlt_router *router)
 {

@@ -11,7 +11,9 @@
  *                  the plan (colour refinement, Weisfeiler and Leman 1968; Paige and Tarjan, SIAM J. Comput.
  *                  16, 1987). A partition is equitable if any two members (or links) of a class have the
  *                  same number of messages of each sort with each other class. A slow link, a root, uneven
- *                  blocks or an uneven group split classes. O(rounds * messages * path)
+ *                  blocks or an uneven group split classes. O(rounds * messages * path), where messages of
+ *                  consecutive steps to one member count once. Where the algorithm says that members are
+ *                  alike, the steps of only one are read.
  *
  * Example: a ring all-reduce of 8 members over a ring of 8 equal links is one class of 8 by translation. With
  * one slower link, refinement gives every member a class of its own, and nothing is folded.
@@ -56,6 +58,8 @@ static inline uint32_t rlt_fold_class(const rlt_fold *f, uint32_t member)
 
 /* Whether all blocks of the plan have one size in every lane. */
 RLT_API bool rlt_plan_is_even(const rlt_plan *plan);
+/* Whether the algorithm says that the members of an even plan are alike. */
+RLT_API bool rlt_plan_is_alike(const rlt_plan *plan);
 
 /* Folds by refinement. Internal. */
 int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_options *how, rlt_fold *out,
