@@ -133,39 +133,26 @@ static int note_steps(refinement *f, uint32_t member, rlt_error *err)
     return rc;
 }
 
-typedef struct hashed {
-    uint64_t hash;
-    uint32_t index;
-} hashed;
-
-static int by_hash(const void *a, const void *b)
-{
-    const hashed *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 /* Gives equal hashes one colour; colours are numbered by their lowest index. Members and links never share
  * one. */
 static int colour(refinement *f, rlt_error *err)
 {
-    uint32_t total = f->members + f->n_links, first = 0;
-    hashed *h = malloc((total + 1) * sizeof *h);
-    if (!h)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < total; i++)
-        h[i] = (hashed){mix(f->hash[i], i < f->members), i};
-    qsort(h, total, sizeof *h, by_hash);
-    for (uint32_t i = 0; i < total; i++) { /* the first of a run represents it */
-        if (h[i].hash != h[first].hash)
-            first = i;
-        f->colour[h[i].index] = h[first].index;
-    }
-    free(h);
+    rlt_map seen = {0};
+    uint32_t total = f->members + f->n_links;
     f->n_colours = 0;
-    for (uint32_t i = 0; i < total; i++) /* a representative comes before those it represents */
-        f->colour[i] = f->colour[i] == i ? f->n_colours++ : f->colour[f->colour[i]];
+    for (uint32_t i = 0; i < total; i++) {
+        uint64_t hash = mix(f->hash[i], i < f->members);
+        uint32_t c = rlt_map_get(&seen, hash);
+        if (c == RLT_NONE) {
+            c = f->n_colours++;
+            if (rlt_map_put(&seen, hash, c)) {
+                rlt_map_free(&seen);
+                return rlt_nomem(err);
+            }
+        }
+        f->colour[i] = c;
+    }
+    rlt_map_free(&seen);
     return 0;
 }
 
