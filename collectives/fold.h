@@ -2,11 +2,14 @@
 /*
  * Folding by symmetry. Members whose steps, peers and routes are alike do the same things at the same times,
  * so one member of each class is simulated. Links that carry the same load form classes, too (net/fold.h).
- * The folded run equals the whole run to the picosecond. There are two ways to find the classes:
+ * The folded run equals the whole run to the picosecond. There are three ways to find the
+ * classes:
  *
  *   translations   Algorithm and topology share a group of renumberings that takes any member to any other.
  *                  Then all members are one class. O(dimensions), whatever the number of members; needs
  *                  blocks of one size.
+ *   turns          Algorithm and topology stay the same if all nodes are turned by a member. Then the members
+ *                  of a node are a class. O(members + links).
  *   refinement     Otherwise: the coarsest equitable partition of members and links over all messages of
  *                  the plan (colour refinement, Weisfeiler and Leman 1968; Paige and Tarjan, SIAM J. Comput.
  *                  16, 1987). A partition is equitable if any two members (or links) of a class have the

@@ -223,5 +223,6 @@ const rlt_algorithm rlt_collnet = {
     .plan = collnet_plan,
     .steps = collnet_steps,
     .step = collnet_step,
+    .turns = true,
     .reach = collnet_reach,
 };

@@ -286,6 +286,48 @@ static void in_the_network(void **state)
     }
 }
 
+#define ADDS "in_network=reduce+multicast"
+
+/* Algorithms whose members take turns inside a node: a class for each node, where the network is the same for
+ * all members of a node. It is not if a route's spine follows from its leaf, or if members share NICs. */
+static void turns_of_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t nodes;
+        bool inside, folds; /* whether the node's switch adds up; whether the plan folds */
+    } machines[] = {
+        {"hgx-h100-8*rail:3@400Gbps,500ns," ADDS, 3, true, true},
+        {"hgx-h100-8*rail:6@400Gbps,500ns,nodes_per_leaf=3," ADDS, 6, true, true},
+        {"hgx-h100-8*rail:6@400Gbps,500ns,nodes_per_leaf=3,spines=2," ADDS, 6, true, false},
+        {"switch:4@300GB/s,100ns," ADDS "*fat-tree:8@25GB/s,500ns,hosts_per_leaf=2," ADDS, 8, true, true},
+        {"switch:4@300GB/s,100ns," ADDS "*rail:4@25GB/s,500ns,pxn=off," ADDS, 4, true, true},
+        {"switch:4@300GB/s,100ns," ADDS "*rail:4@25GB/s,500ns,nics=2," ADDS, 4, true, false},
+        {"switch:4@300GB/s,100ns," ADDS "*fat-tree:4@25GB/s,500ns,planes=1," ADDS, 4, true, false},
+        {"ring:4@300GB/s,100ns*switch:5@25GB/s,500ns," ADDS, 5, false, true},
+        {"fully-connected:4@300GB/s,100ns*rail:4@25GB/s,500ns," ADDS, 4, false, true},
+    };
+    for (uint32_t i = 0; i < 16 * sizeof machines / sizeof *machines; i++) {
+        uint32_t at = i / 16, nodes = machines[at].nodes, v = i % 16;
+        fold_case c = {.topology = machines[at].name,
+                       .algorithm = v & 8 ? &rlt_collnet : &rlt_nvls_tree,
+                       .model = &rlt_net_flow,
+                       .injection = v & 1 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC,
+                       .kind = RLT_ALL_REDUCE,
+                       .bytes = 960 * 4800 + (v % 8 == 7),
+                       .channels = v & 2 ? 3 : 1,
+                       .chunks = v & 4 ? 5 : 0};
+        if (!machines[at].inside && c.algorithm == &rlt_nvls_tree)
+            continue;
+        uint32_t classes = compare(&c);
+        if (machines[at].folds && v % 8 != 7)
+            assert_int_equal(classes, nodes);
+        else
+            assert_true(classes > nodes);
+    }
+}
+
 /* Two accelerators at a PCIe switch with a NIC, two at another one, joined by their CPUs. */
 static const char pcie_node[] =
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":4},{\"id\":\"p\",\"kind\":\"pcie\",\"count\":2},"
@@ -546,10 +588,10 @@ static void millions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything),     cmocka_unit_test(classes_by_hand),
-        cmocka_unit_test(in_the_network), cmocka_unit_test(composed_machines),
-        cmocka_unit_test(alike),          cmocka_unit_test(large_machines),
-        cmocka_unit_test(millions),
+        cmocka_unit_test(everything),        cmocka_unit_test(classes_by_hand),
+        cmocka_unit_test(in_the_network),    cmocka_unit_test(turns_of_nodes),
+        cmocka_unit_test(composed_machines), cmocka_unit_test(alike),
+        cmocka_unit_test(large_machines),    cmocka_unit_test(millions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
