@@ -143,11 +143,11 @@ struct rlt_algorithm {
      * known. */
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
     /* Whether all members do the same but for their peers, when all blocks have one size: step k of a lane
-     * sends as many bytes to as late a step, waits alike, and goes on to another peer, for each of them. NULL:
-     * those with a group of symmetries are. */
+     * sends as many bytes to as late a step, waits alike, and goes on to another peer, for each of them.
+     * NULL: those with a group of symmetries are. */
     bool (*alike)(const rlt_plan *plan);
-    /* Whether the members of every node may be turned round, all nodes at once, when all blocks have one size:
-     * member k g + i then does what k g + i + 1 did, modulo g. */
+    /* Whether the members of all nodes can be turned round at once, when all blocks have one size: member
+     * k g + i then does what k g + i + 1 did, modulo g. */
     bool turns;
     /* Fills *out with the members that a REDUCE or MULTICAST step reaches. NULL: all members. */
     void (*reach)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
