@@ -395,3 +395,13 @@ bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
                  machine.version.number / 100 % 100, note ? ", " : "", note ? note : "");
     return true;
 }
+
+int rlt_library_check(const rlt_coll_request *req, rlt_error *err)
+{
+    char chooser[120];
+    if (!req->library || rlt_chooser(req, chooser, sizeof chooser))
+        return 0;
+    return rlt_fail(err, RLT_EUNSUPPORTED, "auto",
+                    "a version of NCCL chooses for reductions, broadcasts and all-gathers over several "
+                    "nodes of equal size, if the endpoint states its gpu; RCCL, if that is cdna3");
+}

@@ -46,6 +46,8 @@ void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *tex
 /* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". Returns whether a version
  * does. */
 bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
+/* Refuses a request whose `library` cannot choose for it. RLT_EUNSUPPORTED. */
+int rlt_library_check(const rlt_coll_request *req, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }
