@@ -81,6 +81,7 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .nics = nics ? nics : 1,
                            .nic_GBps = (double)f->nic_Bps / GB,
                            .collnet = (f->outside & both) == both,
+                           .collnet_shares = (f->outside & both) == both, /* SHARP v3 */
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
     node.version.number = req->library ? req->library : e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
     return node;
