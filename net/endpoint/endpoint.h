@@ -112,7 +112,7 @@ typedef struct rlt_endpoint {
         ramp_ppm; /* trees over nodes: time of a piece in each step, relative to its time on links that all
                           channels share */
     uint32_t nvls_tree_ppm;  /* wire bytes of NVLS in nvls_tree, relative to NVLS alone */
-    uint32_t nccl;           /* version that chooses, 100 * major + minor; 0: the newest known */
+    uint32_t nccl;           /* version that chooses (net/endpoint/version.h); 0: the newest published */
     rlt_internode internode; /* network between nodes */
 } rlt_endpoint;
 

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "net/endpoint/endpoint.h"
 #include "net/endpoint/internode.h"
@@ -164,12 +166,61 @@ static void protocols_of_the_network(void **state)
     test_group_close(&without);
 }
 
+static void same_tuning(const test_group *s, rlt_coll_kind kind, uint64_t bytes)
+{
+    rlt_coll_request req = rlt_group_request(&s->g, kind, bytes);
+    rlt_plan chosen, named;
+    assert_int_equal(rlt_plan_create(NULL, &req, &chosen, NULL), 0);
+    assert_int_equal(rlt_plan_create(chosen.algorithm, &req, &named, NULL), 0);
+    assert_true(chosen.tuning.on || kind == RLT_ALL_TO_ALL);
+    assert_int_equal(chosen.tuning.on, named.tuning.on);
+    assert_int_equal(chosen.tuning.index, named.tuning.index);
+    assert_int_equal(chosen.tuning.channels, named.tuning.channels);
+    assert_int_equal(chosen.tuning.setup_ps, named.tuning.setup_ps);
+    assert_int_equal(chosen.tuning.step.delay_ps, named.tuning.step.delay_ps);
+    rlt_plan_free(&chosen);
+    rlt_plan_free(&named);
+}
+
+/* A plan whose algorithm auto chose costs what the plan of that algorithm does. */
+static void chosen_or_named(void **state)
+{
+    static const char *const machines[] = {"hgx-h100-8*rail:4@400Gbps,500ns,in_network=reduce+multicast",
+                                           "dgx-a100-8*rail:2@200Gbps,500ns", "hgx-h100-8", "mi300x-8"};
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        test_group s;
+        test_group_open(&s, machines[i], 0);
+        for (int kind = RLT_ALL_REDUCE; kind <= RLT_REDUCE; kind++)
+            for (uint64_t bytes = 8; bytes <= 1024ull * MIB; bytes *= 32)
+                same_tuning(&s, (rlt_coll_kind)kind, bytes);
+        test_group_close(&s);
+    }
+}
+
+/* An algorithm that the tuner would not run here, as PAT on nodes of eight, has the costs of a tuned endpoint in any
+ * case, with more than 1 us for a step between nodes. */
+static void named_against_the_tuner(void **state)
+{
+    test_group s;
+    rlt_plan plan;
+    (void)state;
+    test_group_open(&s, "hgx-h100-8*rail:4@400Gbps,500ns", 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 8);
+    assert_int_equal(rlt_plan_create(rlt_algorithm_find("pat", NULL), &req, &plan, NULL), 0);
+    assert_true(plan.tuning.on && plan.tuning.far);
+    assert_true(plan.tuning.step.delay_ps > US);
+    rlt_plan_free(&plan);
+    test_group_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(inside_a_node),
         cmocka_unit_test(data_pass_the_host),       cmocka_unit_test(choice_by_size),
-        cmocka_unit_test(protocols_of_the_network),
+        cmocka_unit_test(protocols_of_the_network), cmocka_unit_test(chosen_or_named),
+        cmocka_unit_test(named_against_the_tuner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,11 +187,13 @@ static void steps_between_nodes(void **state)
     assert_int_equal(step(&e, RLT_HOP_RING, RLT_LINE_LL, 0, false).delay_ps, 2700000);
     assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", NULL), RLT_EUSAGE);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "2.22", NULL), 0);
-    assert_int_equal(e.nccl, 222);
-    const char *wrong[] = {"new", "2.17", "2.32", "1.0", "2", "2.20.3", "-2.20"};
+    assert_int_equal(e.nccl, 22299);
+    const char *wrong[] = {"new", "2.17", "2.32", "1.0", "2", "2.20.", "-2.20", "rccl"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(rlt_endpoint_set(&e, "nccl", wrong[i], NULL), RLT_EUSAGE);
-    assert_int_equal(e.nccl, 222);
+    assert_int_equal(e.nccl, 22299);
+    assert_int_equal(rlt_endpoint_set(&e, "nccl", "nccl-2.20.3", NULL), 0);
+    assert_int_equal(e.nccl, 22003);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "newest", NULL), 0);
     assert_int_equal(e.nccl, 0);
     assert_int_equal(rlt_endpoint_set(&e, "gpu", "hopper", NULL), 0);

@@ -46,6 +46,7 @@ typedef struct rlt_algorithm_rule {
     uint64_t from_bytes;
     const rlt_algorithm *algorithm; /* NULL: chosen by the selector */
     const rlt_reacting *reacting;   /* used in place of the algorithm: a reactive protocol */
+    uint32_t library;               /* as in the options, for this rule; 0: theirs */
 } rlt_algorithm_rule;
 
 /* At time when_ps, the bandwidth of these links becomes `factor` times the one they were built with; 0: they
@@ -66,6 +67,7 @@ typedef struct rlt_replay_options {
     /* settings of the packet model, borrowed; NULL: the defaults */
     const rlt_packet_settings *packet;
     const rlt_algorithm *algorithm[RLT_COLL_KINDS]; /* NULL: chosen by the selector */
+    uint32_t library; /* version of NCCL or RCCL that chooses, as in rlt_coll_request; 0: the endpoint's */
     /* Reactive protocols, in place of `algorithm`; only on the packet model; borrowed. A member begins when
      * it arrives. Parameter servers on ranks of their own are placed ranks outside the program. Collectives
      * of 0 bytes and of one member are left to algorithms. */
