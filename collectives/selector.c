@@ -266,8 +266,24 @@ static void pass_host(const rlt_coll_request *req, const rlt_endpoint *e, rlt_in
     step->wire_den = MILLION;
 }
 
+/* Sets what a channel moves at once inside the nodes of a tree or a ring. A tree's messages are shorter
+ * pieces, since threads pass on their lines one by one. Under LL each line still takes the time of as many
+ * threads as the channel has at work. Under LL128 a step takes as long as NCCL's chunk. */
+static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
+{
+    rlt_hop hop = plan->algorithm->hop;
+    const rlt_coll_request *req = &plan->req;
+    bool ring = hop == RLT_HOP_RING && !rlt_coll_rooted(req->kind);
+    uint64_t each = req->bytes / (ring ? req->n : 1) / chosen->channels;
+    if (!ring && hop != RLT_HOP_TREE) return;
+    if (line_of(&out->protocol) == RLT_LINE_LL)
+        out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
+    if (!ring && line_of(&out->protocol) == RLT_LINE_LL128 && chosen->chunk_bytes)
+        out->ramp_least = (each < chosen->chunk_bytes ? each : chosen->chunk_bytes) * chosen->channels / lanes;
+}
+
 /* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
-static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_candidate *chosen, rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
     uint32_t lanes = plan->lanes / (plan->chunks ? plan->chunks : 1);
@@ -288,8 +304,10 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
         out->protocol.wire_num = out->protocol.wire_den;
     if (plan->algorithm->hop == RLT_HOP_TREE && req->node > 1)
         out->ramp_ppm = e->ramp_ppm / 1000 * lanes < UINT32_MAX / 1000 ? e->ramp_ppm * lanes : UINT32_MAX;
-    if (out->protocol.serves == RLT_FOR_STEPS && lanes)
+    if (out->protocol.serves == RLT_FOR_STEPS && lanes) {
+        move_at_once(plan, chosen, lanes, out);
         out->channels = out->channels > lanes ? out->channels / lanes : 1;
+    }
     if (plan->algorithm->hop == RLT_HOP_DIRECT) {
         unsigned __int128 peers = (unsigned __int128)(uint64_t)e->internode.peer_ps * (req->n - req->node);
         out->setup_ps = rlt_time_add(
@@ -323,7 +341,7 @@ void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* already part of the setup time */
-    cost_between(plan, e, out);
+    cost_between(plan, e, &all[0], out);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
