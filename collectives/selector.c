@@ -275,15 +275,32 @@ static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint
     const rlt_coll_request *req = &plan->req;
     bool ring = hop == RLT_HOP_RING && !rlt_coll_rooted(req->kind);
     uint64_t each = req->bytes / (ring ? req->n : 1) / chosen->channels;
-    if (!ring && hop != RLT_HOP_TREE) return;
+    if (!ring && hop != RLT_HOP_TREE)
+        return;
     if (line_of(&out->protocol) == RLT_LINE_LL)
         out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
     if (!ring && line_of(&out->protocol) == RLT_LINE_LL128 && chosen->chunk_bytes)
-        out->ramp_least = (each < chosen->chunk_bytes ? each : chosen->chunk_bytes) * chosen->channels / lanes;
+        out->ramp_least =
+            (each < chosen->chunk_bytes ? each : chosen->chunk_bytes) * chosen->channels / lanes;
+}
+
+/* The network wakes up while the kernel sets up and while a tree's chain runs inside the nodes. Lengthens the
+ * setup by what is left of that time, once for the collective. */
+static void wake_network(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+{
+    const rlt_coll_request *req = &plan->req;
+    rlt_time hop = rlt_tuning_cost(e, out, 0, 0).delay_ps, left = e->internode.launch_ps;
+    uint32_t hops = plan->algorithm->hop == RLT_HOP_TREE && req->node ? req->node - 1 : 0;
+    if (hops && hop > left / hops)
+        return;
+    left -= hop * hops;
+    if (left > out->setup_ps)
+        out->setup_ps = left;
 }
 
 /* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
-static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_candidate *chosen, rlt_tuning *out)
+static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_candidate *chosen,
+                         rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
     uint32_t lanes = plan->lanes / (plan->chunks ? plan->chunks : 1);
@@ -308,6 +325,7 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_
         move_at_once(plan, chosen, lanes, out);
         out->channels = out->channels > lanes ? out->channels / lanes : 1;
     }
+    wake_network(plan, e, out);
     if (plan->algorithm->hop == RLT_HOP_DIRECT) {
         unsigned __int128 peers = (unsigned __int128)(uint64_t)e->internode.peer_ps * (req->n - req->node);
         out->setup_ps = rlt_time_add(

@@ -149,7 +149,7 @@ typedef struct rlt_tuning {
     /* Over nodes a channel moves this much at once, of which a message may be a part: the least bytes that
      * its lines count, for each channel, and that the ramp counts. */
     uint64_t line_least, ramp_least;
-    bool far;              /* steps between nodes cost `step`; false: messages cost the same everywhere */
+    bool far; /* steps between nodes cost `step`; false: messages cost the same everywhere */
     rlt_internode_step step;
 } rlt_tuning;
 /* Returns the cost of a message under a tuning, inside a node. */

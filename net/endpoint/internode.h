@@ -58,6 +58,7 @@ enum { RLT_INTERNODE_NONE, RLT_INTERNODE_USUAL }; /* first classes: no costs; in
 typedef struct rlt_internode {
     uint32_t kind; /* row of the table of classes; 0: no costs beside the links */
     rlt_time latency_ps, rise_ps;
+    rlt_time launch_ps; /* no message leaves its node earlier than this after the launch */
     uint32_t efficiency_ppm, tree_efficiency_ppm; /* payload over wire bytes under Simple; trees */
     uint32_t single_ppm;                          /* factor of both if a node has one member */
     uint64_t staging_Bps;                         /* of a node; 0: no limit */

@@ -159,9 +159,9 @@ rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uin
         extra = least - w;
     cost.delay_ps = rlt_time_add(cost.delay_ps, extra);
     if (t->ramp_ppm && bw_Bps)
-        cost.delay_ps =
-            rlt_time_add(cost.delay_ps, part_of(rlt_transfer_time(wire_bytes(p, larger(bytes, t->ramp_least)), bw_Bps),
-                                                t->ramp_ppm));
+        cost.delay_ps = rlt_time_add(
+            cost.delay_ps,
+            part_of(rlt_transfer_time(wire_bytes(p, larger(bytes, t->ramp_least)), bw_Bps), t->ramp_ppm));
     return cost;
 }
 
