@@ -266,34 +266,36 @@ static void pass_host(const rlt_coll_request *req, const rlt_endpoint *e, rlt_in
     step->wire_den = MILLION;
 }
 
-/* Sets what a channel moves at once inside the nodes of a tree or a ring. A tree's messages are shorter
- * pieces, since threads pass on their lines one by one. Under LL each line still takes the time of as many
- * threads as the channel has at work. Under LL128 a step takes as long as NCCL's chunk. */
-static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
+/* Whether members pass the data along a chain inside each node, before and after the steps between nodes. */
+static bool has_chains(const rlt_plan *plan)
 {
-    rlt_hop hop = plan->algorithm->hop;
-    const rlt_coll_request *req = &plan->req;
-    bool ring = hop == RLT_HOP_RING && !rlt_coll_rooted(req->kind);
-    uint64_t each = req->bytes / (ring ? req->n : 1) / chosen->channels;
-    if (!ring && hop != RLT_HOP_TREE)
-        return;
-    if (line_of(&out->protocol) == RLT_LINE_LL)
-        out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
-    if (!ring && line_of(&out->protocol) == RLT_LINE_LL128 && chosen->chunk_bytes)
-        out->ramp_least =
-            (each < chosen->chunk_bytes ? each : chosen->chunk_bytes) * chosen->channels / lanes;
+    return plan->algorithm->hop == RLT_HOP_TREE && plan->req.kind == RLT_ALL_REDUCE && plan->req.node > 1;
 }
 
-/* The network wakes up while the kernel sets up and while a tree's chain runs inside the nodes. Lengthens the
- * setup by what is left of that time, once for the collective. */
+/* Sets what a channel moves at once inside the nodes. Messages may be smaller: there are more lanes than
+ * channels if there is little data, and a tree's pieces stand for lines that threads pass on one by one. Under
+ * LL a message takes as long as the lines of its channel, at most one for each thread. Under LL128 the ramp of
+ * a tree takes as long as NCCL's chunk. */
+static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
+{
+    bool chains = has_chains(plan), ring = plan->algorithm->hop == RLT_HOP_RING;
+    uint64_t each = plan->req.bytes / (ring ? plan->req.n : 1) / chosen->channels;
+    rlt_line line = line_of(&out->protocol);
+    if (line == RLT_LINE_LL && (chains || (ring && !rlt_coll_rooted(plan->req.kind))))
+        out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
+    if (each > chosen->chunk_bytes)
+        each = chosen->chunk_bytes;
+    if (line == RLT_LINE_LL128 && chains)
+        out->ramp_least = each * chosen->channels / lanes;
+}
+
+/* Before the first message between nodes the network wakes up, while the kernel sets up and the first chains
+ * run. Lengthens the setup by what is left of that time. */
 static void wake_network(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
 {
-    const rlt_coll_request *req = &plan->req;
     rlt_time hop = rlt_tuning_cost(e, out, 0, 0).delay_ps, left = e->internode.launch_ps;
-    uint32_t hops = plan->algorithm->hop == RLT_HOP_TREE && req->node ? req->node - 1 : 0;
-    if (hops && hop > left / hops)
-        return;
-    left -= hop * hops;
+    for (uint32_t i = 1; has_chains(plan) && i < plan->req.node && left > 0; i++)
+        left -= hop;
     if (left > out->setup_ps)
         out->setup_ps = left;
 }
