@@ -211,11 +211,13 @@ uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_cal
         if (row == RLT_NONE || (only && a != only) || (!lines && all[i].protocol != RLT_TUNER_SIMPLE))
             continue;
         rlt_time time = all[i].time_us > 0 ? (rlt_time)(all[i].time_us * 1e6 + 0.5) : RLT_TIME_MAX;
-        uint32_t channels =
-            all[i].excluded ? 1 : rlt_tuner_launch_of(m, call, all[i].algorithm, all[i].protocol).channels;
+        rlt_tuner_launch launch = {.channels = 1};
+        if (!all[i].excluded)
+            launch = rlt_tuner_launch_of(m, call, all[i].algorithm, all[i].protocol);
         out[n++] = (rlt_candidate){.algorithm = a,
                                    .protocol = row,
-                                   .channels = channels,
+                                   .channels = launch.channels,
+                                   .chunk_bytes = launch.chunk_bytes,
                                    .estimate_ps = time,
                                    .excluded = excluded(e, &all[i], row)};
     }

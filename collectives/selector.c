@@ -279,8 +279,43 @@ static void pass_host(const rlt_coll_request *req, const rlt_endpoint *e, rlt_in
     step->wire_den = MILLION;
 }
 
+/* Whether members pass the data along a chain inside each node, before and after the steps between nodes. */
+static bool has_chains(const rlt_plan *plan)
+{
+    return plan->algorithm->hop == RLT_HOP_TREE && plan->req.kind == RLT_ALL_REDUCE && plan->req.node > 1;
+}
+
+/* Sets what a channel moves at once inside the nodes. Messages may be smaller: there are more lanes than
+ * channels if there is little data, and a tree's pieces stand for lines that threads pass on one by one. Under
+ * LL a message takes as long as the lines of its channel, at most one for each thread. Under LL128 the ramp of
+ * a tree takes as long as NCCL's chunk. */
+static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
+{
+    bool chains = has_chains(plan), ring = plan->algorithm->hop == RLT_HOP_RING;
+    uint64_t each = plan->req.bytes / (ring ? plan->req.n : 1) / chosen->channels;
+    rlt_line line = line_of(&out->protocol);
+    if (line == RLT_LINE_LL && (chains || (ring && !rlt_coll_rooted(plan->req.kind))))
+        out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
+    if (each > chosen->chunk_bytes)
+        each = chosen->chunk_bytes;
+    if (line == RLT_LINE_LL128 && chains)
+        out->ramp_least = each * chosen->channels / lanes;
+}
+
+/* Before the first message between nodes the network wakes up, while the kernel sets up and the first chains
+ * run. Lengthens the setup by what is left of that time. */
+static void wake_network(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+{
+    rlt_time hop = rlt_tuning_cost(e, out, 0, 0).delay_ps, left = e->internode.launch_ps;
+    for (uint32_t i = 1; has_chains(plan) && i < plan->req.node && left > 0; i++)
+        left -= hop;
+    if (left > out->setup_ps)
+        out->setup_ps = left;
+}
+
 /* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
-static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_candidate *chosen,
+                         rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
     uint32_t lanes = plan->lanes / (plan->chunks ? plan->chunks : 1);
@@ -301,8 +336,11 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
         out->protocol.wire_num = out->protocol.wire_den;
     if (plan->algorithm->hop == RLT_HOP_TREE && req->node > 1)
         out->ramp_ppm = e->ramp_ppm / 1000 * lanes < UINT32_MAX / 1000 ? e->ramp_ppm * lanes : UINT32_MAX;
-    if (out->protocol.serves == RLT_FOR_STEPS && lanes)
+    if (out->protocol.serves == RLT_FOR_STEPS && lanes) {
+        move_at_once(plan, chosen, lanes, out);
         out->channels = out->channels > lanes ? out->channels / lanes : 1;
+    }
+    wake_network(plan, e, out);
     if (plan->algorithm->hop == RLT_HOP_DIRECT) {
         unsigned __int128 peers = (unsigned __int128)(uint64_t)e->internode.peer_ps * (req->n - req->node);
         out->setup_ps = rlt_time_add(
@@ -337,7 +375,7 @@ void rlt_tuning_choose(const rlt_plan *plan, const rlt_candidate *chosen, rlt_tu
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* already part of the setup time */
-    cost_between(plan, e, out);
+    cost_between(plan, e, &all[0], out);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)

@@ -167,6 +167,8 @@ static const rlt_param parameters[] = {
      .help = "added to each step between nodes"},
     {"network_rise", .kind = RLT_PARAM_DURATION, AT(internode.rise_ps), .usual = "of the class",
      .help = "added to each step between nodes in collectives from 32 KiB on"},
+    {"network_launch", .kind = RLT_PARAM_DURATION, AT(internode.launch_ps), .usual = "of the class",
+     .help = "time after the launch before which no message leaves its node"},
     {"network_efficiency", .kind = RLT_PARAM_PPM, AT(internode.efficiency_ppm), .min = 1, .max = 1e6,
      .usual = "of the class", .help = "payload over wire bytes between nodes, Simple"},
     {"network_tree_efficiency", .kind = RLT_PARAM_PPM, AT(internode.tree_efficiency_ppm), .min = 1,

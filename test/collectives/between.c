@@ -39,20 +39,68 @@ static rlt_time tree_of_nothing(const char *network, const char *gpu)
 
 /*
  * A tree of two nodes: one message inside a node, one between them, and both back: 5 + 1 + h + h + 1 us. NCCL
- * counts 5 us for h under LL, which is a path of 1 us and 4 us of its own.
+ * counts 5 us for h under LL, which is a path of 1 us and 4 us of its own. The network needs 6 us to wake up, of
+ * which the first message inside hides 1: 5 us more.
  */
 static void steps_between_nodes(void **state)
 {
     (void)state;
-    assert_int_equal(tree_of_nothing("infiniband", "hopper"), (7 + 2 * 5) * US);
-    assert_int_equal(tree_of_nothing("roce", "hopper"), (7 + 2 * 5 + 13) * US);
-    assert_int_equal(tree_of_nothing("efa", "hopper"), (7 + 2 * 5 + 2 * 69) * US);
+    assert_int_equal(tree_of_nothing("infiniband", "hopper"), (12 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("roce", "hopper"), (12 + 2 * 5 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("efa", "hopper"), (12 + 2 * 5 + 2 * 66) * US);
     /* tuned endpoints take the first class unless another is stated */
-    assert_int_equal(tree_of_nothing("", "hopper"), (7 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("", "hopper"), (12 + 2 * 5) * US);
     /* without costs of its own the network has the path's latency, and the endpoint's message */
     assert_int_equal(tree_of_nothing("none", "hopper"), (7 + 2 * 2) * US);
     /* the cost does not depend on the tuner */
-    assert_int_equal(tree_of_nothing("roce", "unknown"), (7 + 2 * 5 + 13) * US);
+    assert_int_equal(tree_of_nothing("roce", "unknown"), (12 + 2 * 5 + 2 * 5) * US);
+}
+
+/* Two nodes of `node`: LL takes 1 us a message inside, and 1 us for a line of 4 KiB; `more` follows. */
+static rlt_time lines_over_nodes(uint32_t node, const char *algorithm, const char *launch, const char *more)
+{
+    char topology[1024];
+    snprintf(topology, sizeof topology,
+             "{\"endpoint\": {\"launch\": \"5us\", \"thread_blocks\": 24, \"protocols\": ["
+             "{\"name\": \"LL\", \"message\": \"1us\", \"wire\": \"16/8\", \"line\": \"4KiB\", "
+             "\"line_time\": \"1us\"%s}]}, \"dims\": ["
+             "{\"shape\": \"switch\", \"size\": %u, \"bandwidth\": \"450GB/s\", \"latency\": \"0ns\"}, "
+             "{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"50GB/s\", \"latency\": \"500ns\"}]}",
+             more, node);
+    test_group s;
+    test_group_open(&s, topology, 0);
+    rlt_endpoint e = *rlt_topology_endpoint(s.t);
+    test_group_close(&s);
+    assert_int_equal(rlt_endpoint_set(&e, "network_launch", launch, NULL), 0);
+    test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = algorithm, .endpoint = &e};
+    return test_collective(&net, RLT_ALL_REDUCE, 4 * KIB, NULL).time_ps;
+}
+
+/* 4 KiB in one channel are a line in each message inside a node; in 24 channels they are none (up to 1 KiB
+ * a line costs nothing), however many messages the data are cut into. Nodes of 4: six messages inside. */
+static void lines_by_channel(void **state)
+{
+    const char *one = ", \"channel\": \"4KiB\"";
+    (void)state;
+    assert_int_equal(lines_over_nodes(4, "tree", "0us", one) - lines_over_nodes(4, "tree", "0us", ""),
+                     6 * US);
+}
+
+/* The network wakes up once, beside the first chain of a tree: one message for nodes of 2, three for nodes of
+ * 4. A ring's first messages leave the node at once. */
+static void network_wakes_once(void **state)
+{
+    static const struct {
+        uint32_t node;
+        const char *algorithm, *launch;
+        rlt_time paid;
+    } rows[] = {{2, "tree", "10us", 9 * US}, {4, "tree", "10us", 7 * US},  {4, "tree", "3us", 0},
+                {4, "tree", "2us", 0},       {2, "ring", "10us", 10 * US}, {4, "ring", "10us", 10 * US}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(lines_over_nodes(rows[i].node, rows[i].algorithm, rows[i].launch, "") -
+                             lines_over_nodes(rows[i].node, rows[i].algorithm, "0us", ""),
+                         rows[i].paid);
 }
 
 /* Members of one node never pay for the network. */
@@ -217,7 +265,8 @@ static void named_against_the_tuner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(inside_a_node),
+        cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(lines_by_channel),
+        cmocka_unit_test(network_wakes_once),       cmocka_unit_test(inside_a_node),
         cmocka_unit_test(data_pass_the_host),       cmocka_unit_test(choice_by_size),
         cmocka_unit_test(protocols_of_the_network), cmocka_unit_test(chosen_or_named),
         cmocka_unit_test(named_against_the_tuner),
