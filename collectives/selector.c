@@ -375,7 +375,7 @@ void rlt_tuning_choose(const rlt_plan *plan, const rlt_candidate *chosen, rlt_tu
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* already part of the setup time */
-    cost_between(plan, e, &all[0], out);
+    cost_between(plan, e, chosen, out);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
