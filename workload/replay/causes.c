@@ -26,7 +26,7 @@ const char *rlt_cause_name(rlt_cause c)
         [RLT_CAUSE_COMM] = "exposed communication",
         [RLT_CAUSE_HOST] = "host",
         [RLT_CAUSE_IDLE] = "idle",
-        [RLT_CAUSE_ENDED] = "ended before the run",
+        [RLT_CAUSE_ENDED] = "ended before the others",
     };
     return names[c];
 }
