@@ -125,6 +125,16 @@ static int lists_json(rlt_json run, rlt_jw *w, rlt_error *err)
                                         "comm_wait_ps",
                                         "comm_transfer_ps",
                                         "exposed_by_dims_ps",
+                                        "bubble_ps",
+                                        "start_skew_ps",
+                                        "exposed_tp_ps",
+                                        "exposed_cp_ps",
+                                        "exposed_ep_ps",
+                                        "exposed_dp_ps",
+                                        "exposed_pp_ps",
+                                        "exposed_offload_ps",
+                                        "exposed_other_ps",
+                                        "ended_ps",
                                         NULL};
     static const char *const colls[] = {
         "index",       "collective",       "algorithm",       "ranks",     "step",

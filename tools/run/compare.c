@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `ringlet run --compare A B`: two runs side by side, and the sources of their difference. Each is a result
- * (`--format json`) or a file of options (`--config`), which is then run. The states of the rank that ends
- * last add up to its span, so their differences add up to the difference of the runs.
+ * (`--format json`) or a file of options (`--config`), which is then run. The causes of the time of the rank
+ * that ends last add up to the run, so their differences add up to the difference of the runs. Results of
+ * earlier versions have four states only.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
+#include "workload/replay/causes.h"
 
-enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
+enum { STATES = 4, CAUSES = 10, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 
 typedef struct transfers {
     char name[64]; /* "all_reduce by ring" */
@@ -36,7 +38,8 @@ typedef struct transfers {
 
 typedef struct side {
     const char *path;
-    rlt_time time_ps, iteration_ps, state_ps[STATES];
+    rlt_time time_ps, iteration_ps, state_ps[STATES], cause_ps[CAUSES];
+    bool named; /* has causes */
     transfers kinds[MAX_KINDS];
     uint32_t n_kinds;
     char busiest[200];
@@ -46,6 +49,13 @@ typedef struct side {
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
 static const char *const state_names[STATES] = {"compute", "exposed communication", "host", "idle"};
 
+static const char *const cause_keys[CAUSES] = {
+    "bubble_ps",     "start_skew_ps", "exposed_tp_ps",      "exposed_cp_ps",    "exposed_ep_ps",
+    "exposed_dp_ps", "exposed_pp_ps", "exposed_offload_ps", "exposed_other_ps", "ended_ps"};
+static const rlt_cause cause_of[CAUSES] = {RLT_CAUSE_BUBBLE, RLT_CAUSE_SKEW, RLT_CAUSE_TP, RLT_CAUSE_CP,
+                                           RLT_CAUSE_EP,     RLT_CAUSE_DP,   RLT_CAUSE_PP, RLT_CAUSE_OFFLOAD,
+                                           RLT_CAUSE_COMM,   RLT_CAUSE_ENDED};
+
 /* Reads a result as a stream, since it may have hundreds of megabytes. */
 typedef struct source {
     rlt_jstream *stream;
@@ -54,10 +64,23 @@ typedef struct source {
     uint32_t iterations;
 } source;
 
-static const char *const members[] = {
-    "schema_version",    "time_ps",     "compute_ps", "exposed_comm_ps", "host_ps", "idle_ps",
-    "iteration_time_ps", "collectives", "links",      "training",        NULL};
-enum { VERSION, TIME, FIRST_STATE, ITERATIONS = FIRST_STATE + STATES, COLLECTIVES, LINKS, TRAINING };
+static const char *const members[] = {"schema_version",    "time_ps",       "compute_ps",
+                                      "exposed_comm_ps",   "host_ps",       "idle_ps",
+                                      "iteration_time_ps", "collectives",   "links",
+                                      "training",          "bubble_ps",     "start_skew_ps",
+                                      "exposed_tp_ps",     "exposed_cp_ps", "exposed_ep_ps",
+                                      "exposed_dp_ps",     "exposed_pp_ps", "exposed_offload_ps",
+                                      "exposed_other_ps",  "ended_ps",      NULL};
+enum {
+    VERSION,
+    TIME,
+    FIRST_STATE,
+    ITERATIONS = FIRST_STATE + STATES,
+    COLLECTIVES,
+    LINKS,
+    TRAINING,
+    FIRST_CAUSE /* in the order of cause_keys */
+};
 
 static uint32_t member(const source *f, uint32_t object, const char *key)
 {
@@ -175,7 +198,10 @@ static int read_piece(side *s, source *f, rlt_error *err)
     case TRAINING:
         return read_stages(s, f, err);
     default:
-        return get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err);
+        if (m < FIRST_CAUSE)
+            return get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err);
+        s->named = true;
+        return get_time(f, 0, members[m], &s->cause_ps[m - FIRST_CAUSE], err);
     }
 }
 
@@ -254,7 +280,7 @@ static int read_side(side *s, const char *path, rlt_error *err)
 
 static const rlt_column columns[] = {
     {"figure", "figure", NULL, RLT_COL_TEXT, 0, 0,
-     "what is compared: a time of the run, a state of the rank that ends last, or a kind of transfer"},
+     "what is compared: a time of the run, a part of that of the rank that ends last, or a kind of transfer"},
     {"first", "first", NULL, RLT_COL_TEXT, 14, 0, "time in the first run"},
     {"second", "second", NULL, RLT_COL_TEXT, 14, 0, "time in the second run"},
     {"difference", "difference", NULL, RLT_COL_TEXT, 14, 0, "second - first"},
@@ -311,19 +337,37 @@ static void transfer_rows(rlt_table *t, const side *a, const side *b)
     }
 }
 
+/* Adds rows for the parts of the time, which add up to the whole difference: with `t` NULL, returns it. */
+static rlt_time parts(rlt_table *t, const side *a, const side *b, rlt_time whole)
+{
+    enum { COMM = 1 }; /* the state that causes divide */
+    bool named = a->named && b->named;
+    rlt_time sum = 0;
+    for (int i = 0; i < STATES; i++) {
+        for (int c = 0; i == COMM && named && c < CAUSES; c++) {
+            sum += b->cause_ps[c] - a->cause_ps[c];
+            if (t && (a->cause_ps[c] || b->cause_ps[c]))
+                row(t, rlt_cause_name(cause_of[c]), a->cause_ps[c], b->cause_ps[c], whole);
+        }
+        if (i == COMM && named)
+            continue;
+        sum += b->state_ps[i] - a->state_ps[i];
+        if (t)
+            row(t, state_names[i], a->state_ps[i], b->state_ps[i], whole);
+    }
+    return sum;
+}
+
 static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
 {
     rlt_table t;
-    rlt_time whole = 0, longer = b->time_ps - a->time_ps;
+    rlt_time longer = b->time_ps - a->time_ps;
     fprintf(out, "first: %s; second: %s\n", a->path, b->path);
-    for (int i = 0; i < STATES; i++)
-        whole += b->state_ps[i] - a->state_ps[i];
     rlt_heading(out, "\nthe rank that ends last");
     rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, sizeof columns / sizeof *columns, out, NULL);
     row(&t, "total time", a->time_ps, b->time_ps, 0);
     row(&t, "an iteration", a->iteration_ps, b->iteration_ps, 0);
-    for (int i = 0; i < STATES; i++)
-        row(&t, state_names[i], a->state_ps[i], b->state_ps[i], whole);
+    (void)parts(&t, a, b, parts(NULL, a, b, 0));
     int rc = rlt_table_end(&t, err);
     if (rc)
         return rc;
@@ -356,6 +400,8 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
         rlt_jw_i64(&w, "iteration_ps", s->iteration_ps);
         for (int i = 0; i < STATES; i++)
             rlt_jw_i64(&w, state_keys[i], s->state_ps[i]);
+        for (int i = 0; s->named && i < CAUSES; i++)
+            rlt_jw_i64(&w, cause_keys[i], s->cause_ps[i]);
         rlt_jw_array(&w, "transfers");
         for (uint32_t i = 0; i < s->n_kinds; i++) {
             rlt_jw_object(&w, NULL);

@@ -9,10 +9,11 @@
 
 enum { MAX_LANES = 64 };
 
-static const char *category(uint8_t kind)
+/* A folded collective is a delay with a purpose. */
+static const char *category(const rlt_op *op)
 {
     static const char *const names[] = {"compute", "memory", "host", "delay", "collective", "send", "recv"};
-    return names[kind];
+    return names[op->kind == RLT_OP_DELAY && op->purpose ? RLT_OP_COLLECTIVE : op->kind];
 }
 
 static int one_op(const rlt_run_sink *sink, const rlt_run *r, uint32_t index, uint32_t track, rlt_error *err)
@@ -21,7 +22,7 @@ static int one_op(const rlt_run_sink *sink, const rlt_run *r, uint32_t index, ui
     rlt_op_result t = rlt_replay_op(r->replay, index);
     rlt_run_event e = {.rank = op->rank,
                        .track = track,
-                       .category = category(op->kind),
+                       .category = category(op),
                        .name = rlt_program_string(r->program, op->name),
                        .from_ps = t.start_ps,
                        .to_ps = t.end_ps,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * --explain: the critical path of a run. It is a chain of operations from time 0 to the end of the run, each
+ * --explain: what the time was spent on (causes.c), and the critical path of a run. It is a chain of operations from time 0 to the end of the run, each
  * started by the end of the one before. Only operations on it can shorten the run. A faster or slower network
  * changes its transfers first, so two runs that differ in the network differ by the transfers on their paths,
  * plus what another path contributes.
@@ -24,6 +24,8 @@
 #include "workload/replay/replay.h"
 
 enum { SHOWN = 6 };
+
+static const char *const purposes[RLT_PURPOSES] = {"other", "TP", "CP", "EP", "DP", "PP", "offloading"};
 
 typedef struct share {
     uint32_t id; /* a name or a rank */
@@ -94,9 +96,12 @@ static int waited_for(const rlt_run *r, share **out, uint32_t *n, rlt_error *err
         if (res.end_ps < 0)
             continue;
         list[last].count++;
-        for (uint32_t m = 0; m < rlt_run_comm_ranks(r, c); m++)
-            list[last].time_ps += res.last_arrival_ps -
-                                  rlt_replay_op(r->replay, p->comm_ops[p->comms[c].first_op + m]).start_ps;
+        for (uint32_t m = 0; m < rlt_run_comm_ranks(r, c); m++) {
+            rlt_time start = rlt_replay_op(r->replay, p->comm_ops[p->comms[c].first_op + m]).start_ps;
+            /* a receive may be posted after its message left */
+            if (start >= 0 && start < res.last_arrival_ps)
+                list[last].time_ps += res.last_arrival_ps - start;
+        }
     }
     qsort(list, p->n_ranks, sizeof *list, largest_first);
     *n = p->n_ranks;
@@ -118,6 +123,8 @@ static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
         if (p->items[i].kind != RLT_PATH_TRANSFER)
             continue;
         uint32_t comm = r->program->ops[p->items[i].op].comm;
+        if (comm == RLT_NONE)
+            continue;
         rlt_time part = p->items[i].end_ps - p->items[i].begin_ps,
                  whole = rlt_replay_comm(r->replay, comm).bound_ps;
         if ((int)r->program->comms[comm].kind == kind)
@@ -126,15 +133,30 @@ static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
     return bound;
 }
 
+/* Divides transfers and offloading on the path by what they are for, where that is known. */
+static void print_purposes(const rlt_path_sum *p, FILE *out)
+{
+    char a[32];
+    bool any = false;
+    for (int k = 0; k < RLT_PURPOSES; k++)
+        any = any || (k && p->by_purpose_ps[k]);
+    for (int k = 0; any && k < RLT_PURPOSES; k++)
+        if (p->by_purpose_ps[k])
+            fprintf(out, "    for %-10s %8s  %5.1f %%\n", purposes[k],
+                    rlt_format_duration(a, sizeof a, p->by_purpose_ps[k]),
+                    percent(p->by_purpose_ps[k], p->total_ps));
+}
+
 static void print_path(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 {
     char a[32], b[32];
     rlt_heading(out, "\ncritical path, %s", rlt_format_duration(a, sizeof a, p->total_ps));
     for (int k = 0; k <= RLT_PATH_START; k++)
         if (p->by_kind_ps[k])
-            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name(r, (rlt_path_kind)k),
+            fprintf(out, "  %-12s %10s  %5.1f %%\n", rlt_path_name((rlt_path_kind)k),
                     rlt_format_duration(a, sizeof a, p->by_kind_ps[k]),
                     percent(p->by_kind_ps[k], p->total_ps));
+    print_purposes(p, out);
     for (int k = 0; k < RLT_COLL_KINDS; k++) {
         rlt_time bound = wires_alone(r, p, k);
         if (p->by_coll[k])
@@ -189,9 +211,10 @@ static int print_nodes(const rlt_run *r, const rlt_path_sum *p, FILE *out, rlt_e
         return 0;
     for (uint32_t i = 0; i < p->n; i++) {
         const rlt_time part = p->items[i].end_ps - p->items[i].begin_ps;
-        if (p->items[i].kind != RLT_PATH_TRANSFER)
+        uint32_t comm = r->program->ops[p->items[i].op].comm;
+        if (p->items[i].kind != RLT_PATH_TRANSFER || comm == RLT_NONE)
             continue;
-        if (crosses_nodes(r, r->program->ops[p->items[i].op].comm))
+        if (crosses_nodes(r, comm))
             between = rlt_time_add(between, part);
         else
             inside = rlt_time_add(inside, part);
@@ -215,10 +238,10 @@ static int print_names(const rlt_run *r, const rlt_path_sum *p, rlt_path_kind ki
     int rc = by_name(r, p, kind, &list, &n, err);
     if (rc)
         return rc;
-    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(r, kind)) == 0)
+    if (n == 1 && strcmp(rlt_program_string(r->program, list[0].id), rlt_path_name(kind)) == 0)
         n = 0; /* unnamed: the line above says it all */
     if (n)
-        fprintf(out, "  most of its %s:\n", rlt_path_name(r, kind));
+        fprintf(out, "  most of its %s:\n", rlt_path_name(kind));
     for (uint32_t i = 0; i < n && i < SHOWN; i++) {
         char a[32], name[91];
         snprintf(name, sizeof name, "%s", rlt_program_string(r->program, list[i].id));
@@ -276,7 +299,7 @@ static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
 static void print_what_if(const rlt_run *r, const rlt_path_sum *p, FILE *out)
 {
     char a[32], b[32];
-    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER] + (r->folds ? p->by_kind_ps[RLT_PATH_DELAY] : 0), wires = 0;
+    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER], wires = 0;
     for (int k = 0; k < RLT_COLL_KINDS; k++)
         wires = rlt_time_add(wires, wires_alone(r, p, k));
     rlt_heading(out, "to first order");
@@ -296,6 +319,7 @@ int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err)
     int rc = rlt_run_path(r, &p, err);
     if (rc)
         return rc;
+    rlt_run_causes_table(r, out);
     print_path(r, &p, out);
     if ((rc = print_nodes(r, &p, out, err)) || (rc = print_names(r, &p, RLT_PATH_HOST, out, err)) ||
         (rc = print_names(r, &p, RLT_PATH_COMPUTE, out, err)) || (rc = print_links(r, out, err)) ||
@@ -323,9 +347,15 @@ int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
         goto free_waits;
     rlt_jw_object(w, "explain");
     rlt_jw_string(w, "verdict", verdict);
+    rlt_run_causes_json(r, w);
     rlt_jw_object(w, "critical_path");
     for (int k = 0; k <= RLT_PATH_START; k++)
         rlt_jw_i64(w, keys[k], p.by_kind_ps[k]);
+    rlt_jw_object(w, "transfer_for_ps");
+    for (int k = 0; k < RLT_PURPOSES; k++)
+        if (p.by_purpose_ps[k])
+            rlt_jw_i64(w, purposes[k], p.by_purpose_ps[k]);
+    rlt_jw_end_object(w);
     rlt_jw_i64(w, "total_ps", p.total_ps);
     rlt_jw_end_object(w);
     rlt_jw_array(w, "transfers");

@@ -72,6 +72,7 @@ static void totals(const rlt_run *r, rlt_jw *w)
     rlt_jw_u64(w, "rank_of_totals", r->last_rank);
     rlt_jw_i64(w, "compute_ps", k.compute_ps);
     rlt_jw_i64(w, "exposed_comm_ps", k.exposed_comm_ps);
+    rlt_run_causes_totals(r, w);
     rlt_jw_i64(w, "host_ps", k.host_ps);
     rlt_jw_i64(w, "idle_ps", k.idle_ps);
     rlt_jw_u64(w, "events", rlt_sim_events(rlt_replay_sim(r->replay)));

@@ -57,6 +57,12 @@ extern const rlt_command rlt_run_stragglers; /* ringlet run stragglers */
 
 /* Writes one row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+/* Causes of the time (workload/replay/causes.h): one line on the rank that ends last; a table with levers;
+ * figures of that rank, written into an open object; the table, likewise. */
+void rlt_run_causes_line(const rlt_run *r, FILE *out);
+void rlt_run_causes_table(const rlt_run *r, FILE *out);
+void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w);
+void rlt_run_causes_json(const rlt_run *r, rlt_jw *w);
 /* Prints what bounds the run, for people, from the critical path. */
 int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 /* Writes the same as an object "explain" into an open object. */

@@ -62,7 +62,7 @@ static void show(table_columns *s, const rlt_run_column *c)
         }
 }
 
-enum { FIGURES = 8, SHOWN_PS = 10000 /* hundredths of a microsecond, as shown */ };
+enum { FIGURES = 9, SHOWN_PS = 10000 /* hundredths of a microsecond, as shown */ };
 
 /* Ranks whose figures all look the same when printed. */
 typedef struct rank_class {
@@ -303,8 +303,6 @@ static int links(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error 
 static int summary(const rlt_run *r, FILE *out, rlt_error *err)
 {
     char a[32], line[512];
-    rlt_rank_result k = rlt_replay_rank(r->replay, r->last_rank);
-    double span = k.end_ps > k.start_ps ? (double)(k.end_ps - k.start_ps) : 1;
     uint32_t n = rlt_replay_iterations(r->replay);
     int rc = rlt_run_verdict(r, line, sizeof line, err);
     if (rc)
@@ -319,11 +317,7 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
     if (rlt_run_slowdown(r) > 0)
         fprintf(out, "slowdown      %.4f: what was recorded, over this run without stragglers\n",
                 rlt_run_slowdown(r));
-    fprintf(out,
-            "rank %u, the last to end: compute %.1f %%, exposed communication %.1f %%, host %.1f %%, idle "
-            "%.1f %%\n",
-            r->last_rank, 100 * (double)k.compute_ps / span, 100 * (double)k.exposed_comm_ps / span,
-            100 * (double)k.host_ps / span, 100 * (double)k.idle_ps / span);
+    rlt_run_causes_line(r, out);
     fprintf(out, "what bounds it: %s\n", line);
     return 0;
 }

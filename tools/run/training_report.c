@@ -65,12 +65,12 @@ static void fold_line(const rlt_run *r, FILE *out)
     if (r->folds == RLT_FOLD_PLANES)
         fprintf(out,
                 "folded: each rank stands for the %u of a tensor-parallel group, whose collectives are on "
-                "links of their own and count as idle; links are those of one of %u equal planes\n",
+                "links of their own; links are those of one of %u equal planes\n",
                 r->training.size[RLT_AXIS_TP], r->training.size[RLT_AXIS_TP]);
     else if (r->folds)
         fputs(
             "folded: each rank stands for a pipeline stage; links carry the pipeline's messages only, other "
-            "collectives count as idle\n",
+            "collectives take the time that they take alone\n",
             out);
 }
 

@@ -38,6 +38,15 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_MEAN] = {"mean_occupancy", RLT_FIG_REAL, "mean aggregation slots in use at the fullest switch"},
     [RLT_FIG_SERVER_BYTES] = {"server_bytes", RLT_FIG_INTEGER, "bytes that arrived at parameter servers"},
     [RLT_FIG_FAIRNESS] = {"fairness", RLT_FIG_REAL, "Jain's fairness index of the jobs' rates"},
+    [RLT_FIG_BUBBLE] = {"bubble_ps", RLT_FIG_INTEGER,
+                        "time when the rank that ends last waits for another pipeline stage"},
+    [RLT_FIG_SKEW] = {"start_skew_ps", RLT_FIG_INTEGER, "time when that rank waits for a late one"},
+    [RLT_FIG_EXPOSED_TP] = {"exposed_tp_ps", RLT_FIG_INTEGER,
+                            "time when transfers of tensor parallelism hold that rank up"},
+    [RLT_FIG_EXPOSED_CP] = {"exposed_cp_ps", RLT_FIG_INTEGER, "the same, context parallelism"},
+    [RLT_FIG_EXPOSED_EP] = {"exposed_ep_ps", RLT_FIG_INTEGER, "the same, expert parallelism"},
+    [RLT_FIG_EXPOSED_DP] = {"exposed_dp_ps", RLT_FIG_INTEGER, "the same, data parallelism"},
+    [RLT_FIG_EXPOSED_PP] = {"exposed_pp_ps", RLT_FIG_INTEGER, "the same, messages between pipeline stages"},
     [RLT_FIG_GAIN] = {"gain", RLT_FIG_REAL, "the best baseline's objective / the point's own"},
 };
 

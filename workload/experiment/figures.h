@@ -38,6 +38,14 @@ typedef enum rlt_figure {
     RLT_FIG_MEAN,
     RLT_FIG_SERVER_BYTES,
     RLT_FIG_FAIRNESS, /* Jain's index of the tenants' rates */
+    /* causes of the time of the rank that ends last */
+    RLT_FIG_BUBBLE,
+    RLT_FIG_SKEW,
+    RLT_FIG_EXPOSED_TP,
+    RLT_FIG_EXPOSED_CP,
+    RLT_FIG_EXPOSED_EP,
+    RLT_FIG_EXPOSED_DP,
+    RLT_FIG_EXPOSED_PP,
     /* columns before this one are stored in the database, later ones are derived from them */
     RLT_FIG_STORED,
     RLT_FIG_GAIN = RLT_FIG_STORED, /* objective of the best baseline over that of this point (study.h) */
@@ -54,7 +62,7 @@ typedef struct rlt_figure_info {
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
 /* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." for the stored figures; if `typed`, each is
  * followed by INTEGER, REAL or TEXT. Returns the buffer. */
-enum { RLT_FIGURE_LIST = 1000 };
+enum { RLT_FIGURE_LIST = 1400 };
 char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
 
 /* Returns how a table shows a figure: times and sizes with a unit that fits, shares in per cent, rates with

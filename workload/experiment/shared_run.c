@@ -10,6 +10,7 @@
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/shared.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 
 /* Lends a loaded run's workload data, beside the program, until the run ends. */
@@ -65,6 +66,14 @@ int rlt_run_figures(const rlt_run *r, rlt_figure_links links, rlt_outcome *o, rl
     rlt_outcome_integer(o, RLT_FIG_COMM, k.exposed_comm_ps);
     rlt_outcome_integer(o, RLT_FIG_HOST, k.host_ps);
     rlt_outcome_integer(o, RLT_FIG_IDLE, k.idle_ps);
+    static const rlt_figure of_cause[RLT_CAUSES] = {
+        [RLT_CAUSE_BUBBLE] = RLT_FIG_BUBBLE, [RLT_CAUSE_SKEW] = RLT_FIG_SKEW,
+        [RLT_CAUSE_TP] = RLT_FIG_EXPOSED_TP, [RLT_CAUSE_CP] = RLT_FIG_EXPOSED_CP,
+        [RLT_CAUSE_EP] = RLT_FIG_EXPOSED_EP, [RLT_CAUSE_DP] = RLT_FIG_EXPOSED_DP,
+        [RLT_CAUSE_PP] = RLT_FIG_EXPOSED_PP};
+    for (int c = 0; c < RLT_CAUSES; c++)
+        if (of_cause[c])
+            rlt_outcome_integer(o, of_cause[c], r->causes[r->last_rank].ps[c]);
     rlt_outcome_integer(o, RLT_FIG_EVENTS, (int64_t)rlt_sim_events(rlt_replay_sim(r->replay)));
     if (r->trains) {
         rlt_training_figures f = rlt_run_training_figures(r);

@@ -56,6 +56,7 @@ void rlt_builder_free(rlt_builder *b)
     free(b->comms);
     free(b->group_labels);
     free(b->group_ascending);
+    free(b->group_purposes);
     free(b->rank_stamp);
     rlt_strings_free(&b->resource_keys);
     rlt_strings_free(&b->group_keys);
@@ -217,6 +218,9 @@ static int grow_groups(rlt_builder *b, uint32_t n)
         rc = rlt_grow(&b->group_ascending, &b->group_ascending_capacity, 1, groups, RLT_MAX_OPS, "groups",
                       &b->error);
     if (rc == 0)
+        rc = rlt_grow(&b->group_purposes, &b->group_purposes_capacity, 1, groups, RLT_MAX_OPS, "groups",
+                      &b->error);
+    if (rc == 0)
         rc = rlt_grow(&s->group_ranks, &b->group_ranks_capacity, sizeof *s->group_ranks,
                       (uint64_t)b->n_group_ranks + n, RLT_NONE - 1, "members of groups", &b->error);
     return rc;
@@ -246,6 +250,7 @@ uint32_t rlt_build_group(rlt_builder *b, const char *label, const uint32_t *rank
     s->group_first[g + 1] = b->n_group_ranks = first + n;
     b->group_labels[g] = text;
     b->group_ascending[g] = ascending;
+    b->group_purposes[g] = (uint8_t)rlt_purpose_of(label);
     b->n_groups = g + 1;
     return g;
 }
@@ -316,6 +321,12 @@ static uint32_t refuse(rlt_builder *b, const rlt_op_desc *d)
     return RLT_NONE;
 }
 
+static uint8_t purpose_of(const rlt_builder *b, const rlt_op_desc *d)
+{
+    bool grouped = d->purpose == RLT_FOR_UNKNOWN && d->kind == RLT_OP_COLLECTIVE;
+    return grouped ? b->group_purposes[d->group] : (uint8_t)d->purpose;
+}
+
 uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
 {
     if (rlt_build_failed(b) || !good_rank(b, d->rank, "an operation"))
@@ -347,6 +358,7 @@ uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
         .comm = communicates ? b->n_comms - 1 : RLT_NONE, /* index of the request, until matched */
         .step = d->step,
         .kind = (uint8_t)d->kind,
+        .purpose = purpose_of(b, d),
     };
     return b->n_ops++;
 }

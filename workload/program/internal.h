@@ -58,6 +58,8 @@ struct rlt_builder {
     rlt_map members; /* (group, rank) -> member, only for groups whose ranks do not ascend */
     uint8_t *group_ascending;
     uint32_t group_ascending_capacity;
+    uint8_t *group_purposes; /* rlt_purpose, by the label */
+    uint32_t group_purposes_capacity;
     uint64_t hash;
     uint32_t n_layers;
 };

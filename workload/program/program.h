@@ -40,11 +40,26 @@ typedef enum rlt_op_kind {
     RLT_OP_COMPUTE, /* device work */
     RLT_OP_MEMORY,  /* copies and sets on the device; counts as compute */
     RLT_OP_HOST,    /* host work */
-    RLT_OP_DELAY,   /* nobody works; counts as idle */
+    RLT_OP_DELAY,   /* nobody works; counts as idle, or as communication if it has a purpose */
     RLT_OP_COLLECTIVE,
     RLT_OP_SEND,
     RLT_OP_RECV,
 } rlt_op_kind;
+
+/* What a communication is for: the axis of the layout along which its ranks differ. */
+typedef enum rlt_purpose {
+    RLT_FOR_UNKNOWN,
+    RLT_FOR_TP,
+    RLT_FOR_CP,
+    RLT_FOR_EP,
+    RLT_FOR_DP,
+    RLT_FOR_PP,
+    RLT_FOR_OFFLOAD, /* copies between a device and its host; such an operation counts as communication */
+    RLT_PURPOSES
+} rlt_purpose;
+/* Returns the purpose that the label of a group names, such as "tp of rank 0", "ep_dp_group 3" (data
+ * parallelism of experts) or "TENSOR_MODEL_PARALLEL_GROUP". */
+RLT_API rlt_purpose rlt_purpose_of(const char *label);
 
 typedef enum rlt_resource_kind {
     RLT_RES_HOST,    /* a host thread */
@@ -72,6 +87,7 @@ typedef struct rlt_op {
     uint32_t member; /* member index in that communication */
     uint16_t step;   /* iteration of the trace, from 0 */
     uint8_t kind;
+    uint8_t purpose; /* rlt_purpose */
 } rlt_op;
 
 /* A matched communication: a collective, or a send with its receive (kind RLT_SEND_RECV; member 0 sends). */
@@ -141,6 +157,7 @@ typedef struct rlt_op_desc {
     rlt_time duration_ps;
     rlt_time recorded_ps, recorded_duration_ps; /* -1: unknown */
     uint16_t step;
+    rlt_purpose purpose; /* RLT_FOR_UNKNOWN: for collectives, what the label of the group says */
     /* collectives */
     rlt_coll_kind coll;
     uint32_t group, root;

@@ -403,6 +403,7 @@ static int copy_op(scaling *s, uint32_t index, uint32_t rank, uint32_t member, u
     d.recorded_ps = op->recorded_ps;
     d.recorded_duration_ps = op->recorded_duration_ps;
     d.step = op->step;
+    d.purpose = (rlt_purpose)op->purpose;
     if (op->resource != RLT_NONE) {
         const rlt_resource *r = &p->resources[op->resource];
         d.resource = rlt_build_resource(s->b, rank, r->kind, rlt_program_string(p, r->name));

@@ -160,6 +160,7 @@ static uint32_t communicate(maker *m, const rlt_layer *l, rlt_layer_phase phase,
     d.resource = m->stream[m->serial ? 0 : c->scope];
     d.coll = (rlt_coll_kind)c->kind;
     d.group = m->groups[c->scope][m->rank];
+    d.purpose = c->scope == RLT_OVER_MODEL ? RLT_FOR_TP : RLT_FOR_UNKNOWN;
     d.bytes = bytes;
     d.name = name_of(m, l, what);
     uint32_t op = rlt_build_op(m->b, &d);

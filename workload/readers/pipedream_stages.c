@@ -90,6 +90,7 @@ static uint32_t message(maker *m, rlt_op_kind kind, const crossing *c, uint32_t 
     d.peer = stage * m->copies + m->rank % m->copies;
     d.tag = c->from * 2 + gradient;
     d.bytes = m->d->nodes[c->from].output_bytes;
+    d.purpose = RLT_FOR_PP;
     d.name = name_of(m, gradient ? "gradient of" : "output of", c->from);
     return rlt_build_op(m->b, &d);
 }
@@ -131,6 +132,7 @@ static void reduce(maker *m, uint32_t node, uint32_t after)
     d.resource = m->stream;
     d.coll = RLT_ALL_REDUCE;
     d.group = m->groups[m->stage];
+    d.purpose = RLT_FOR_DP;
     d.bytes = bytes;
     d.name = name_of(m, "parameters of", node);
     rlt_build_dep(m->b, rlt_build_op(m->b, &d), after);

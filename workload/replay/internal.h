@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * State of a replay, shared by replay.c (the run), comm.c (communications), react.c (reactive protocols),
- * faults.c (disturbances), result.c (results) and stall.c (the reason of a stall).
+ * faults.c (disturbances), result.c (results), causes.c (what held a
+ * rank up) and stall.c (the reason of a stall).
  */
 #ifndef RLT_WORKLOAD_REPLAY_INTERNAL_H
 #define RLT_WORKLOAD_REPLAY_INTERNAL_H
@@ -122,6 +123,8 @@ static inline rlt_router *rlt__replay_built(const rlt_replay *r)
     return r->bound_router ? r->bound_router : r->router;
 }
 
+/* Returns the state of a rank in which only this operation is under way. */
+int rlt__replay_state(const rlt_op *op);
 /* Ends an operation now. */
 void rlt__replay_end_op(rlt_replay *r, uint32_t op);
 /* Returns the duration of an operation that does not use the network: no communication, or one of recorded

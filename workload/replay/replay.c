@@ -51,16 +51,17 @@ static void account(rank_state *rk, rlt_time now)
     rk->since_ps = now;
 }
 
-static int state_of(uint8_t kind)
+int rlt__replay_state(const rlt_op *op)
 {
-    switch (kind) {
+    switch (op->kind) {
     case RLT_OP_COMPUTE:
-    case RLT_OP_MEMORY:
         return RANK_COMPUTE;
+    case RLT_OP_MEMORY:
+        return op->purpose == RLT_FOR_OFFLOAD ? RANK_COMM : RANK_COMPUTE;
     case RLT_OP_HOST:
         return RANK_HOST;
     case RLT_OP_DELAY:
-        return RANK_IDLE;
+        return op->purpose == RLT_FOR_UNKNOWN ? RANK_IDLE : RANK_COMM;
     default:
         return RANK_COMM;
     }
@@ -69,7 +70,7 @@ static int state_of(uint8_t kind)
 static void enter_state(rlt_replay *r, const rlt_op *op, int by)
 {
     rank_state *rk = &r->ranks[op->rank];
-    int state = state_of(op->kind);
+    int state = rlt__replay_state(op);
     account(rk, rlt_sim_now(r->sim));
     if (state == RANK_IDLE)
         return;
@@ -164,9 +165,11 @@ void rlt__replay_end_op(rlt_replay *r, uint32_t index)
     const rlt_op *op = &r->program->ops[index];
     op_state *st = &r->ops[index];
     rlt_time now = rlt_sim_now(r->sim);
-    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+    if (r->overlap && rlt__replay_state(op) == RANK_COMPUTE)
         rlt__overlap_end(r, index);
     enter_state(r, op, -1);
+    if (op->kind < RLT_OP_COLLECTIVE && rlt__replay_state(op) == RANK_COMM)
+        r->ranks[op->rank].transfer_ps += now - st->start_ps;
     st->end_ps = now;
     r->done++;
     r->end_ps = now;
@@ -201,13 +204,13 @@ static void start_op(rlt_replay *r, uint32_t index)
     const rlt_op *op = &r->program->ops[index];
     r->ops[index].start_ps = rlt_sim_now(r->sim);
     enter_state(r, op, 1);
-    if (state_of(op->kind) == RANK_COMM) {
+    if (op->kind >= RLT_OP_COLLECTIVE) {
         if (op->comm != RLT_NONE)
             rlt__replay_arrive(r, op);
         return;
     }
     rlt_time takes = rlt__replay_duration(r, op);
-    if (r->overlap && state_of(op->kind) == RANK_COMPUTE)
+    if (r->overlap && rlt__replay_state(op) == RANK_COMPUTE)
         rlt__overlap_begin(r, index, takes, r->ranks[op->rank].active[RANK_COMM] > 0);
     else
         rlt_sim_at(r->sim, rlt_time_add(rlt_sim_now(r->sim), takes), RLT_COMPLETE, r->on_end, index);

@@ -4,7 +4,8 @@
  *
  * A rank begins at its start offset. At every instant it is in one state, the first that applies: compute
  * (device or memory work runs), exposed communication (a communication is under way, waiting for peers
- * included), host (host work runs), idle. The span of a rank lasts from its start to the end of its last
+ * included; folded collectives and offloading, too), host (host work runs), idle. causes.h says what each
+ * exposed communication is for and what it waits for. The span of a rank lasts from its start to the end of its last
  * operation: span = compute + exposed communication + host + idle.
  *
  * A collective waits until its last member arrives, then transfers. A message leaves when it is sent, whether
@@ -131,8 +132,8 @@ typedef struct rlt_op_result {
 typedef enum rlt_path_kind {
     RLT_PATH_COMPUTE,
     RLT_PATH_HOST,
-    RLT_PATH_DELAY,
-    RLT_PATH_TRANSFER,
+    RLT_PATH_DELAY,    /* gaps, and copies to and from the host */
+    RLT_PATH_TRANSFER, /* folded collectives, too: they have no communication (rlt_op.comm) */
     RLT_PATH_START, /* a rank's start offset */
 } rlt_path_kind;
 typedef struct rlt_path_item {

@@ -87,19 +87,30 @@ static uint32_t last_op(const rlt_replay *r)
     return best;
 }
 
-static rlt_path_kind path_kind(uint8_t op_kind)
+static rlt_path_kind path_kind(const rlt_op *op)
 {
-    switch (op_kind) {
-    case RLT_OP_COMPUTE:
-    case RLT_OP_MEMORY:
-        return RLT_PATH_COMPUTE;
-    case RLT_OP_HOST:
-        return RLT_PATH_HOST;
-    case RLT_OP_DELAY:
-        return RLT_PATH_DELAY;
-    default:
-        return RLT_PATH_TRANSFER;
-    }
+    static const rlt_path_kind kinds[RANK_STATES] = {[RANK_COMPUTE] = RLT_PATH_COMPUTE,
+                                                     [RANK_COMM] = RLT_PATH_TRANSFER,
+                                                     [RANK_HOST] = RLT_PATH_HOST,
+                                                     [RANK_IDLE] = RLT_PATH_DELAY};
+    return op->purpose == RLT_FOR_OFFLOAD ? RLT_PATH_DELAY : kinds[rlt__replay_state(op)];
+}
+
+/* Returns the operation that let a transfer begin: a collective depends on the member that arrived last, a
+ * message on its sender. A receive that found its message there depends on itself. */
+static uint32_t beginner(const rlt_replay *r, uint32_t op, rlt_time *begin_ps)
+{
+    const rlt_program *p = r->program;
+    uint32_t index = p->ops[op].comm;
+    if (index == RLT_NONE || r->ops[op].end_ps <= r->ops[op].start_ps)
+        return op;
+    const rlt_comm *comm = &p->comms[index];
+    const rlt_comm_result *res = &r->comms[index].result;
+    bool there = comm->kind == RLT_SEND_RECV && res->end_ps >= 0 && res->end_ps <= r->ops[op].start_ps;
+    if (there)
+        return op;
+    *begin_ps = res->last_arrival_ps;
+    return p->comm_ops[comm->first_op + res->last_member];
 }
 
 int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_t *n, rlt_error *err)
@@ -109,19 +120,11 @@ int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_
     uint32_t count = 0, capacity = 0;
     int rc = 0;
     for (uint32_t op = last_op(r); op != RLT_NONE;) {
-        rlt_path_item it = {.kind = path_kind(p->ops[op].kind),
+        rlt_path_item it = {.kind = path_kind(&p->ops[op]),
                             .op = op,
                             .begin_ps = r->ops[op].start_ps,
                             .end_ps = r->ops[op].end_ps};
-        /* A collective depends on the member that arrived last, a message on its sender. A receive that found
-         * its message there depends on itself. */
-        uint32_t from = op;
-        if (it.kind == RLT_PATH_TRANSFER && it.end_ps > it.begin_ps) {
-            const rlt_comm *comm = &p->comms[p->ops[op].comm];
-            const rlt_comm_result *res = &r->comms[p->ops[op].comm].result;
-            it.begin_ps = res->last_arrival_ps;
-            from = p->comm_ops[comm->first_op + res->last_member];
-        }
+        uint32_t from = beginner(r, op, &it.begin_ps);
         rc = rlt_grow(&list, &capacity, sizeof *list, (uint64_t)count + 2, UINT32_MAX, "critical path", err);
         if (rc < 0)
             goto fail;

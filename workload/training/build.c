@@ -23,8 +23,6 @@
 #include "workload/training/training.h"
 #include "workload/training/work.h"
 
-static const char *const group_names[RLT__GROUPS] = {"tp", "cp", "dp", "ep", "expert-dp", "pp", "tied"};
-
 static int find_chunks(rlt__work *w, rlt_error *err)
 {
     uint32_t chunks = w->t->size[RLT_AXIS_PP] * w->t->vp;
@@ -245,6 +243,7 @@ static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, 
         return RLT_NONE;
     d.peer = peer;
     d.bytes = (uint64_t)(boundary(w, border) + 0.5);
+    d.purpose = RLT_FOR_PP;
     d.tag = (border * 2 + back) * rlt_training_microbatches(w->t) + microbatch;
     d.name = rlt__work_name(w, back ? "gradient of activations" : "activations");
     return rlt__work_op(w, &d, after);
@@ -401,7 +400,7 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
             rlt_build_fail(w->b, &err);
         return;
     }
-    snprintf(label, sizeof label, "%s of rank %u", group_names[group], ranks[0]);
+    snprintf(label, sizeof label, "%s of rank %u", rlt__group_name(group), ranks[0]);
     for (uint32_t i = 0; i < n && w->folds; i++) {
         uint32_t at[RLT_AXES_OF_LAYOUT];
         rlt_training_place(w->t, ranks[i], at);

@@ -5,6 +5,18 @@
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
+const char *rlt__group_name(int group)
+{
+    static const char *const names[RLT__GROUPS] = {[RLT__GROUP_TP] = "tp",
+                                                   [RLT__GROUP_CP] = "cp",
+                                                   [RLT__GROUP_DP] = "dp",
+                                                   [RLT__GROUP_EP] = "ep",
+                                                   [RLT__GROUP_EXPERT_DP] = "expert-dp",
+                                                   [RLT__GROUP_PP] = "pp",
+                                                   [RLT__GROUP_TIED] = "tied"};
+    return names[group];
+}
+
 static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], uint32_t *ranks)
 {
     uint32_t at[RLT_AXES_OF_LAYOUT], stage = where[RLT_AXIS_PP];

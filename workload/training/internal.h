@@ -52,6 +52,8 @@ typedef enum rlt__group {
     RLT__GROUP_TIED,
     RLT__GROUPS
 } rlt__group;
+/* Returns the name of a group, which rlt_purpose_of understands. */
+const char *rlt__group_name(int group);
 /* Lists the members of a group of the rank at `where`, ordered along the group's axis. `ranks` has room for
  * all ranks. Returns how many; 0 if the rank has no such group. */
 uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],

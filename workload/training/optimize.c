@@ -68,6 +68,7 @@ void rlt__work_optimize_offloaded(rlt__work *w)
         d.duration_ps = (rlt_time)(bytes / (double)t->offload_Bps * 1e12 + 0.5);
         d.resource = w->compute;
         d.name = rlt__work_name(w, "offloaded optimizer");
+        d.purpose = RLT_FOR_OFFLOAD;
         step = rlt__work_op(w, &d, step);
         if (sum != RLT_NONE)
             rlt_build_dep(w->b, step, sum);

@@ -38,8 +38,8 @@ says "one microbatch" "in 1 microbatch a pipeline, of 32 images" run --model res
 expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' "$tmp/out")" 0-25
 # All communication is folded away; a faster network halves a transfer except for its latencies.
 folded="run $job --topology switch:8@3GB/s,1ns --train zero=1,batch=8 --fold-stages --any-memory"
-says "folded collectives are named" "folded collectives take" $folded --explain
-grep -q "other collectives count as idle" "$tmp/out" && verdict "and counted as idle" "" || verdict "and counted as idle" "it is not said"
+says "folded collectives are transfers" "transfers take" $folded --explain
+grep -q "other collectives take the time that they take alone" "$tmp/out" && verdict "and take the time that they take alone" "" || verdict "and take the time that they take alone" "it is not said"
 guess=$(sed -n 's/^  a network twice as fast: \([0-9.]*\) ms.*/\1/p' "$tmp/out")
 "$ringlet" $folded --network-scale 2 >"$tmp/out" 2>&1
 expect "folded collectives are the network's" "$(sed -n 's/^total time *\([0-9.]*\) ms/\1/p' "$tmp/out" |
@@ -256,13 +256,29 @@ says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --acce
 says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 
+# What the time was spent on adds up to 100.0 %, as printed, and names levers; folded, the parts are the same.
+spent() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/ %$/ && !/^  sum/ { s += $(NF - column) } END { printf "%.1f", s }'; }
+pipeline="run --model llama3-8b --accelerator h100-sxm -t hgx-h100-8 --layout tp=2,pp=2,dp=2 --train batch=32 --explain"
+says "the bubble is named" "pipeline bubble" $pipeline
+expect "parts of a rank add up" "$(spent 3)" 100.0
+expect "parts of all ranks add up" "$(spent 1)" 100.0
+expect "most is lost to" "$(sed -n 's/^most is lost to: \([^,]*\),.*/\1/p' "$tmp/out")" "pipeline bubble"
+grep -q 'schedule=interleaved,vp=2.*equal stages leave a bubble of 5.9 %, with twice the microbatches 3.0 %' "$tmp/out" && verdict "its levers" "" || verdict "its levers" "they are missing"
+named() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | cut -c 1-26; }
+parts=$(named)
+says "folded: exposed communication by purpose" "exposed TP communication" $pipeline --fold
+expect "folded: parts add up" "$(spent 3)" 100.0
+expect "folded: the same parts" "$(named)" "$parts"
+"$ringlet" $pipeline -f json >"$tmp/out"
+expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
+
 # Comparison: the differences of the states add up to the difference of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
 grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || verdict "equal to itself" "it is not"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
-says "where the difference is" "exposed communication" run --compare "$tmp/a.json" "$tmp/b.json"
-expect "shares add up" "$(awk '/^(compute|exposed communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
+says "where the difference is" "exposed DP communication" run --compare "$tmp/a.json" "$tmp/b.json"
+expect "shares add up" "$(awk '/^(compute|exposed [A-Z]* ?communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
 leaves_nothing 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"

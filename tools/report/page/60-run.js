@@ -2,18 +2,22 @@
 const pairs = (list) => h("dl", { class: "pairs" }, list.flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
 
 const runFigures = (run) => {
-  const span = run.compute_ps + run.exposed_comm_ps + run.host_ps + run.idle_ps, of = (x) => (span ? x / span : 0);
+  const waits = (run.bubble_ps || 0) + (run.start_skew_ps || 0), sent = CAUSES.slice(2).filter(([k]) => run[k] > 0);
+  const span = run.compute_ps + (sent.length || waits ? waits + sent.reduce((a, [k]) => a + run[k], 0) : run.exposed_comm_ps) + run.host_ps + run.idle_ps;
+  const of = (x) => (span ? x / span : 0), share = (x, name) => (x ? figure(percent(of(x)), name) : null);
   const l = run.links, at = (k) => l.columns.indexOf(k), busiest = l.rows.length && l.rows[0][at("utilization")] > 0 ? l.rows[0] : null;
   const iterations = run.iteration_time_ps || [], s = h("section", { id: "summary", "aria-label": "Summary" });
   s.append(h("div", { class: "figures" },
     figure(time(iterations.length ? iterations[iterations.length - 1] : run.time_ps), iterations.length > 1 ? `last of ${iterations.length} iterations` : "iteration"),
     iterations.length > 1 ? figure(time(run.time_ps), "total time") : null,
-    figure(percent(of(run.compute_ps)), "compute"), figure(percent(of(run.exposed_comm_ps)), "exposed communication"),
-    run.host_ps ? figure(percent(of(run.host_ps)), "host") : null, figure(percent(of(run.idle_ps)), "idle"),
+    figure(percent(of(run.compute_ps)), "compute"), share(run.bubble_ps, "pipeline bubble"), share(run.start_skew_ps, "start skew"),
+    sent.length || waits ? sent.map(([k, name]) => figure(percent(of(run[k])), name.replace(/^exposed (..)$/, "exposed $1 communication"))) : share(run.exposed_comm_ps, "exposed communication"),
+    share(run.host_ps, "host"), share(run.idle_ps, "idle"),
     busiest ? figure(percent(busiest[at("utilization")]), "busiest link") : null,
     run.training && run.training.model_flops_utilization ? figure(percent(run.training.model_flops_utilization), "model FLOPS utilization") : null,
     figure(count(run.ranks.total), "ranks")));
   if (run.explain && run.explain.verdict) s.append(h("p", { class: "verdict" }, run.explain.verdict[0].toUpperCase() + run.explain.verdict.slice(1) + "."));
+  if (run.explain && run.explain.levers && run.explain.largest_loss !== "compute") s.append(h("p", { class: "verdict" }, `Most is lost to: ${run.explain.largest_loss}. Levers: ${run.explain.levers}.`));
   s.append(h("p", { class: "note" }, `Shares are of rank ${run.rank_of_totals}, the last to end.`, busiest ? ` Busiest link: ${busiest[at("src")]} \u2192 ${busiest[at("dst")]}${busiest[at("count")] > 1 ? ` and ${busiest[at("count")] - 1} like it` : ""}.` : "",
     run.partial ? " The run was stopped before its end." : ""));
   main.append(s);

@@ -5,6 +5,7 @@
 #include "sim/base/time.h"
 #include "workload/experiment/run/result.h"
 #include "workload/program/program.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 
 static rlt_value number(const rlt_run *r, uint32_t i)
@@ -30,6 +31,23 @@ RANK(rank_wait, k.comm_wait_ps)
 RANK(rank_transfer, k.comm_transfer_ps)
 #undef RANK
 
+#define CAUSE(function, cause)                                                                               \
+    static rlt_value function(const rlt_run *r, uint32_t i)                                                  \
+    {                                                                                                        \
+        return rlt_ps(r->causes[i].ps[cause]);                                                               \
+    }
+CAUSE(rank_bubble, RLT_CAUSE_BUBBLE)
+CAUSE(rank_skew, RLT_CAUSE_SKEW)
+CAUSE(rank_tp, RLT_CAUSE_TP)
+CAUSE(rank_cp, RLT_CAUSE_CP)
+CAUSE(rank_ep, RLT_CAUSE_EP)
+CAUSE(rank_dp, RLT_CAUSE_DP)
+CAUSE(rank_pp, RLT_CAUSE_PP)
+CAUSE(rank_offload, RLT_CAUSE_OFFLOAD)
+CAUSE(rank_other, RLT_CAUSE_COMM)
+CAUSE(rank_ended, RLT_CAUSE_ENDED)
+#undef CAUSE
+
 static rlt_value rank_recorded(const rlt_run *r, uint32_t i)
 {
     rlt_time t = r->program->rank_recorded_ps[i];
@@ -48,6 +66,29 @@ const rlt_run_column rlt_rank_columns[] = {
     {{"exposed_by_dims_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
       "exposed_comm_ps by the dimensions in use, in the order of exposed_dims"},
      NULL},
+    {{"bubble_ps", "bubble", "us", RLT_COL_TIME, 11, 1,
+      "it waits for another pipeline stage, after its own end too, until the last stage ends"},
+     rank_bubble},
+    {{"start_skew_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "its late start, and exposed communication that waits for a late member, not of the pipeline"},
+     rank_skew},
+    {{"exposed_tp_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "transfers of tensor parallelism hold it up; the next ones likewise"},
+     rank_tp},
+    {{"exposed_cp_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "context parallelism"}, rank_cp},
+    {{"exposed_ep_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "expert parallelism"}, rank_ep},
+    {{"exposed_dp_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "data parallelism, of experts too"}, rank_dp},
+    {{"exposed_pp_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "messages between pipeline stages, sums over copies of tied parameters"},
+     rank_pp},
+    {{"exposed_offload_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "copies between the device and its host"},
+     rank_offload},
+    {{"exposed_other_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "communication of unknown purpose, or under way beside host work that holds it up"},
+     rank_other},
+    {{"ended_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "from its end, or that of its pipeline, to the end of the run"},
+     rank_ended},
     {{"host_ps", "host", "us", RLT_COL_TIME, 11, 1, "only the host works"}, rank_host},
     {{"idle_ps", "idle", "us", RLT_COL_TIME, 11, 1, "no compute, communication or host work"}, rank_idle},
     {{"comm_wait_ps", "comm wait", "us", RLT_COL_TIME, 11, 1, "communication waits for its last member"},

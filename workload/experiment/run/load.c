@@ -342,7 +342,10 @@ int rlt_run_simulate(rlt_run *r, rlt_error *err)
     for (uint32_t i = 1; i < r->program->n_ranks; i++)
         if (rlt_replay_rank(r->replay, i).end_ps > rlt_replay_rank(r->replay, r->last_rank).end_ps)
             r->last_rank = i;
-    return rc;
+    rlt_error e = {0};
+    r->causes = malloc(r->program->n_ranks * sizeof *r->causes);
+    int failed = r->causes ? rlt_replay_causes(r->replay, r->causes, &e) : rlt_nomem(&e);
+    return failed && !rc ? rlt_fail(err, failed, e.where, "%s", e.what) : rc;
 }
 
 bool rlt_run_was_limited(const rlt_run *r, int rc)
@@ -359,6 +362,12 @@ int rlt_run_check(const rlt_run *r, rlt_busiest *over, rlt_error *err)
             return rlt_fail(err, RLT_ECHECK, "accounts",
                             "rank %u: compute + exposed communication + host + idle do not sum to its span",
                             i);
+        rlt_time sum = 0;
+        for (int c = 0; c < RLT_CAUSES; c++)
+            sum += r->causes[i].ps[c];
+        if (sum != rlt_replay_time(r->replay) || r->causes[i].ps[RLT_CAUSE_COMM] < 0)
+            return rlt_fail(err, RLT_ECHECK, "accounts",
+                            "rank %u: the causes of its time do not sum to the time of the run", i);
     }
     if (!net)
         return 0;
@@ -382,6 +391,7 @@ void rlt_run_close(rlt_run *r)
     if (!r->stem)
         rlt_program_free(r->program);
     rlt_setup_free(&r->setup);
+    free(r->causes);
     free(r->host_scale);
     free(r->compute_scale);
     free(r->delay_ps);

@@ -41,10 +41,10 @@ double rlt_run_slowdown(const rlt_run *r)
     return r->settings->recording.ideal && !r->partial && run > 0 ? (double)recorded / (double)run : 0;
 }
 
-const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind)
+const char *rlt_path_name(rlt_path_kind kind)
 {
     static const char *const names[] = {"compute", "host", "delay", "transfer", "start skew"};
-    return kind == RLT_PATH_DELAY && r->folds ? "folded" : names[kind];
+    return names[kind];
 }
 
 int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err)
@@ -56,8 +56,11 @@ int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err)
         rlt_time t = it->end_ps - it->begin_ps;
         out->total_ps += t;
         out->by_kind_ps[it->kind] += t;
-        if (it->kind == RLT_PATH_TRANSFER) {
-            rlt_coll_kind kind = r->program->comms[r->program->ops[it->op].comm].kind;
+        const rlt_op *op = &r->program->ops[it->op];
+        if (it->kind == RLT_PATH_TRANSFER || op->purpose == RLT_FOR_OFFLOAD)
+            out->by_purpose_ps[op->purpose] += t;
+        if (it->kind == RLT_PATH_TRANSFER && op->comm != RLT_NONE) {
+            rlt_coll_kind kind = r->program->comms[op->comm].kind;
             out->by_coll_ps[kind] += t;
             out->by_coll[kind]++;
         }
@@ -89,7 +92,7 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
     int used = snprintf(buffer, size, "%s %.1f %% of the critical path",
-                        best == RLT_PATH_DELAY && r->folds ? "folded collectives take" : subjects[best],
+                        subjects[best],
                         100 * (double)p.by_kind_ps[best] / total);
     if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
         used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",

@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/experiment/run/run.h"
+#include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
 /* Returns the links, most utilized first, folded into classes of identical ones; `folded` false: a class per
@@ -22,14 +23,16 @@ typedef struct rlt_path_sum {
     rlt_path_item *items; /* from rlt_replay_critical_path; freed by rlt_path_sum_free */
     uint32_t n;
     rlt_time total_ps, by_kind_ps[RLT_PATH_START + 1];
-    rlt_time by_coll_ps[RLT_COLL_KINDS]; /* transfers, by collective */
-    uint32_t by_coll[RLT_COLL_KINDS];    /* number of transfers, by collective */
+    rlt_time by_purpose_ps[RLT_PURPOSES]; /* transfers and offloading */
+    /* transfers and their number by collective; folded ones are left out */
+    rlt_time by_coll_ps[RLT_COLL_KINDS];
+    uint32_t by_coll[RLT_COLL_KINDS];
 } rlt_path_sum;
 int rlt_run_path(const rlt_run *r, rlt_path_sum *out, rlt_error *err) RLT_MUST_USE;
 void rlt_path_sum_free(rlt_path_sum *p);
 
 /* Returns "transfer", "compute", ... */
-const char *rlt_path_name(const rlt_run *r, rlt_path_kind kind);
+const char *rlt_path_name(rlt_path_kind kind);
 /* Writes one line: the shares of the run, and the busiest link. */
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err) RLT_MUST_USE;
 

@@ -25,6 +25,7 @@
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/replay/background.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/failures.h"
 #include "workload/replay/noise.h"
 #include "workload/replay/replay.h"
@@ -107,6 +108,7 @@ typedef struct rlt_run {
     rlt_program *program;
     rlt_replay_options options;
     rlt_replay *replay;
+    rlt_rank_causes *causes; /* by rank; NULL before the run */
     rlt_timing *timing;
     bool trains; /* the workload is a model in a layout: */
     rlt_model trained;

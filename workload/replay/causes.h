@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Causes of the time of a rank. Every picosecond of a run has one cause on every rank, so that the causes of
+ * a rank add up to the time of the run.
+ *
+ * Compute, host and idle are the rank's states (replay.h). Exposed communication is divided by what holds up
+ * the rank. From the operation that ends a gap in compute, the causes of its start are followed back to the
+ * beginning of the gap. Each communication on that chain is, until its last member arrives, a wait; then it
+ * is a transfer for its purpose (rlt_purpose). A wait for another pipeline stage is the pipeline's bubble,
+ * any other is start skew. Both also count outside the rank's span: start skew before its start, the bubble
+ * after its end until the last stage of its pipeline ends.
+ *
+ * Example: two stages take 1 ms for each pass of 2 microbatches, and messages take no time. Stage 1 waits
+ * 1 ms for its first message, stage 0 waits 1 ms for the first gradient: bubble 1 ms of 5 ms on both.
+ */
+#ifndef RLT_WORKLOAD_REPLAY_CAUSES_H
+#define RLT_WORKLOAD_REPLAY_CAUSES_H
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rlt_cause {
+    RLT_CAUSE_COMPUTE,
+    RLT_CAUSE_BUBBLE, /* waits for another pipeline stage */
+    RLT_CAUSE_SKEW,   /* waits for a rank that is late, or is late itself at the start */
+    /* exposed communication, by purpose */
+    RLT_CAUSE_TP,
+    RLT_CAUSE_CP,
+    RLT_CAUSE_EP,
+    RLT_CAUSE_DP,
+    RLT_CAUSE_PP,
+    RLT_CAUSE_OFFLOAD,
+    RLT_CAUSE_COMM, /* of unknown purpose, or under way beside host work that holds up the rank */
+    RLT_CAUSE_HOST,
+    RLT_CAUSE_IDLE,
+    RLT_CAUSE_ENDED, /* after its end and that of its pipeline, until the run ends */
+    RLT_CAUSES
+} rlt_cause;
+
+typedef struct rlt_rank_causes {
+    rlt_time ps[RLT_CAUSES];
+} rlt_rank_causes;
+
+/* Returns the name for people, such as "pipeline bubble". */
+RLT_API const char *rlt_cause_name(rlt_cause c);
+/* Returns the cause of a transfer for this purpose. */
+RLT_API rlt_cause rlt_cause_of(rlt_purpose p);
+/* Finds the causes of all ranks of a replay that ran; `out` has room for them. */
+RLT_API int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
