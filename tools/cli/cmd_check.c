@@ -59,6 +59,8 @@ static const char *kind_of_object(rlt_json root)
                                           {"peaks", "accelerator"},
                                           {"surfaces", "accelerator"},
                                           {"layers", "model"},
+                                          {"model_type", "model"},
+                                          {"architectures", "model"},
                                           {"topology", "options"},
                                           {"config", "collectives"},
                                           {"model", "job"},

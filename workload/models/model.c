@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models by name: families, their settings, and the table of layers that they fill. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/param.h"
 #include "sim/base/words.h"
+#include "sim/text/json.h"
 #include "workload/models/internal.h"
 #include "workload/models/model.h"
 
 #define MAX_PARAMETERS (UINT64_C(1) << 60)
-enum { MAX_SETTINGS = 64, MAX_SPEC = 1024, MAX_TENSORS = 1 << 24 };
+enum { MAX_SETTINGS = 128, MAX_SPEC = 2048, MAX_TENSORS = 1 << 24 };
 
 #define RLT_X(name) &rlt__model_##name,
 static const rlt_model_family *const families[] = {RLT_MODEL_FAMILIES(RLT_X)};
@@ -110,10 +113,19 @@ void rlt__model_work(rlt__model_builder *b, double flop)
     b->layer->backward_flop += 2 * flop;
 }
 
+void rlt__model_shape(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, uint64_t n)
+{
+    double small = (double)(in < out ? in : out), large = (double)(in < out ? out : in);
+    b->layer->sides += n * (in + out);
+    b->layer->sides_flop += 2 * rows * (double)(in + out);
+    b->layer->orthogonal_flop += (double)n * (4 * small * small * large + 2 * small * small * small);
+}
+
 void rlt__model_matrix(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias)
 {
     rlt__model_tensor(b, in * out, false);
     rlt__model_tensor(b, bias ? out : 0, false);
+    rlt__model_shape(b, rows, in, out, 1);
     rlt__model_work(b, 2 * rows * (double)in * (double)out);
 }
 
@@ -164,7 +176,7 @@ static int unknown_model(const char *name, rlt_error *err)
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "unknown model; did you mean '%s'?", near.best);
     return rlt_fail(err, RLT_EUSAGE, name,
-                    "unknown model: 'ringlet list models' shows all; a file of layers ends in .csv or .json");
+                    "unknown model: 'ringlet list models' shows all; a file ends in .csv or .json");
 }
 
 static bool ends_with(const char *text, const char *ending)
@@ -173,45 +185,112 @@ static bool ends_with(const char *text, const char *ending)
     return n > m && strcmp(text + n - m, ending) == 0;
 }
 
-static int build(const char *spec, const char *name, const char *settings, rlt_model *m, rlt_error *err)
+/* Settings of a preset or a file, and the name and family of the model they describe. */
+typedef struct described {
+    const char *name, *family, *settings;
+} described;
+
+/* Builds a model from its own settings and those behind the colon. */
+static int build(const char *spec, const described *d, const char *settings, rlt_model *m, rlt_error *err)
 {
     setting_list list = {.used = 0};
-    const char *family = name;
+    const rlt_model_family *f = rlt_registry_find(&registry, d->family, NULL, NULL);
     int rc = 0;
-    for (uint32_t i = 0; i < rlt__model_n_presets && !rc; i++)
-        if (strcmp(name, rlt__model_presets[i].name) == 0) {
-            family = rlt__model_presets[i].family;
-            rc = add_settings(&list, spec, rlt__model_presets[i].settings, err);
-        }
-    const rlt_model_family *f = rlt_registry_find(&registry, family, NULL, NULL);
     if (!f)
-        return unknown_model(name, err);
+        return unknown_model(d->name, err);
+    if (d->settings)
+        rc = add_settings(&list, spec, d->settings, err);
     if (!rc && (rc = rlt_names_once(settings, err)))
         rlt_error_prefix(err, spec);
     if (!rc && settings)
         rc = add_settings(&list, spec, settings, err);
     if (rc)
         return rc;
-    snprintf(m->name, sizeof m->name, "%s", name);
-    snprintf(m->family, sizeof m->family, "%s", family);
+    snprintf(m->name, sizeof m->name, "%s", d->name);
+    snprintf(m->family, sizeof m->family, "%s", d->family);
     if ((rc = f->build(m, list.items, list.n, err)))
         rlt_error_prefix(err, spec);
     return rc;
 }
 
+static int build_named(const char *spec, const char *name, const char *settings, rlt_model *m, rlt_error *err)
+{
+    described d = {.name = name, .family = name};
+    for (uint32_t i = 0; i < rlt__model_n_presets; i++)
+        if (strcmp(name, rlt__model_presets[i].name) == 0) {
+            d.family = rlt__model_presets[i].family;
+            d.settings = rlt__model_presets[i].settings;
+        }
+    return build(spec, &d, settings, m, err);
+}
+
+static int open_json(const char *spec, const char *path, const char *settings, rlt_model *m, rlt_error *err)
+{
+    rlt_json_doc *doc = NULL;
+    rlt__config config;
+    int rc = rlt_json_load(path, &doc, err);
+    bool is = !rc && rlt__config_is(rlt_json_root(doc));
+    if (is)
+        rc = rlt__config_read(rlt_json_root(doc), &config, err);
+    rlt_json_free(doc);
+    if (is && !rc) {
+        const described d = {config.name, config.family, config.settings};
+        rc = build(spec, &d, settings, m, err);
+    } else if (!rc && settings)
+        rc = rlt_fail(err, RLT_EUSAGE, spec, "a table of layers has no settings: expected the file alone");
+    else if (!rc)
+        rc = rlt__model_read(path, m, err);
+    return rc;
+}
+
+/* Returns the length of a file's name in front of ":settings". Returns 0 if the text is not a .json file with
+ * settings. */
+static size_t file_length(const char *spec)
+{
+    static const char ending[] = ".json:";
+    const char *end = strstr(spec, ending);
+    return end ? (size_t)(end - spec) + sizeof ending - 2 : 0;
+}
+
+const char *rlt_model_settings(const char *spec)
+{
+    size_t n = file_length(spec);
+    if (ends_with(spec, ".csv") || ends_with(spec, ".json"))
+        return NULL;
+    return n ? spec + n : strchr(spec, ':');
+}
+
+/* Writes the path of a file, or of the config.json of a folder. Returns false for a name. */
+static bool find_file(const char *spec, size_t length, char *path, size_t size)
+{
+    struct stat st;
+    int n = snprintf(path, size, "%.*s", (int)length, spec);
+    if (n < 0 || (size_t)n + sizeof "/config.json" > size)
+        return false;
+    if (ends_with(path, ".json"))
+        return true;
+    if (!(strchr(path, '/') || path[0] == '.') || stat(path, &st) || !S_ISDIR(st.st_mode))
+        return false;
+    snprintf(path + n, size - (size_t)n, "/config.json");
+    return true;
+}
+
 int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err)
 {
-    char name[RLT_MODEL_NAME];
-    size_t length = strcspn(spec, ":");
+    char name[RLT_MODEL_NAME], path[PATH_MAX];
+    const char *colon = rlt_model_settings(spec), *settings = colon ? colon + 1 : NULL;
+    size_t length = colon ? (size_t)(colon - spec) : strlen(spec);
     int rc;
     *out = (rlt_model){0};
-    if (ends_with(spec, ".csv") || ends_with(spec, ".json"))
+    if (ends_with(spec, ".csv"))
         rc = rlt__model_read(spec, out, err);
+    else if (find_file(spec, length, path, sizeof path))
+        rc = open_json(spec, path, settings, out, err);
     else if (length == 0 || length >= sizeof name)
         rc = unknown_model(spec, err);
     else {
         snprintf(name, sizeof name, "%.*s", (int)length, spec);
-        rc = build(spec, name, spec[length] ? spec + length + 1 : NULL, out, err);
+        rc = build_named(spec, name, settings, out, err);
     }
     if (rc)
         rlt_model_free(out);

@@ -62,6 +62,11 @@ typedef struct rlt_model_layer {
      * reduce-scattered after it. ep_elements are sent to experts, and as many come back. cp_elements are keys
      * and values passed around by context parallelism. */
     uint64_t tp_elements, ep_elements, cp_elements;
+    /* Shapes of matrices, as sums over those of m x n: m + n, the parameters of an adapter of rank 1 (LoRA);
+     * the adapter's forward FLOPs per sample; FLOPs of an orthogonalisation (Muon), 4 k^2 l + 2 k^3 per
+     * iteration for k = min(m, n) and l = max(m, n). 0 for tables from files. */
+    uint64_t sides;
+    double sides_flop, orthogonal_flop;
 } rlt_model_layer;
 
 /* A trainable tensor, in forward order. Gradient buckets consist of tensors. */
@@ -77,6 +82,7 @@ typedef struct rlt_model {
     uint32_t tokens;          /* per sample: the sequence length; 1 for images */
     uint32_t hidden;          /* width, for the efficiency of matrix products; 0: no factor of width */
     uint32_t heads, kv_heads; /* limits of tensor parallelism; 0: no limit */
+    bool recurrent;           /* passes a state from token to token (Mamba): no context parallelism */
     rlt_model_layer *layers;
     uint32_t n_layers, layers_room;
     uint64_t parameters; /* of all layers, dense and experts; at most 2^60 */
@@ -101,11 +107,14 @@ RLT_API rlt_registry *rlt_model_families(void);
 RLT_API const rlt_model_family *rlt_model_family_at(uint32_t i); /* NULL past the end */
 RLT_API const rlt_model_preset *rlt_model_preset_at(uint32_t i); /* NULL past the end */
 /* Opens a model by the text that a user types: a preset or family, with settings behind it ("gpt3-2.7b",
- * "transformer:layers=24,hidden=1024", "gpt3-2.7b:sequence=512"), or a file of layers (.csv, .json;
- * workload/models/table.c). RLT_EUSAGE for unknown names and settings, with the nearest known one. Errors in
- * files name line and column. */
+ * "transformer:layers=24,hidden=1024", "gpt3-2.7b:sequence=512"), a file of layers (.csv, .json;
+ * workload/models/table.c), or the config.json of published weights or its folder, with settings behind it
+ * ("./config.json:sequence=512"; workload/models/config.c). RLT_EUSAGE for unknown names and settings, with
+ * the nearest known one. Errors in files name line and column. */
 RLT_API int rlt_model_open(const char *spec, rlt_model *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_model_free(rlt_model *m);
+/* Returns the colon in front of the settings in such a text, or NULL if it has none. */
+RLT_API const char *rlt_model_settings(const char *spec);
 
 /* For families: adds a layer after the others, in the block of the last one. Returns NULL if memory or layer
  * numbers are exhausted. The pointer holds until the next call. */

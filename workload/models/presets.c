@@ -7,6 +7,14 @@
 #define MPT   "vocabulary=50368,sequence=2048,dropout=no,fused_attention=yes,"
 #define LLAMA "tied=no,learned_positions=no,bias=no,norm=rms,gated=yes,dropout=no,fused_attention=yes,"
 
+#define QWEN3 LLAMA "qk_norm=yes,kv_heads=8,head=128,vocabulary=151936,sequence=4096,"
+#define LLAMA4                                                                                               \
+    LLAMA "layers=48,hidden=5120,heads=40,kv_heads=8,head=128,ffn=16384,vocabulary=202048,sequence=8192,"    \
+          "top_k=1,expert_ffn=8192,shared_experts=1,window=8192,full_every=4,"
+#define HYBRID                                                                                               \
+    "vocabulary=131072,sequence=8192,tied=no,learned_positions=no,bias=no,norm=rms,dropout=no,"              \
+    "fused_attention=yes,kv_heads=8,head=128,mamba_head=64,mamba_groups=8,mamba_chunk=256,"
+
 const rlt_model_preset rlt__model_presets[] = {
     {"gpt2-small", "transformer", "layers=12,hidden=768,heads=12",
      "Radford et al. 2019, table 2; vocabulary and positions of the published weights"},
@@ -127,6 +135,18 @@ const rlt_model_preset rlt__model_presets[] = {
      LLAMA "layers=56,hidden=6144,heads=48,kv_heads=8,vocabulary=32000,sequence=4096,experts=8,top_k=2,"
            "expert_ffn=16384",
      "config.json of mistralai/Mixtral-8x22B-v0.1"},
+    {"qwen3-0.6b", "transformer", QWEN3 "layers=28,hidden=1024,heads=16,ffn=3072,tied=yes",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
+    {"qwen3-1.7b", "transformer", QWEN3 "layers=28,hidden=2048,heads=16,ffn=6144,tied=yes",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
+    {"qwen3-4b", "transformer", QWEN3 "layers=36,hidden=2560,heads=32,ffn=9728,tied=yes",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
+    {"qwen3-8b", "transformer", QWEN3 "layers=36,hidden=4096,heads=32,ffn=12288",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
+    {"qwen3-14b", "transformer", QWEN3 "layers=40,hidden=5120,heads=40,ffn=17408",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
+    {"qwen3-32b", "transformer", QWEN3 "layers=64,hidden=5120,heads=64,ffn=25600",
+     "arXiv 2505.09388, table 1, and config.json of the published weights"},
     {"qwen3-30b-a3b", "transformer",
      LLAMA "layers=48,hidden=2048,heads=32,kv_heads=4,head=128,qk_norm=yes,vocabulary=151936,sequence=4096,"
            "experts=128,top_k=8,expert_ffn=768",
@@ -139,6 +159,14 @@ const rlt_model_preset rlt__model_presets[] = {
      LLAMA "layers=61,hidden=7168,heads=128,head=128,rotary=64,q_rank=1536,kv_rank=512,ffn=18432,vocabulary="
            "129280,sequence=4096,experts=256,top_k=8,expert_ffn=2048,shared_experts=1,dense_first=3",
      "arXiv 2412.19437, section 4.2; mtp=1 adds its further token"},
+    {"kimi-k2", "transformer",
+     LLAMA "layers=61,hidden=7168,heads=64,head=128,rotary=64,q_rank=1536,kv_rank=512,ffn=18432,vocabulary="
+           "163840,sequence=4096,experts=384,top_k=8,expert_ffn=2048,shared_experts=1,dense_first=1",
+     "arXiv 2507.20534, table 2, and config.json of the published weights"},
+    {"llama4-scout", "transformer", LLAMA4 "experts=16",
+     "config.json of meta-llama/Llama-4-Scout-17B-16E: the language part, without the vision encoder"},
+    {"llama4-maverick", "transformer", LLAMA4 "experts=128,moe_every=2",
+     "config.json of meta-llama/Llama-4-Maverick-17B-128E: the language part, without the vision encoder"},
     {"gpt-oss-20b", "transformer",
      LLAMA "bias=yes,layers=24,hidden=2880,heads=64,kv_heads=8,head=64,sinks=yes,window=128,window_every=2,"
            "vocabulary=201088,sequence=4096,experts=32,top_k=4,expert_ffn=2880",
@@ -155,10 +183,28 @@ const rlt_model_preset rlt__model_presets[] = {
      "layers=96,hidden=18432,heads=96,kv_heads=8,vocabulary=256000,sequence=4096,tied=no,learned_positions="
      "no,bias=no,dropout=no,fused_attention=yes",
      "arXiv 2406.11704, table 1"},
+    {"nemotron-h-8b", "transformer",
+     HYBRID "hidden=4096,heads=32,ffn=21504,mamba_heads=128,mamba_state=128,pattern="
+            "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+     "arXiv 2504.03624, table 1, and config.json of nvidia/Nemotron-H-8B-Base-8K"},
+    {"nemotron-h-56b", "transformer",
+     HYBRID "hidden=8192,heads=64,ffn=32768,mamba_heads=256,mamba_state=256,pattern="
+            "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-"
+            "M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+     "arXiv 2504.03624, table 1; attention spread evenly as section 2.1 says"},
     {"bert-base", "transformer", "layers=12,hidden=768,heads=12,vocabulary=30522,sequence=512,encoder=yes",
      "arXiv 1810.04805, section 3; vocabulary of the uncased weights"},
     {"bert-large", "transformer", "layers=24,hidden=1024,heads=16,vocabulary=30522,sequence=512,encoder=yes",
      "arXiv 1810.04805, section 3; vocabulary of the uncased weights"},
+    {"vit-b-16", "vit", "layers=12,hidden=768,heads=12,patch=16", "arXiv 2010.11929, table 1"},
+    {"vit-l-16", "vit", "layers=24,hidden=1024,heads=16,patch=16", "arXiv 2010.11929, table 1"},
+    {"vit-h-14", "vit", "layers=32,hidden=1280,heads=16,patch=14", "arXiv 2010.11929, table 1"},
+    {"vit-22b", "vit", "layers=48,hidden=6144,heads=48,ffn=24576,patch=14,class_token=no,qk_norm=yes",
+     "arXiv 2302.05442, table 1; with biases of queries, keys and values, and a head of one matrix"},
+    {"dit-s-2", "dit", "layers=12,hidden=384,heads=6,patch=2", "arXiv 2212.09748, table 1"},
+    {"dit-b-2", "dit", "layers=12,hidden=768,heads=12,patch=2", "arXiv 2212.09748, table 1"},
+    {"dit-l-2", "dit", "layers=24,hidden=1024,heads=16,patch=2", "arXiv 2212.09748, table 1"},
+    {"dit-xl-2", "dit", "layers=28,hidden=1152,heads=16,patch=2", "arXiv 2212.09748, table 1"},
     {"resnet18", "resnet", "depth=18", "arXiv 1512.03385, table 1"},
     {"resnet34", "resnet", "depth=34", "arXiv 1512.03385, table 1"},
     {"resnet50", "resnet", "depth=50", "arXiv 1512.03385, table 1"},

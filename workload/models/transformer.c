@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Transformers: GPT and its variants (grouped keys, gated MLPs, experts, latent attention), and BERT.
+ * Transformers: GPT and its variants (grouped keys, gated MLPs, experts, latent attention), hybrids with
+ * Mamba-2 layers, and BERT.
  *
  * FLOPs (Narayanan et al., arXiv 2104.04473): with s tokens, width h and vocabulary V, a sequence takes 24 s
  * h^2 + 4 s^2 h per layer and 2 s h V for the logits. Example: h = 4096 and s = 2048 give 0.82 + 0.07 = 0.89
@@ -20,25 +21,21 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "workload/models/internal.h"
 #include "workload/models/model.h"
+#include "workload/models/transformer.h"
 
-typedef struct transformer {
-    uint32_t layers, hidden, heads, kv_heads, head, value_head, ffn, gated, vocabulary, sequence;
-    uint32_t tied, learned, bias, norm, qk_norm, sinks, dropout, fused, window, window_every;
-    uint32_t experts, top_k, expert_ffn, shared, every, dense_first, q_rank, kv_rank, rotary, mtp, encoder;
-    /* Total widths of all heads: queries, keys, values, and the result of attention. */
-    uint64_t q, k, v, attended;
-    double s;
-} transformer;
+typedef rlt__transformer transformer;
 
-enum { NO_BIAS, ALL_BIAS, QKV_BIAS };
+enum { NO_BIAS, ALL_BIAS, QKV_BIAS, ATTENTION_BIAS };
 enum { NORM_LAYER, NORM_RMS };
 
-#define FIELD(name) RLT_FIELD(transformer, name)
+#define FIELD(name) RLT_FIELD(rlt__transformer, name)
+static int read_pattern(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err);
 static const char no_yes[] = "no|yes";
 static const rlt_param known[] = {
     {"layers", .kind = RLT_PARAM_COUNT, FIELD(layers), .min = 1, .max = 4096, .preset = "12",
@@ -65,10 +62,16 @@ static const rlt_param known[] = {
      .help = "logits use the weights of the embedding"},
     {"learned_positions", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(learned), .preset = "yes",
      .help = "adds a learned vector per position"},
-    {"bias", .kind = RLT_PARAM_CHOICE, .words = "no|yes|qkv", FIELD(bias), .preset = "yes",
-     .help = "bias of all matrices; qkv: of queries, keys and values only"},
+    {"positions", .kind = RLT_PARAM_COUNT, FIELD(positions), .max = 1 << 24, .usual = "sequence",
+     .help = "number of learned positions"},
+    {"bias", .kind = RLT_PARAM_CHOICE, .words = "no|yes|qkv|attention", FIELD(bias), .preset = "yes",
+     .help = "bias of all matrices; qkv: of queries, keys and values only; attention: of its matrices only"},
     {"norm", .kind = RLT_PARAM_CHOICE, .words = "layer|rms", FIELD(norm), .preset = "layer",
      .help = "kind of normalisation"},
+    {"post_norms", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(post_norms), .preset = "no",
+     .help = "also normalises the results of attention and MLP (Gemma 2)"},
+    {"embedding_norm", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(embedding_norm), .preset = "no",
+     .help = "normalises the embeddings (BLOOM)"},
     {"qk_norm", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(qk_norm), .preset = "no",
      .help = "normalises queries and keys"},
     {"sinks", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(sinks), .preset = "no",
@@ -81,6 +84,8 @@ static const rlt_param known[] = {
      .help = "attention window in tokens; 0: all tokens"},
     {"window_every", .kind = RLT_PARAM_COUNT, FIELD(window_every), .min = 1, .max = 4096, .preset = "1",
      .help = "n: only every n-th layer has the window"},
+    {"full_every", .kind = RLT_PARAM_COUNT, FIELD(full_every), .max = 4096, .preset = "0",
+     .help = "n: all layers but every n-th have the window"},
     {"experts", .kind = RLT_PARAM_COUNT, FIELD(experts), .max = 1 << 16, .preset = "0",
      .help = "experts per MLP; 0: dense"},
     {"top_k", .kind = RLT_PARAM_COUNT, FIELD(top_k), .min = 1, .max = 1 << 16, .preset = "2",
@@ -89,6 +94,10 @@ static const rlt_param known[] = {
      .help = "inner width of an expert"},
     {"shared_experts", .kind = RLT_PARAM_COUNT, FIELD(shared), .max = 256, .preset = "0",
      .help = "additional experts that all tokens use"},
+    {"shared_ffn", .kind = RLT_PARAM_COUNT, FIELD(shared_ffn), .max = 1 << 22,
+     .usual = "shared_experts*expert_ffn", .help = "inner width of all shared experts together"},
+    {"shared_gate", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(shared_gate), .preset = "no",
+     .help = "multiplies the result of shared experts by a learned gate (Qwen2-MoE)"},
     {"moe_every", .kind = RLT_PARAM_COUNT, FIELD(every), .min = 1, .max = 4096, .preset = "1",
      .help = "n: only every n-th layer has experts"},
     {"dense_first", .kind = RLT_PARAM_COUNT, FIELD(dense_first), .max = 4096, .preset = "0",
@@ -103,7 +112,49 @@ static const rlt_param known[] = {
      .help = "additional tokens that each position predicts"},
     {"encoder", .kind = RLT_PARAM_CHOICE, .words = no_yes, FIELD(encoder), .preset = "no",
      .help = "attends to earlier and later tokens (BERT encoder)"},
+    {"pattern", .kind = RLT_PARAM_OTHER, .read = read_pattern, .arg = "letters",
+     .usual = "attention and MLP in each",
+     .help = "kind of each block: M Mamba-2, * attention, - MLP, E experts (Nemotron-H)"},
+    {"mamba_heads", .kind = RLT_PARAM_COUNT, FIELD(mamba_heads), .min = 1, .max = 1 << 16, .preset = "128",
+     .help = "heads of a Mamba-2 layer"},
+    {"mamba_head", .kind = RLT_PARAM_COUNT, FIELD(mamba_head), .min = 1, .max = 1 << 16, .preset = "64",
+     .help = "width of a head of a Mamba-2 layer"},
+    {"mamba_state", .kind = RLT_PARAM_COUNT, FIELD(mamba_state), .min = 1, .max = 1 << 16, .preset = "128",
+     .help = "width of the state of a Mamba-2 head"},
+    {"mamba_groups", .kind = RLT_PARAM_COUNT, FIELD(mamba_groups), .min = 1, .max = 1 << 16, .preset = "8",
+     .help = "groups of heads that share the projections into and out of the state"},
+    {"mamba_conv", .kind = RLT_PARAM_COUNT, FIELD(mamba_conv), .min = 1, .max = 64, .preset = "4",
+     .help = "tokens that a Mamba-2 layer convolves"},
+    {"mamba_chunk", .kind = RLT_PARAM_COUNT, FIELD(mamba_chunk), .min = 1, .max = 1 << 16, .preset = "128",
+     .help = "tokens per chunk of the state-space computation"},
     {0}};
+
+static int read_pattern(const rlt_param *p, void *into, const char *value, const char *where, rlt_error *err)
+{
+    transformer *t = into;
+    size_t n = strlen(value);
+    (void)p;
+    if (n == 0 || n >= sizeof t->pattern || strspn(value, "M*-E") != n)
+        return rlt_fail(err, RLT_EUSAGE, where, "expected 1 to %zu letters M, *, - or E, got '%.40s'",
+                        sizeof t->pattern - 1, value);
+    memcpy(t->pattern, value, n + 1);
+    return 0;
+}
+
+static int check_pattern(transformer *t, rlt_error *err)
+{
+    if (!*t->pattern)
+        return 0;
+    if (strchr(t->pattern, 'E') && !t->experts)
+        return rlt_fail(err, RLT_EUSAGE, "pattern", "has experts (E): set experts too");
+    if (t->mamba_heads % t->mamba_groups)
+        return rlt_fail(err, RLT_EUSAGE, "mamba_groups", "%u does not divide mamba_heads %u", t->mamba_groups,
+                        t->mamba_heads);
+    if (t->mtp || t->encoder)
+        return rlt_fail(err, RLT_EUSAGE, "pattern", "goes neither with mtp nor with encoder");
+    t->layers = (uint32_t)strlen(t->pattern);
+    return 0;
+}
 
 static int read_settings(transformer *t, const char *const *settings, uint32_t n, rlt_error *err)
 {
@@ -131,12 +182,14 @@ static int read_settings(transformer *t, const char *const *settings, uint32_t n
     t->value_head = t->value_head ? t->value_head : t->head;
     t->ffn = t->ffn ? t->ffn : 4 * t->hidden;
     t->expert_ffn = t->expert_ffn ? t->expert_ffn : t->ffn;
+    t->shared_ffn = t->shared_ffn ? t->shared_ffn : t->shared * t->expert_ffn;
+    t->positions = t->positions ? t->positions : t->sequence;
     t->q = (uint64_t)t->heads * (t->head + t->rotary);
     t->k = (uint64_t)t->kv_heads * (t->head + t->rotary);
     t->v = (uint64_t)t->kv_heads * t->value_head;
     t->attended = (uint64_t)t->heads * t->value_head;
     t->s = t->sequence;
-    return 0;
+    return check_pattern(t, err);
 }
 
 static void norm(const transformer *t, rlt__model_builder *b, uint64_t width)
@@ -163,31 +216,35 @@ static void embedding(const transformer *t, rlt__model_builder *b)
     l->moved_elements = 2 * sh;
     l->saved_whole = t->dropout ? 0.5 * sh : 0;
     rlt__model_tensor(b, (uint64_t)t->vocabulary * t->hidden, false);
-    rlt__model_tensor(b, t->learned ? (uint64_t)t->sequence * t->hidden : 0, false);
-    if (!t->encoder)
+    rlt__model_tensor(b, t->learned ? (uint64_t)t->positions * t->hidden : 0, false);
+    if (!t->encoder && !t->embedding_norm)
         return;
-    rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false); /* segment embeddings: first or second sentence */
+    if (t->encoder) /* segment embeddings: first or second sentence */
+        rlt__model_tensor(b, 2 * (uint64_t)t->hidden, false);
     norm(t, b, t->hidden);
     l->saved_whole += sh;
     l->moved_elements += 2 * sh;
 }
 
-/* Adds both norms of a block and both residual sums, each with its dropout. */
+/* Adds the norms of a block and both residual sums, each with its dropout. */
 static void norms(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double sh = t->s * t->hidden;
+    uint32_t n = *t->pattern ? 1 : t->post_norms ? 4 : 2;
     rlt_model_layer *l = row(t, b, stem, "norms", RLT_WORK_VECTOR);
     l->movable = index < t->layers; /* layers that predict further tokens are on the stage of the logits */
-    l->saved_whole = 2 * sh + (t->dropout ? sh : 0);
-    l->moved_elements = (4 + 6 + (t->dropout ? 1 : 0)) * sh;
-    norm(t, b, t->hidden);
-    norm(t, b, t->hidden);
+    double drops = t->dropout ? (*t->pattern ? 0.5 : 1) : 0;
+    l->saved_whole = (n + drops) * sh;
+    l->moved_elements = (2 * n + (*t->pattern ? 3 : 6) + drops) * sh;
+    for (uint32_t i = 0; i < n && !t->unweighted_norms; i++)
+        norm(t, b, t->hidden);
 }
 
 static void scores(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     double s = t->s, heads = t->heads, widths = (double)(t->q + t->k + t->v);
-    bool narrow = t->window && t->window < t->sequence && index % t->window_every == 0;
+    bool has_window = t->full_every ? (index + 1) % t->full_every != 0 : index % t->window_every == 0;
+    bool narrow = t->window && t->window < t->sequence && has_window;
     double keys = narrow ? t->window : s, all = heads * s * keys;
     rlt_model_layer *l = row(t, b, stem, "scores", RLT_WORK_ATTENTION);
     l->output_elements = t->sequence * t->attended;
@@ -236,7 +293,7 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
         norm(t, b, t->head);
         norm(t, b, t->head);
     }
-    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS);
+    rlt__model_matrix(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS || t->bias == ATTENTION_BIAS);
 }
 
 /* Adds what an MLP of this width keeps and moves, if `share` of the tokens go through it. */
@@ -276,20 +333,47 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     l->saved_split = 2 * copies * sh;
     l->moved_elements = (2 + 4 * copies) * sh;
     rlt__model_matrix(b, t->s, h, n, t->bias == ALL_BIAS);
-    if (t->shared)
-        dense(t, b, t->shared * f);
+    if (t->shared_ffn)
+        dense(t, b, t->shared_ffn);
+    if (t->shared_gate)
+        rlt__model_matrix(b, t->s, h, 1, false);
     rlt__model_tensor(b, n * h * into, true);
     rlt__model_tensor(b, t->bias == ALL_BIAS ? n * into : 0, true);
     rlt__model_tensor(b, n * f * h, true);
     rlt__model_tensor(b, t->bias == ALL_BIAS ? n * h : 0, true);
     mlp_traffic(t, b->layer, (double)f, copies);
+    rlt__model_shape(b, t->s * copies, h, into, n);
+    rlt__model_shape(b, t->s * copies, f, h, n);
     rlt__model_work(b, 2 * t->s * copies * (double)h * (double)(into + f));
+}
+
+/* Adds a block of one layer with its norm, as the pattern says. */
+static void patterned(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
+{
+    switch (t->pattern[index]) {
+    case 'M':
+        rlt__mamba(t, b, stem);
+        break;
+    case '*':
+        scores(t, b, stem, index);
+        attention(t, b, stem);
+        break;
+    case 'E':
+        experts(t, b, stem);
+        break;
+    default:
+        mlp(t, b, stem);
+    }
 }
 
 static void block(const transformer *t, rlt__model_builder *b, const char *stem, uint32_t index)
 {
     b->block++;
     norms(t, b, stem, index);
+    if (*t->pattern) {
+        patterned(t, b, stem, index);
+        return;
+    }
     scores(t, b, stem, index);
     attention(t, b, stem);
     if (t->experts && index >= t->dense_first && (index + 1 - t->dense_first) % t->every == 0)
@@ -373,6 +457,7 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
     m->hidden = t.hidden;
     m->heads = t.heads;
     m->kv_heads = t.kv_heads;
+    m->recurrent = strchr(t.pattern, 'M') != NULL;
     embedding(&t, &b);
     for (uint32_t i = 0; i < t.layers && !b.rc; i++) {
         snprintf(stem, sizeof stem, "block %u", i + 1);
@@ -390,9 +475,20 @@ static int build(rlt_model *m, const char *const *settings, uint32_t n, rlt_erro
     return b.rc;
 }
 
+void rlt__transformer_block(const rlt__transformer *t, rlt__model_builder *b, const char *stem,
+                            uint32_t index)
+{
+    block(t, b, stem, index);
+}
+
+int rlt__transformer_settings(rlt__transformer *t, const char *const *settings, uint32_t n, rlt_error *err)
+{
+    return read_settings(t, settings, n, err);
+}
+
 const rlt_model_family rlt__model_transformer = {
     .name = "transformer",
-    .summary = "GPT and its variants: grouped keys, gated MLPs, experts, latent attention; BERT",
+    .summary = "GPT and its variants: grouped keys, gated MLPs, experts, latent attention, Mamba-2; BERT",
     .parameters = known,
     .build = build,
 };

@@ -34,18 +34,34 @@ static int find_chunks(rlt__work *w, rlt_error *err)
     return 0;
 }
 
+/* Returns the group that divides weights and gradients: of dense layers (0) or of experts (1). */
+static int state_group(const rlt_training *t, int which)
+{
+    return t->shard ? RLT__GROUP_SHARD : which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
+}
+
 static void reduce_bucket(rlt__work *w, int which)
 {
     const rlt_training *t = w->t;
-    int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
+    int group = state_group(t, which);
     uint64_t elements = w->bucket[which];
+    uint32_t op = RLT_NONE;
     w->bucket[which] = 0;
-    if (w->groups[group] == RLT_NONE || elements == 0)
+    if (elements == 0 || t->sync_every > 1)
         return;
-    rlt__work_flush(w, "backward");
     double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
-    uint32_t op = rlt__work_collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
-                                       (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
+    if (w->groups[group] != RLT_NONE) {
+        rlt__work_flush(w, "backward");
+        op = rlt__work_collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
+                                  (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
+    }
+    if (w->groups[RLT__GROUP_REPLICA] != RLT_NONE) { /* on the stream of the gradients, so after those */
+        rlt__work_flush(w, "backward");
+        op = rlt__work_collective(w, w->gradients, RLT__GROUP_REPLICA, RLT_ALL_REDUCE,
+                                  (uint64_t)(bytes / t->shard + 0.5), "gradients of copies");
+    }
+    if (op == RLT_NONE)
+        return;
     rlt__work_reduction(w, op);
     w->first_bucket = false;
 }
@@ -54,7 +70,7 @@ static void reduce_bucket(rlt__work *w, int which)
 static void give_gradients(rlt__work *w, const rlt_model_layer *l)
 {
     const rlt_training *t = w->t;
-    double held[2] = {rlt__held(t, l), rlt__learning_experts(t, l)};
+    double held[2] = {rlt__learning(t, l), rlt__learning_experts(t, l)};
     for (int which = 0; which < 2; which++) {
         uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
         w->bucket[which] += (uint64_t)(held[which] + 0.5);
@@ -68,6 +84,13 @@ static double elements_bytes(const rlt__work *w, double elements)
     return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
 }
 
+/* Returns true if the tensor-parallel communication of a layer overlaps its products. */
+static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
+{
+    return w->t->tp_overlap && l->work == RLT_WORK_MATMUL && w->groups[RLT__GROUP_TP] != RLT_NONE &&
+           elements_bytes(w, (double)l->tp_elements) >= 1;
+}
+
 /* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
 static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
 {
@@ -76,7 +99,7 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
            cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
-        if (t->sequence_parallel)
+        if (t->sequence_parallel && !overlaps(w, l))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
         rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
                               ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert dispatch");
@@ -86,8 +109,31 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
     }
     rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
                           ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert combine");
-    rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, tp,
-                          t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
+    if (!overlaps(w, l))
+        rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
+                              tp, t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
+}
+
+/* Computes a layer beside its own gather and scatter, which go on piece by piece with its products. The layer
+ * ends with the last of them. */
+static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
+{
+    uint64_t bytes = (uint64_t)(elements_bytes(w, (double)l->tp_elements) + 0.5);
+    rlt__work_flush(w, w->doing);
+    rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
+    uint32_t scatter =
+        rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_REDUCE_SCATTER, bytes, "tp reduce-scatter");
+    w->gathered += duration_ps;
+    rlt__work_flush(w, w->doing);
+    w->pending_after = scatter;
+}
+
+static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
+{
+    if (overlaps(w, l))
+        compute_beside(w, l, duration_ps);
+    else
+        w->gathered += duration_ps;
 }
 
 /* Gathers the weights of layers [first, end) on a stream, after the compute so far. Returns the last such
@@ -98,11 +144,11 @@ static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t e
     double held[2] = {0, 0};
     uint32_t op = RLT_NONE;
     for (uint32_t i = first; i < end; i++) {
-        held[0] += rlt__held(t, &t->model->layers[i]);
+        held[0] += rlt__held(t, &t->model->layers[i]) + rlt__adapters(t, &t->model->layers[i]);
         held[1] += rlt__held_experts(t, &t->model->layers[i]);
     }
     for (int which = 0; which < 2; which++) {
-        int group = which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
+        int group = state_group(t, which);
         double bytes = held[which] * t->element_bytes;
         if (w->groups[group] != RLT_NONE && bytes >= 1)
             op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
@@ -149,7 +195,10 @@ static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt
         const rlt_model_layer *l = &w->t->model->layers[i];
         if (comm)
             layer_comm(w, l, 0, false);
-        w->gathered += times[i];
+        if (comm)
+            compute_layer(w, l, times[i]);
+        else
+            w->gathered += times[i];
         if (comm)
             layer_comm(w, l, 1, false);
     }
@@ -191,7 +240,10 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
         for (uint32_t j = k; j-- > i;) {
             if (inputs)
                 layer_comm(w, &m->layers[j], 0, true);
-            w->gathered += inputs ? w->times.backward[j] : w->times.weights[j];
+            if (inputs)
+                compute_layer(w, &m->layers[j], w->times.backward[j]);
+            else
+                w->gathered += w->times.weights[j];
             if (weights && t->sparsity > 0)
                 w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
             if (weights && gradients)
@@ -423,6 +475,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
+    w->tensors = t->tp_overlap ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "tensor stream") : RLT_NONE;
     for (uint32_t s = 0; s < t->steps && !rc; s++) {
         w->step = (uint16_t)s;
         rc = iteration(w, err);

@@ -14,9 +14,11 @@ enum { MAX_GROUPS = 1 << 20, MAX_TIMES = 1 << 20 };
 bool rlt__folded_away(const rlt__folded *f, int group)
 {
     static const rlt_axis along[RLT__GROUPS] = {
-        [RLT__GROUP_TP] = RLT_AXIS_TP,  [RLT__GROUP_CP] = RLT_AXIS_CP,        [RLT__GROUP_DP] = RLT_AXIS_DP,
-        [RLT__GROUP_EP] = RLT_AXIS_DP,  [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_PP] = RLT_AXIS_PP,
-        [RLT__GROUP_TIED] = RLT_AXIS_PP};
+        [RLT__GROUP_TP] = RLT_AXIS_TP,        [RLT__GROUP_CP] = RLT_AXIS_CP,
+        [RLT__GROUP_DP] = RLT_AXIS_DP,        [RLT__GROUP_EP] = RLT_AXIS_DP,
+        [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_PP] = RLT_AXIS_PP,
+        [RLT__GROUP_TIED] = RLT_AXIS_PP,      [RLT__GROUP_SHARD] = RLT_AXIS_DP,
+        [RLT__GROUP_REPLICA] = RLT_AXIS_DP};
     return f && f->axes >> along[group] & 1;
 }
 

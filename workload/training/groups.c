@@ -13,7 +13,9 @@ const char *rlt__group_name(int group)
                                                    [RLT__GROUP_EP] = "ep",
                                                    [RLT__GROUP_EXPERT_DP] = "expert-dp",
                                                    [RLT__GROUP_PP] = "pp",
-                                                   [RLT__GROUP_TIED] = "tied"};
+                                                   [RLT__GROUP_TIED] = "tied",
+                                                   [RLT__GROUP_SHARD] = "dp-shard",
+                                                   [RLT__GROUP_REPLICA] = "dp-replica"};
     return names[group];
 }
 
@@ -38,6 +40,8 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
     memcpy(at, where, sizeof at);
     if (group == RLT__GROUP_TIED)
         return at_stages(t, where, ranks);
+    if ((group == RLT__GROUP_SHARD || group == RLT__GROUP_REPLICA) && !t->shard)
+        return 0;
     if (group == RLT__GROUP_TP || group == RLT__GROUP_PP) {
         rlt_axis along = group == RLT__GROUP_TP ? RLT_AXIS_TP : RLT_AXIS_PP;
         for (uint32_t i = 0; i < t->size[along]; i++) {
@@ -47,10 +51,12 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         return n;
     }
     for (uint32_t i = 0; i < cp * dp; i++) {
-        bool in = group == RLT__GROUP_CP   ? i / cp == where[RLT_AXIS_DP]
-                  : group == RLT__GROUP_EP ? i / t->ep == mine / t->ep
-                  : group == RLT__GROUP_DP ? true
-                                           : i % t->ep == mine % t->ep;
+        bool in = group == RLT__GROUP_CP        ? i / cp == where[RLT_AXIS_DP]
+                  : group == RLT__GROUP_EP      ? i / t->ep == mine / t->ep
+                  : group == RLT__GROUP_DP      ? true
+                  : group == RLT__GROUP_SHARD   ? i / t->shard == mine / t->shard
+                  : group == RLT__GROUP_REPLICA ? i % t->shard == mine % t->shard
+                                                : i % t->ep == mine % t->ep;
         at[RLT_AXIS_CP] = i % cp;
         at[RLT_AXIS_DP] = i / cp;
         if (in)

@@ -50,6 +50,8 @@ typedef enum rlt__group {
     RLT__GROUP_EXPERT_DP,
     RLT__GROUP_PP,
     RLT__GROUP_TIED,
+    RLT__GROUP_SHARD,   /* ranks that divide the state (HSDP) */
+    RLT__GROUP_REPLICA, /* ranks with the same part of it */
     RLT__GROUPS
 } rlt__group;
 /* Returns the name of a group, which rlt_purpose_of understands. */
@@ -67,8 +69,8 @@ typedef struct rlt__times {
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);
 void rlt__training_times_free(rlt__times *x);
-/* Returns the time of an optimizer step over this many parameters. */
-rlt_time rlt__training_step(const rlt_training *t, double parameters);
+/* Returns the time of an optimizer step over this many parameters, which also takes `flop` of products. */
+rlt_time rlt__training_step(const rlt_training *t, double parameters, double flop);
 
 /* State of folding: groups with their real ranks, and the times that their collectives take alone. */
 typedef struct rlt__folded_known {
@@ -113,12 +115,44 @@ static inline double rlt__held_experts(const rlt_training *t, const rlt_model_la
 {
     return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
 }
+/* Returns the number of ranks that ZeRO divides dense state over. */
+static inline double rlt__shards(const rlt_training *t)
+{
+    return t->shard ? t->shard : (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+}
+/* With LoRA: the parameters of a layer's adapters, and their forward FLOPs per sample. */
+static inline double rlt__adapters(const rlt_training *t, const rlt_model_layer *l)
+{
+    return (double)t->lora_rank * (double)l->sides;
+}
+static inline double rlt__adapter_flop(const rlt_training *t, const rlt_model_layer *l)
+{
+    return t->lora_rank * l->sides_flop;
+}
+/* Returns the FLOPs per sample of the weight gradients of a layer, half of its backward pass if it has
+ * weights. */
+static inline double rlt__weights_flop(const rlt_model_layer *l)
+{
+    return l->parameters + l->tied_parameters + l->expert_parameters > 0 ? l->backward_flop / 2 : 0;
+}
+/* Returns the FLOPs per sample of a backward pass. Frozen weights (LoRA) have no gradients. */
+static inline double rlt__backward_flop(const rlt_training *t, const rlt_model_layer *l)
+{
+    return l->backward_flop - (t->lora_rank ? rlt__weights_flop(l) : 0) + 2 * rlt__adapter_flop(t, l);
+}
+/* Returns the dense parameters of a layer that a rank trains. rlt__learning_experts returns those of
+ * experts. */
+static inline double rlt__learning(const rlt_training *t, const rlt_model_layer *l)
+{
+    return t->lora_rank ? rlt__adapters(t, l) : rlt__held(t, l);
+}
 /* Returns the expert parameters updated per iteration. For embedding tables these are the rows that samples
  * reference, all assumed distinct. A rank holds 1 / ep of the tables, for the samples of ep ranks. */
 static inline double rlt__learning_experts(const rlt_training *t, const rlt_model_layer *l)
 {
     double held = rlt__held_experts(t, l), a_sample = l->moved_elements - (double)l->output_elements,
            rows = a_sample * (double)(t->batch / t->size[RLT_AXIS_DP]);
+    held = t->lora_rank ? 0 : held; /* adapters of experts are among the dense ones */
     return l->work == RLT_WORK_LOOKUP && rows > 0 && rows < held ? rows : held;
 }
 

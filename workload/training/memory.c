@@ -76,7 +76,7 @@ static void offload_state(const rlt_training *t, double parameters, rlt_training
 
 static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory *m)
 {
-    double dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP], f = 1 - t->sparsity, parameters = 0;
+    double dp = rlt__shards(t), f = 1 - t->sparsity, parameters = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
@@ -84,7 +84,12 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
             for (int expert = 0; expert < 2; expert++) {
                 const rlt_model_layer *l = &t->model->layers[i];
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
-                       learning = expert ? rlt__learning_experts(t, l) : n, over = expert ? dp / t->ep : dp;
+                       learning = expert ? rlt__learning_experts(t, l) : rlt__learning(t, l),
+                       over = expert ? dp / t->ep : dp;
+                if (t->lora_rank) { /* frozen weights have no state; adapters are weights too */
+                    m->parameters += (expert ? 0 : learning) * t->element_bytes / (t->zero >= 3 ? over : 1);
+                    m->optimizer += learning * t->state_bytes / (t->zero >= 1 ? over : 1);
+                }
                 parameters += n;
                 m->parameters += n * t->element_bytes / (t->zero >= 3 ? over : 1);
                 if (t->sparsity > 0) {
@@ -94,7 +99,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                 } else {
                     m->gradients +=
                         learning * (t->element_bytes + t->main_gradient_bytes) / (t->zero >= 2 ? over : 1);
-                    m->optimizer += n * t->state_bytes / (t->zero >= 1 ? over : 1);
+                    m->optimizer += (t->lora_rank ? 0 : n) * t->state_bytes / (t->zero >= 1 ? over : 1);
                 }
             }
     }

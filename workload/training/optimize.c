@@ -4,6 +4,7 @@
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/training/internal.h"
+#include "workload/training/optimizers.h"
 #include "workload/training/training.h"
 #include "workload/training/work.h"
 
@@ -11,7 +12,7 @@
 void rlt__work_reduce_tied(rlt__work *w)
 {
     const rlt_training *t = w->t;
-    if (w->groups[RLT__GROUP_TIED] == RLT_NONE || !t->tie)
+    if (w->groups[RLT__GROUP_TIED] == RLT_NONE || !t->tie || t->lora_rank)
         return;
     const rlt_model_layer *l = &t->model->layers[t->copies];
     double n = (double)l->tied_parameters / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
@@ -21,20 +22,33 @@ void rlt__work_reduce_tied(rlt__work *w)
         w, rlt__work_collective(w, w->gradients, RLT__GROUP_TIED, RLT_ALL_REDUCE, bytes, "tied gradients"));
 }
 
+/* Returns the FLOPs of the products with which Muon orthogonalises a rank's matrices of a layer. A rank of a
+ * tensor-parallel group takes 1 / tp of those of the whole matrices. With ZeRO, whole matrices are spread
+ * over the ranks. */
+static double orthogonal_flop(const rlt_training *t, const rlt_model_layer *l)
+{
+    double held = rlt__held(t, l) + rlt__held_experts(t, l),
+           all = (double)(l->parameters + l->expert_parameters);
+    return all > 0 ? rlt__optimizer_at(t->optimizer)->iterations * l->orthogonal_flop * held / all : 0;
+}
+
 void rlt__work_optimize(rlt__work *w)
 {
     const rlt_training *t = w->t;
-    double dense = 0, experts = 0, dp = (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+    double dense = 0, experts = 0, flop = 0, dp = rlt__shards(t);
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         rlt__work_layers(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
         for (uint32_t i = first; i < end; i++) {
-            dense += rlt__held(t, &t->model->layers[i]);
-            experts += rlt__learning_experts(t, &t->model->layers[i]);
+            const rlt_model_layer *l = &t->model->layers[i];
+            dense += rlt__learning(t, l);
+            experts += rlt__learning_experts(t, l);
+            flop += orthogonal_flop(t, l);
         }
     }
-    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1));
+    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1),
+                                       flop / (t->zero ? dp : 1));
     d.resource = w->compute;
     d.name = rlt__work_name(w, "optimizer");
     uint32_t op = rlt__work_op(w, &d, w->last);
@@ -46,6 +60,9 @@ void rlt__work_optimize(rlt__work *w)
         rlt__work_communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes,
                               "expert weights");
     }
+    if (t->sync_every > 1 && (w->step + 1) % t->sync_every == 0)
+        rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_REDUCE, (dense + experts) * t->gradient_bytes,
+                              "parameters");
 }
 
 /* Steps the optimizer with offloaded state, which comes from the host and returns there in buckets. During

@@ -29,7 +29,7 @@ static double weights_bytes(const rlt_training *t, const rlt_model_layer *l)
 static double gradients_bytes(const rlt_training *t, const rlt_model_layer *l)
 {
     uint32_t kept = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
-    return weights_bytes(t, l) / t->element_bytes * 2 * kept;
+    return (t->lora_rank ? rlt__adapters(t, l) : weights_bytes(t, l) / t->element_bytes) * 2 * kept;
 }
 
 /* Returns the time of a layer; `elements` of activations are per sample. */
@@ -75,10 +75,9 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         repeats = rlt__repeats(t->model, i, repeats);
-        double back = l->backward_flop,
-               weights = l->parameters + l->tied_parameters + l->expert_parameters > 0 ? back / 2 : 0;
+        double back = rlt__backward_flop(t, l), weights = t->lora_rank ? 0 : rlt__weights_flop(l);
         double moved = l->moved_elements, read = weights_bytes(t, l), added = gradients_bytes(t, l);
-        out->forward[i] = time_of(&s, l, l->forward_flop, moved, read);
+        out->forward[i] = time_of(&s, l, l->forward_flop + rlt__adapter_flop(t, l), moved, read);
         /* Half of the bytes that the backward pass moves are for weight gradients. */
         bool split = apart && weights > 0;
         out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
@@ -111,7 +110,18 @@ void rlt__training_times_free(rlt__times *x)
     free(x->again);
 }
 
-rlt_time rlt__training_step(const rlt_training *t, double parameters)
+/* Returns the time of the products of a step, in bf16 if the accelerator has it. */
+static rlt_time products(const rlt_training *t, const rlt_surface *s, double flop)
+{
+    rlt_work x = {.kind = RLT_WORK_MATMUL, .flop = flop, .width = t->model->hidden, .tp = 1};
+    uint64_t peak;
+    if (flop <= 0 || (rlt_accelerator_peak(t->accelerator, "bf16", &peak, NULL) &&
+                      rlt_accelerator_peak(t->accelerator, t->precision, &peak, NULL)))
+        return 0;
+    return rlt_accelerator_time(t->accelerator, s, peak, &x);
+}
+
+rlt_time rlt__training_step(const rlt_training *t, double parameters, double flop)
 {
     const rlt_surface *s;
     /* State is read and written, gradients are read, weights written. */
@@ -119,5 +129,5 @@ rlt_time rlt__training_step(const rlt_training *t, double parameters)
     rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each, .tp = 1};
     if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
         return 0;
-    return rlt_accelerator_time(t->accelerator, s, 1, &step);
+    return rlt_accelerator_time(t->accelerator, s, 1, &step) + products(t, s, flop);
 }

@@ -8,6 +8,7 @@
 
 #include "sim/base/param.h"
 #include "workload/training/internal.h"
+#include "workload/training/optimizers.h"
 
 static const char *const axes[] = {"tp", "cp", "dp", "pp", NULL};
 
@@ -41,6 +42,15 @@ static const rlt_param settings[] = {
      .preset = "1", .help = "recompute=full: blocks per kept activation"},
     {"zero", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, zero), .max = 3, .preset = "0",
      .help = "ZeRO stage: 1 divides optimizer state, 2 also gradients, 3 also weights (FSDP)"},
+    {"shard", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, shard), .max = 1 << 24, .usual = "dp x cp",
+     .help = "zero=3: ranks that divide weights and state, copied over the others (HSDP)"},
+    {"sync_every", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, sync_every), .min = 1, .max = 1 << 20,
+     .preset = "1", .help = "n: sums parameters every n iterations, no gradients (local SGD, DiLoCo)"},
+    {"lora_rank", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, lora_rank), .max = 1 << 16, .preset = "0",
+     .help = "trains adapters of this rank beside frozen weights (LoRA); 0: trains all weights"},
+    {"tp_overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, tp_overlap),
+     .preset = "off",
+     .help = "tensor-parallel communication overlaps the products that it belongs to (async TP)"},
     {"batch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, batch), .min = 1, .max = 1e9,
      .usual = "microbatch x dp x pp", .help = "samples per iteration, over all ranks"},
     {"microbatch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, microbatch), .min = 1, .max = 1 << 20,
@@ -57,8 +67,10 @@ static const rlt_param settings[] = {
      .preset = "2", .help = "bytes per gradient on the network"},
     {"main_gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, main_gradient_bytes), .max = 8,
      .preset = "0", .help = "bytes per additional gradient in full precision; 0: none"},
+    {"optimizer", .kind = RLT_PARAM_CHOICE, .word_at = rlt__optimizer_word,
+     RLT_FIELD(rlt_training, optimizer), .preset = "adam", .help = "optimizer, for its state and its step"},
     {"state", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, state_bytes), .max = 64, .preset = "12",
-     .help = "bytes of optimizer state per parameter"},
+     .help = "bytes of optimizer state per parameter, master weight included, in place of the optimizer's"},
     {"bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, bucket_bytes), .min = 1, .max = 1e15,
      .preset = "25MiB", .help = "bytes of gradients per all-reduce"},
     {"first_bucket", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, first_bucket_bytes), .min = 1,
@@ -145,7 +157,11 @@ static int read_order(const rlt_param *param, void *into, const char *value, con
 int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_error *err)
 {
     t->stack_named |= strcmp(name, "stack") == 0;
-    return rlt_params_set(settings, "a training", t, name, value, err);
+    t->state_named |= strcmp(name, "state") == 0;
+    int rc = rlt_params_set(settings, "a training", t, name, value, err);
+    if (!rc && !t->state_named)
+        t->state_bytes = rlt__optimizer_at(t->optimizer)->state_bytes;
+    return rc;
 }
 
 static const rlt_training_strategy strategies[] = {
@@ -377,11 +393,41 @@ static int check_schedule(rlt_training *t, rlt_error *err)
     return 0;
 }
 
+/* Refuses settings that are not built together. */
+static int check_together(const rlt_training *t, rlt_error *err)
+{
+    uint32_t over = t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+    if (t->shard && (t->zero != 3 || t->ep > 1 || t->sync_every > 1))
+        return rlt_fail(err, RLT_ESCHEMA, "shard", "needs zero=3, ep=1 and sync_every=1");
+    if (t->shard && over % t->shard)
+        return rlt_fail(err, RLT_ESCHEMA, "shard", "%u does not divide dp %u x cp %u", t->shard,
+                        t->size[RLT_AXIS_DP], t->size[RLT_AXIS_CP]);
+    if (t->sync_every > 1 && (t->zero || t->offload || t->size[RLT_AXIS_CP] > 1 || t->ep > 1))
+        return rlt_fail(err, RLT_ESCHEMA, "sync_every", "needs zero=0, offload=off, cp=1 and ep=1");
+    if (t->tp_overlap && !t->sequence_parallel)
+        return rlt_fail(err, RLT_ESCHEMA, "tp_overlap", "needs sp=on");
+    if (t->lora_rank && (t->size[RLT_AXIS_TP] > 1 || t->ep > 1 || t->offload || t->sparsity > 0))
+        return rlt_fail(err, RLT_ESCHEMA, "lora_rank", "needs tp=1, ep=1, offload=off and dense weights");
+    uint64_t sides = 0;
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        sides += t->model->layers[i].sides;
+    if (!sides && (t->lora_rank || rlt__optimizer_at(t->optimizer)->iterations))
+        return rlt_fail(err, RLT_ESCHEMA, t->lora_rank ? "lora_rank" : "optimizer",
+                        "the model does not tell the shapes of its matrices");
+    if (rlt__optimizer_at(t->optimizer)->iterations && (t->offload || t->sparsity > 0 || t->lora_rank))
+        return rlt_fail(err, RLT_ESCHEMA, "optimizer",
+                        "muon needs offload=off, lora_rank=0 and dense weights");
+    return 0;
+}
+
 static int check_model(const rlt_training *t, rlt_error *err)
 {
     uint32_t tp = t->size[RLT_AXIS_TP];
     if (t->model->heads && t->model->heads % tp)
         return rlt_fail(err, RLT_ESCHEMA, "tp", "%u heads are not a multiple of tp %u", t->model->heads, tp);
+    if (t->model->recurrent && t->size[RLT_AXIS_CP] > 1)
+        return rlt_fail(err, RLT_ESCHEMA, "cp", "%s passes a state from token to token: expected cp=1",
+                        t->model->name);
     bool experts = false;
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         experts |= t->model->layers[i].experts > 0;
@@ -431,7 +477,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
     if (t->batch % least || t->batch / least > UINT32_MAX / 2)
         return rlt_fail(err, RLT_ESCHEMA, "batch", "%llu samples are not a multiple of dp %u x microbatch %u",
                         (unsigned long long)t->batch, t->size[RLT_AXIS_DP], t->microbatch);
-    if ((rc = check_schedule(t, err)) ||
+    if ((rc = check_schedule(t, err)) || (rc = check_together(t, err)) ||
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
         return rc;
     find_copies(t);
@@ -442,6 +488,9 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
 
 double rlt_training_flop(const rlt_training *t)
 {
-    rlt_model_totals sum = rlt_model_sum(t->model);
-    return (double)t->batch * (sum.forward_flop + sum.backward_flop) * t->steps;
+    double flop = 0;
+    for (uint32_t i = 0; i < t->model->n_layers; i++)
+        flop += t->model->layers[i].forward_flop + rlt__adapter_flop(t, &t->model->layers[i]) +
+                rlt__backward_flop(t, &t->model->layers[i]);
+    return (double)t->batch * flop * t->steps;
 }

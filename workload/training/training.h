@@ -83,6 +83,12 @@ typedef struct rlt_training {
     uint32_t main_gradient_bytes; /* bytes of a further, full-precision gradient; 0: none */
     /* bytes of optimizer state per parameter, master weight included; Adam: 12 */
     uint32_t state_bytes;
+    bool state_named;            /* set by name: the optimizer does not change it */
+    uint32_t optimizer;          /* index in the table of optimizers.c */
+    uint32_t shard;              /* zero=3: ranks that divide the state, copied over others (HSDP); 0: all */
+    uint32_t sync_every;         /* iterations between sums of parameters (local SGD); 1: gradients instead */
+    uint32_t lora_rank;          /* rank of the adapters that alone are trained (LoRA); 0: all weights are */
+    bool tp_overlap;             /* tensor-parallel communication overlaps the products that it belongs to */
     uint64_t bucket_bytes;       /* bytes of gradients per all-reduce; PyTorch DDP: 25 MiB */
     uint64_t first_bucket_bytes; /* bytes of the first one; PyTorch DDP: 1 MiB */
     bool prefetch;               /* ZeRO 3: gathers a block's weights while the block before is computed */

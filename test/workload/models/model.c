@@ -48,6 +48,19 @@ static void published_parameters(void **state)
         {"mixtral-8x22b", 140620634112},
         {"qwen3-30b-a3b", 30532122624},
         {"qwen3-235b-a22b", 235093634560},
+        {"qwen3-0.6b", 596049920},
+        {"qwen3-1.7b", 1720574976},
+        {"qwen3-4b", 4022468096},
+        {"qwen3-8b", 8190735360},
+        {"qwen3-14b", 14768307200},
+        {"qwen3-32b", 32762123264},
+        {"kimi-k2", 1026408232448 - 60 * 384},      /* without the biases of 60 routers */
+        {"llama4-scout", 108641793536 - 871932416}, /* without vision encoder and projector */
+        {"llama4-maverick", 401583781376 - 871932416},
+        {"vit-b-16", 86567656}, /* torchvision */
+        {"vit-l-16", 304326632},
+        {"vit-h-14:image=518", 633470440},
+        {"dit-xl-2", 675129632 - 256 * 1152}, /* facebookresearch/DiT; positions are not trained */
         {"gpt-oss-20b", 20914757184},
         {"gpt-oss-120b", 116829156672},
         {"bert-base", 110106428},
@@ -97,6 +110,9 @@ static void printed_sizes(void **state)
         {"nemotron4-340b", "341", NULL, false},    {"deepseek-v3", "671", "37", false},
         {"mixtral-8x7b", "46.7", "12.9", true},    {"mixtral-8x22b", "141", "39", true},
         {"qwen3-30b-a3b", "30.5", "3.3", true},    {"qwen3-235b-a22b", "235", "22", true},
+        {"kimi-k2", "1026", "32", true},           {"llama4-maverick", "400", "17", true},
+        {"nemotron-h-8b", "8.10", NULL, false},    {"nemotron-h-56b", "56", NULL, false},
+        {"dit-l-2", "0.458", NULL, false},         {"dit-b-2", "0.130", NULL, false},
         {"gpt-oss-120b", "116.83", "5.13", false}, {"gpt-oss-20b", "20.91", "3.61", false},
     };
     (void)state;
@@ -299,6 +315,59 @@ static void attention_variants(void **state)
     rlt_model_free(&fused);
     rlt_model_free(&window);
     rlt_model_free(&half);
+}
+
+/* Nemotron-H 8B, by hand from the widths of arXiv 2504.03624 (table 1): 24 Mamba-2 layers of width 8192 with
+ * 128 heads, 8 groups and a state of 128, 24 MLPs, 4 of attention, each with a norm; two embeddings. A layer of
+ * Mamba-2 takes 2 Q N G + 2 Q P H + 4 N P H FLOPs per token in chunks of Q (arXiv 2405.21060, section 6). */
+static void hybrids(void **state)
+{
+    const uint64_t h = 4096, inner = 8192, states = 2 * 8 * 128, heads = 128,
+                   mamba = h * (2 * inner + states + heads) + (inner + states) * 5 + 3 * heads + inner +
+                           inner * h + h,
+                   mlp = 2 * h * 21504 + h, attention = 2 * h * h + 2 * h * 1024 + h;
+    rlt_model m, small;
+    (void)state;
+    open_model("nemotron-h-8b", &m);
+    assert_int_equal(m.parameters, 24 * mamba + 24 * mlp + 4 * attention + 2 * h * 131072 + h);
+    assert_int_equal(rlt_model_sum(&m).blocks, 52);
+    assert_true(m.recurrent);
+    double token = 2.0 * 256 * 128 * 8 + (2.0 * 256 + 4.0 * 128) * 8192,
+           conv = 2.0 * 4 * (double)(inner + states), scores = 4.0 * 8192 * 4096;
+    assert_true(fabs(work_of(&m, RLT_WORK_ATTENTION) / (8192 * (24 * (token + conv) + 4 * scores)) - 1) <
+                1e-12);
+    rlt_model_free(&m);
+    open_model("transformer:pattern=M*E-,experts=4,top_k=1,hidden=128,heads=2,mamba_heads=4,mamba_groups=2",
+               &small);
+    assert_int_equal(rlt_model_sum(&small).blocks, 4);
+    rlt_model_free(&small);
+}
+
+/* Multiply-adds of an image: arXiv 2212.09748, table 4 (118.64, 80.71, 23.01 billion), and arXiv 2010.11929 as
+ * torchvision counts it (17.56 for B/16, 61.55 for L/16). */
+static void images(void **state)
+{
+    static const struct {
+        const char *spec;
+        double billions, within;
+    } rows[] = {{"dit-xl-2", 118.64, 0.005},
+                {"dit-l-2", 80.71, 0.005},
+                {"dit-b-2", 23.01, 0.005},
+                {"vit-b-16", 17.56, 0.005},
+                {"vit-l-16", 61.55, 0.005}};
+    rlt_model m;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        open_model(rows[i].spec, &m);
+        double got = rlt_model_sum(&m).forward_flop / 2e9;
+        if (fabs(got / rows[i].billions - 1) > rows[i].within)
+            fail_msg("%s: %g billion multiply-adds, published %g", rows[i].spec, got, rows[i].billions);
+        assert_string_equal(m.sample, "image");
+        rlt_model_free(&m);
+    }
+    open_model("vit-22b", &m); /* 21743 million: arXiv 2302.05442, table 1 */
+    assert_true(fabs((double)m.parameters / 21743e6 - 1) < 1e-3);
+    rlt_model_free(&m);
 }
 
 /* Rules that every table of layers obeys, in every family. */
@@ -527,6 +596,15 @@ static void usage(void **state)
         {"transformer:rotary=64", "transformer:rotary=64: rotary",
          "belongs to latent attention: set kv_rank too"},
         {"transformer:kv_rank=64,kv_heads=4", "transformer:kv_rank=64,kv_heads=4: kv_heads", "as many"},
+        {"transformer:pattern=MX", "transformer:pattern=MX: pattern", "letters M, *, - or E, got 'MX'"},
+        {"transformer:pattern=", "transformer:pattern=: pattern", "expected 1 to"},
+        {"transformer:pattern=ME", "transformer:pattern=ME: pattern", "set experts too"},
+        {"transformer:pattern=M,mamba_heads=6,mamba_groups=4",
+         "transformer:pattern=M,mamba_heads=6,mamba_groups=4: mamba_groups", "does not divide mamba_heads 6"},
+        {"transformer:pattern=M,mtp=1", "transformer:pattern=M,mtp=1: pattern", "neither with mtp"},
+        {"vit:patch=15", "vit:patch=15: patch", "does not divide image 224"},
+        {"vit:heads=7", "vit:heads=7: heads", "does not divide hidden 768"},
+        {"dit:patch=0", "dit:patch=0: patch", "got '0'"},
         {"resnet:depth=51", "resnet:depth=51: depth", "expected 18, 34, 50, 101 or 152"},
         {"resnet:depth=34,width=2", "resnet:depth=34,width=2: depth", "at least 50 with width above 1"},
         {"vgg:depth=12", "vgg:depth=12: depth", "expected 11, 13, 16 or 19"},
@@ -559,13 +637,22 @@ static void usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_parameters), cmocka_unit_test(printed_sizes),
-        cmocka_unit_test(further_token),        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(kept_activations),     cmocka_unit_test(communication),
-        cmocka_unit_test(layers_with_experts),  cmocka_unit_test(attention_variants),
-        cmocka_unit_test(rules_of_tables),      cmocka_unit_test(settings_shown),
-        cmocka_unit_test(recommendation),       cmocka_unit_test(shared_layer_tables),
-        cmocka_unit_test(measured_models),      cmocka_unit_test(usage),
+        cmocka_unit_test(published_parameters),
+        cmocka_unit_test(printed_sizes),
+        cmocka_unit_test(further_token),
+        cmocka_unit_test(closed_forms),
+        cmocka_unit_test(kept_activations),
+        cmocka_unit_test(communication),
+        cmocka_unit_test(layers_with_experts),
+        cmocka_unit_test(attention_variants),
+        cmocka_unit_test(rules_of_tables),
+        cmocka_unit_test(settings_shown),
+        cmocka_unit_test(hybrids),
+        cmocka_unit_test(images),
+        cmocka_unit_test(recommendation),
+        cmocka_unit_test(shared_layer_tables),
+        cmocka_unit_test(measured_models),
+        cmocka_unit_test(usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

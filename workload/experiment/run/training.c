@@ -106,11 +106,11 @@ static bool of_training(const char *item, size_t length)
  * for the whole text and one more character. */
 static void split_model(const char *text, char *model, char *training)
 {
-    const char *list = strchr(text, ':'), *item;
+    const char *list = rlt_model_settings(text), *item;
     size_t length;
     strcpy(model, text);
     *training = '\0';
-    if (!list || strchr(list, '/') || strchr(text, '.')) /* a file name */
+    if (!list)
         return;
     model[list++ - text] = '\0';
     for (bool first = true; (item = rlt_next_item(&list, ',', &length));) {

@@ -21,8 +21,8 @@ const rlt_option rlt_workload_options[] = {
      AT(trace)},
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
      "Train a model instead of replaying a trace: a name that 'ringlet list models' shows, a family with "
-     "settings (transformer:layers=24,hidden=1024), or a table of layers. Settings of the training may "
-     "follow as well: ranks=4,microbatch=8. One rank per accelerator unless ranks=N.",
+     "settings (transformer:layers=24,hidden=1024), a config.json, or a table of layers. Settings of the "
+     "training may follow as well: ranks=4,microbatch=8. One rank per accelerator unless ranks=N.",
      AT(model)},
     {"keep-waits", 0, RLT_PARAM_FLAG, NULL,
      "Replay communication with its recorded durations, waiting included, instead of simulating it. "
