@@ -56,6 +56,10 @@ typedef struct rlt_model_layer {
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
      * too, but not kept if attention is fused or recomputed selectively. */
     double saved_whole, saved_split, saved_scores;
+    /* Elements kept instead if the backward pass repeats all but every second matrix product and attention
+     * (recompute=products); divided among tensor-parallel ranks. */
+    double saved_products;
+    double logits; /* elements of which a loss is computed, part of saved_split with two elements each */
     uint64_t output_elements; /* passed to the next layer, and to the next pipeline stage */
     /* Elements communicated by the forward pass; the backward pass communicates as many. tp_elements are
      * all-reduced over tensor parallelism; with sequence parallelism they are gathered before the layer and
