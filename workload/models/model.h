@@ -59,6 +59,8 @@ typedef struct rlt_model_layer {
     /* Elements kept instead if the backward pass repeats all but every second matrix product and attention
      * (recompute=products); divided among tensor-parallel ranks. */
     double saved_products;
+    /* Gradients of elements inside the layer that exist at once in its backward pass; divided, too. */
+    double inner_gradients;
     double logits; /* elements of which a loss is computed, part of saved_split with two elements each */
     uint64_t output_elements; /* passed to the next layer, and to the next pipeline stage */
     /* Elements communicated by the forward pass; the backward pass communicates as many. tp_elements are

@@ -76,6 +76,7 @@ static const rlt_param fields[] = {
     {"saved_split", REAL(saved_split), .help = "elements kept, divided by tensor parallelism"},
     {"saved_scores", REAL(saved_scores), .help = "elements kept, except with selective recomputation"},
     {"saved_products", REAL(saved_products), .help = "elements kept with recompute=products"},
+    {"inner_gradients", REAL(inner_gradients), .help = "gradients inside the layer in its backward pass"},
     {"logits", REAL(logits), .help = "elements of which a loss is computed; saved_split has two for each"},
     {"output", COUNT(output_elements), .help = "elements passed to the next layer or stage"},
     {"tp", COUNT(tp_elements), .help = "elements that tensor parallelism all-reduces"},

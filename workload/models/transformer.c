@@ -18,6 +18,9 @@
  * recompute=products keeps the input of a block, the result of attention and every second matrix product, in
  * the order queries, keys, values, output, MLP (torchtitan's selective checkpointing of operations).
  *
+ * In the backward pass of a layer there are gradients of scores before and after the softmax, or of queries, keys
+ * and values if attention is fused; in an MLP, of all that it keeps.
+ *
  * The all-reduce of the gradient of the logits' input is accounted to the embedding, whose own all-reduce is
  * in the forward pass only. Each pass then has one of the two.
  */
@@ -198,6 +201,7 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     l->saved_split = s * widths + (t->fused ? 2 * heads * s : 0);
     l->saved_scores = t->fused ? 0 : all * (t->dropout ? 2.5 : 1);
     l->saved_products = s * (double)t->attended + 2 * heads * s;
+    l->inner_gradients = t->fused ? s * widths : 2 * all;
     l->moved_elements = s * (widths + (double)t->attended);
     /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
      * writes a mask. */
@@ -231,7 +235,8 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
     l->tp_elements = l->output_elements;
     l->saved_whole = sh;
     l->saved_split = t->s * (double)t->attended;
-    l->saved_products = t->s * (double)(t->kv_rank ? t->q_rank + t->kv_rank + t->rotary + t->hidden : t->q + t->v);
+    l->saved_products =
+        t->s * (double)(t->kv_rank ? t->q_rank + t->kv_rank + t->rotary + t->hidden : t->q + t->v);
     l->moved_elements = 2 * sh + t->s * (double)(t->q + t->k + t->v + t->attended);
     if (t->kv_rank)
         latent(t, b);
@@ -249,6 +254,7 @@ static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, 
 {
     double into = t->gated ? 2 * width : width;
     l->saved_products += share * t->s * (width + (t->gated ? t->hidden : 0));
+    l->inner_gradients += share * t->s * (into + width);
     l->saved_split += share * t->s * (into + width);
     l->moved_elements += share * t->s * (2.0 * t->hidden + 2 * into + 2 * width);
 }

@@ -17,10 +17,12 @@
  *               divided before those of the next begin.
  *   unsharded   ZeRO 3, while a block goes backward: e + r per parameter of the block, its gradients and the
  *               copy in which they are summed, and e per parameter of the head, whose gradients wait.
+ *   gradients   inside the layer of a block that has the most, while it goes backward; counted if the loss is.
  *   fragments   `fragmentation` - 1 per allocated byte.
  *   context     `context`: CUDA context, libraries, NCCL's buffers.
  *
- * A backward pass adds the larger of the loss, and of a block (recomputed activations and unsharded gradients).
+ * A backward pass adds the larger of the loss, and of a block (recomputed activations, unsharded gradients and
+ * those inside a layer).
  */
 #include "workload/models/model.h"
 #include "workload/training/internal.h"
@@ -80,17 +82,24 @@ double rlt__gathered_bytes(const rlt_training *t, uint32_t stage)
     return w.all * t->element_bytes + summed * t->gradient_bytes;
 }
 
-/* Returns the logits of a microbatch on a rank. */
-static double logits_of(const rlt_training *t, uint32_t stage)
+/* Returns the logits of a microbatch on a rank. *inner: the most gradients inside a layer of its blocks. */
+static double logits_of(const rlt_training *t, uint32_t stage, double *inner)
 {
-    double n = 0;
+    double n = 0, each = t->microbatch / (double)t->size[RLT_AXIS_TP] / t->size[RLT_AXIS_CP];
+    *inner = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
+        bool repeats = false;
         rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
-        for (uint32_t i = first; i < end; i++)
-            n += t->model->layers[i].logits;
+        for (uint32_t i = first; i < end; i++) {
+            const rlt_model_layer *l = &t->model->layers[i];
+            repeats = rlt__repeats(t->model, i, repeats);
+            n += l->logits;
+            if (repeats && l->inner_gradients * each > *inner)
+                *inner = l->inner_gradients * each;
+        }
     }
-    return n * t->microbatch / t->size[RLT_AXIS_TP] / t->size[RLT_AXIS_CP];
+    return n * each;
 }
 
 double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recomputed)
@@ -103,6 +112,8 @@ double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recompu
     if (!t->loss_bytes)
         return block;
     bool split = t->size[RLT_AXIS_TP] > 1 && t->loss_split_bytes;
-    double logits = logits_of(t, stage), loss = logits * (split ? t->loss_split_bytes : t->loss_bytes);
+    double inner, logits = logits_of(t, stage, &inner),
+                  loss = logits * (split ? t->loss_split_bytes : t->loss_bytes);
+    block += inner * e;
     return (loss > block ? loss : block) - (rlt__loss_once(t) ? 0 : logits * 2 * e);
 }
