@@ -92,7 +92,7 @@ static void allocator_lines(const rlt_training *t, const rlt_training_memory *m,
                 m->allocated / 1e9, m->gathered / 1e9, m->reserved / 1e9, (m->total - m->reserved) / 1e9);
     else
         fputs(
-            "these are tensors only: --strategy (torchtitan, megatron, ...) adds loss, fragments and context\n",
+            "these are tensors only: --strategy (torchtitan, megatron, ...) adds loss, fragments, context\n",
             out);
     if (rlt_training_saves_nothing(t))
         fputs("recompute=selective saves no memory here, since fused attention keeps no scores, but computes "

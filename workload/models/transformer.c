@@ -18,8 +18,8 @@
  * recompute=products keeps the input of a block, the result of attention and every second matrix product, in
  * the order queries, keys, values, output, MLP (torchtitan's selective checkpointing of operations).
  *
- * In the backward pass of a layer there are gradients of scores before and after the softmax, or of queries, keys
- * and values if attention is fused; in an MLP, of all that it keeps.
+ * In the backward pass of a layer there are gradients of scores before and after the softmax, or of queries,
+ * keys and values if attention is fused; in an MLP, of all that it keeps.
  *
  * The all-reduce of the gradient of the logits' input is accounted to the embedding, whose own all-reduce is
  * in the forward pass only. Each pass then has one of the two.

@@ -4,7 +4,7 @@
  * strategy sets it. With e `element_bytes` and r `gradient_bytes`, on one rank:
  *
  *   loss        L logits take L x `loss` bytes while the loss and its gradient are computed, in place of the
- *               4 L that a microbatch keeps. They are gone when blocks go backward. Only GPipe keeps the logits
+ *               4 L that a microbatch keeps. They are gone when blocks go backward. Only GPipe keeps those
  *               of several microbatches.
  *               12: PyTorch's cross entropy, eager. The backward pass has the logarithm of the softmax, the
  *               gradient by it and the gradient by the logits, in 32 bits each. 16: PyTorch's loss parallel,
@@ -17,19 +17,19 @@
  *               divided before those of the next begin.
  *   unsharded   ZeRO 3, while a block goes backward: e + r per parameter of the block, its gradients and the
  *               copy in which they are summed, and e per parameter of the head, whose gradients wait.
- *   gradients   inside the layer of a block that has the most, while it goes backward; counted if the loss is.
+ *   gradients   inside the layer of a block that has the most, in its backward pass; counted if the loss is.
  *   fragments   `fragmentation` - 1 per allocated byte.
  *   context     `context`: CUDA context, libraries, NCCL's buffers.
  *
- * A backward pass adds the larger of the loss, and of a block (recomputed activations, unsharded gradients and
- * those inside a layer).
+ * A backward pass adds the larger of the loss, and of a block (recomputed activations, unsharded gradients
+ * and those inside a layer).
  */
 #include "workload/models/model.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
-/* Parameters of a stage on a rank: all, those of its largest chunk and block, those outside blocks, and of the
- * latter those behind blocks (`head`). */
+/* Parameters of a stage on a rank: all, those of its largest chunk and block, those outside blocks, and of
+ * the latter those behind blocks (`head`). */
 typedef struct weights {
     double all, chunk, block, outside, head;
     uint32_t blocks;

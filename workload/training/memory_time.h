@@ -5,7 +5,7 @@
  * through a chunk to the end of the last pass that needs them: the backward pass, or the pass of weight
  * gradients if they are computed apart. Each chunk counts at its mean size, as in rlt_training_memory_of.
  * What a backward pass adds (the loss, or blocks that are recomputed) is held once, during the pass.
- * Fragments follow the allocated bytes; the context and the weights that ZeRO 3 gathers are held all the time.
+ * Fragments follow the allocated bytes; context and the weights that ZeRO 3 gathers are held all the time.
  *
  * In fixed schedules the peak equals the total of rlt_training_memory_of. In the message-driven schedule that
  * total is an upper bound, reached if forward passes run ahead far enough.

@@ -57,7 +57,8 @@ typedef enum rlt_schedule {
     RLT_SCHEDULES
 } rlt_schedule;
 
-/* Activations that the backward pass computes again:
+/*
+ * Activations that the backward pass computes again:
  *   SELECTIVE  attention scores (Korthikanti et al., arXiv 2205.05198)
  *   PRODUCTS   all of a block but attention and every second matrix product (torchtitan's "op")
  *   FULL       blocks
