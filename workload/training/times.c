@@ -49,12 +49,21 @@ static rlt_time time_of(const speed *s, const rlt_model_layer *l, double flop, d
                                      : 0;
 }
 
-/* Returns true if the backward pass computes a layer again. Full recomputation repeats blocks, neither
- * embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention. */
-static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
+/* Returns the share of a layer that the backward pass computes again. Full recomputation repeats blocks,
+ * neither embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention;
+ * `products` repeats half of the matrix products of blocks, and all of their layers bound by memory. */
+static double recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
 {
-    return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
-           (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
+    switch (t->recompute) {
+    case RLT_RECOMPUTE_FULL:
+        return repeats;
+    case RLT_RECOMPUTE_SELECTIVE:
+        return l->work == RLT_WORK_ATTENTION;
+    case RLT_RECOMPUTE_PRODUCTS:
+        return !repeats || l->work == RLT_WORK_ATTENTION ? 0 : l->work == RLT_WORK_MATMUL ? 0.5 : 1;
+    default:
+        return 0;
+    }
 }
 
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
@@ -83,8 +92,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
         out->backward[i] = time_of(&s, l, (split ? back - weights : back) * slower, (split ? 1 : 2) * moved,
                                    read + (split ? 0 : added));
         out->weights[i] = split ? time_of(&s, l, weights * slower, moved, added) : 0;
-        if (recomputed(t, l, repeats))
-            out->again[i] = out->forward[i];
+        out->again[i] = (rlt_time)((double)out->forward[i] * recomputed(t, l, repeats));
     }
     return 0;
 }

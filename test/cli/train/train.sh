@@ -16,6 +16,9 @@ says() { # name, text, then the arguments: exit status 0 and the text
 says "a model over all accelerators" "tp 1, cp 1, dp 8, pp 1" run $job $net
 says "tensor and pipeline parallelism" "tp 2, cp 1, dp 2, pp 2" run $job $net --layout tp=2,pp=2
 says "what it takes of memory" "memory at stage 0" run $job $net --layout pp=2
+says "tensors only without a framework" "these are tensors only" run $job $net
+says "a framework's share" "reserved with fragments, 2.15 of context" run $job $net --strategy torchtitan
+says "nothing saved" "recompute=selective saves no memory here" run --model gpt2-small:fused_attention=yes --accelerator a100-40gb $net --train recompute=selective
 says "zero-bubble" "8 microbatches a pipeline" run $job $net --layout pp=4 --train schedule=zero-bubble,batch=16
 says "interleaved" "dp 2, pp 4" run $job $net --layout pp=4,vp=3 --train schedule=interleaved,batch=16
 says "compute is named by its pass" "x recomputed forward" run $job $net --layout tp=2,pp=2 --train recompute=full,batch=16 --explain
@@ -161,7 +164,7 @@ leaves_nothing 2 "--model: microbatch: expected" run --model transformer:microba
 leaves_nothing 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
 leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
 leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
-leaves_nothing 2 "expected one of none, selective, full" run $job $net --train recompute=some
+leaves_nothing 2 "expected one of none, selective, products, full" run $job $net --train recompute=some
 leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
 leaves_nothing 3 "not a multiple" run $job $net --layout tp=3
 leaves_nothing 3 "exceed the limit of 268435456 operations" run $job $net --train batch=800000000
