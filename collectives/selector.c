@@ -285,10 +285,10 @@ static bool has_chains(const rlt_plan *plan)
     return plan->algorithm->hop == RLT_HOP_TREE && plan->req.kind == RLT_ALL_REDUCE && plan->req.node > 1;
 }
 
-/* Sets what a channel moves at once inside the nodes. Messages may be smaller: there are more lanes than
- * channels if there is little data, and a tree's pieces stand for lines that threads pass on one by one. Under
- * LL a message takes as long as the lines of its channel, at most one for each thread. Under LL128 the ramp of
- * a tree takes as long as NCCL's chunk. */
+/* Sets what a channel moves at once inside the nodes. Messages may be smaller: little data has more lanes
+ * than channels, and a tree's pieces stand for lines that threads pass on one by one. Under LL a message
+ * takes as long as the lines of its channel, at most one for each thread. Under LL128 the ramp of a tree
+ * takes as long as NCCL's chunk. */
 static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
 {
     bool chains = has_chains(plan), ring = plan->algorithm->hop == RLT_HOP_RING;

@@ -16,8 +16,8 @@
  *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
  *   P        what a node passes on in a step: S / nodes in a ring, S elsewhere
  *
- * Threads of the host wake up when a kernel is launched. No message leaves its node before `launch` has passed
- * since then (collectives/selector.c: the setup and the first chain of a tree count).
+ * Threads of the host wake up when a kernel is launched. No message leaves its node before `launch` has
+ * passed since then (collectives/selector.c: the setup and the first chain of a tree count).
  *
  * A message takes a NIC for at least `gap`, the inverse of its message rate. Without GPU-direct all data pass
  * through the host, at `host` for a node.
