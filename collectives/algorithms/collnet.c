@@ -245,7 +245,7 @@ static void collnet_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, 
     *out = heads ? rlt_node_heads(plan, member) : rlt_node_members(plan, member);
 }
 
-/* What switches must do. */
+/* Work of the switches. */
 static uint32_t needs(const rlt_plan *plan)
 {
     return (adds(plan) ? RLT_CAN_REDUCE : 0) | (stores(plan) ? RLT_CAN_MULTICAST : 0);

@@ -30,7 +30,7 @@ enum { MILLION = 1000000, ONE_PATH_PS = 1000000 };
 typedef struct class_row {
     const char *name, *source;
     rlt_internode internode;
-    uint32_t plugin_us; /* what the plug-in reports to NCCL's tuner */
+    uint32_t plugin_us; /* reported to NCCL's tuner by the plug-in */
 } class_row;
 
 static const class_row classes[] = {

@@ -89,7 +89,7 @@ RLT_API rlt_internode rlt_internode_class(uint32_t i);
 typedef struct rlt_internode_use {
     rlt_hop hop;
     rlt_line line;
-    uint64_t bytes, passed; /* of the collective; passed on by a node in a step */
+    uint64_t bytes, passed; /* bytes of the collective; passed on by a node in a step */
     bool single;            /* each node has one member */
 } rlt_internode_use;
 /* Returns the cost of a step. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * --explain: what the time was spent on (causes.c), and the critical path of a run. It is a chain of operations from time 0 to the end of the run, each
- * started by the end of the one before. Only operations on it can shorten the run. A faster or slower network
- * changes its transfers first, so two runs that differ in the network differ by the transfers on their paths,
- * plus what another path contributes.
+ * --explain: the causes of time (causes.c), and the critical path of a run. It is a chain of operations from
+ * time 0 to the end of the run, each started by the end of the one before. Only operations on it can shorten
+ * the run. A faster or slower network changes its transfers first, so two runs that differ in the network
+ * differ by the transfers on their paths, plus what another path contributes.
  */
 #include <stdlib.h>
 #include <string.h>

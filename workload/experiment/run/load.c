@@ -25,6 +25,7 @@
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
