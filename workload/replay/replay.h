@@ -5,8 +5,8 @@
  * A rank begins at its start offset. At every instant it is in one state, the first that applies: compute
  * (device or memory work runs), exposed communication (a communication is under way, waiting for peers
  * included; folded collectives and offloading, too), host (host work runs), idle. causes.h says what each
- * exposed communication is for and what it waits for. The span of a rank lasts from its start to the end of its
- * last operation: span = compute + exposed communication + host + idle.
+ * exposed communication is for and what it waits for. The span of a rank lasts from its start to the end of
+ * its last operation: span = compute + exposed communication + host + idle.
  *
  * A collective waits until its last member arrives, then transfers. A message leaves when it is sent, whether
  * or not its receive is posted: buffers at the receiver are not bounded. The receive ends when it is posted
