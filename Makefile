@@ -272,6 +272,7 @@ validate: all
 	@if [ -r $(MEASURED) ] && [ -r $(MEASURED_NODES) ]; then for test in --check --halves '--leave-one-out all --by site'; do \
 	    $(BUILD)/ringlet calibrate $$test --clusters tools/calibrate/clusters.json --max-evaluations 100 $(MEASURED_NODES) $(MEASURED) || exit; done; \
 	else echo 'validate: skipped, $(MEASURED_NODES) is not here (MEASURED_NODES=FILE names another table)'; fi
+	@RINGLET=$(BUILD)/ringlet tools/calibrate/all_to_all.sh
 	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
 	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
 

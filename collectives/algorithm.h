@@ -142,6 +142,13 @@ struct rlt_algorithm {
      * group of exclusive-or on 8 members. At most RLT_MAX_TRANSLATIONS; 0: no such group. NULL: none is
      * known. */
     uint32_t (*symmetry)(const rlt_plan *plan, uint32_t *sizes);
+    /* Whether all members do the same but for their peers, when all blocks have one size: step k of a lane
+     * sends as many bytes to as late a step, waits alike, and goes on to another peer, for each of them.
+     * NULL: those with a group of symmetries are. */
+    bool (*alike)(const rlt_plan *plan);
+    /* Whether the members of all nodes can be turned round at once, when all blocks have one size: member
+     * k g + i then does what k g + i + 1 did, modulo g. */
+    bool turns;
     /* Fills *out with the members that a REDUCE or MULTICAST step reaches. NULL: all members. */
     void (*reach)(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out);
     /* Frees what plan->data owns, but not plan->data itself. NULL: nothing to free. */

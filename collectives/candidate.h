@@ -12,6 +12,7 @@ typedef struct rlt_candidate {
     const rlt_algorithm *algorithm;
     uint32_t protocol;    /* index among the endpoint's protocols */
     uint32_t channels;    /* number of channels it would use */
+    uint64_t chunk_bytes; /* moved by a channel at once; 0: unknown */
     rlt_time estimate_ps; /* the tuner's prediction; RLT_TIME_MAX: unknown */
     const char *excluded; /* reason for its exclusion; NULL: it can be chosen */
 } rlt_candidate;

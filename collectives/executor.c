@@ -425,26 +425,43 @@ static SELDOM void note_arrivals(rlt_exec *x, rlt_exec_collective *c, uint32_t f
     note_arrivals_at(x, c, to, step, size[c->lanes[from].member] / size[c->lanes[to].member]);
 }
 
-/* Delivers a multicast, or a sum for all, to all members that it reaches. Folded: all members are one class,
- * which gets one message from each. The collective cannot end before the last of them has run. */
+/* Returns the simulated member that stands for member i of those reached, and in *end the first one after i
+ * that has another. */
+static uint32_t stands_for(const rlt_exec_collective *c, rlt_reach r, uint32_t i, uint32_t *end)
+{
+    const rlt_fold *fold = c->fold;
+    uint32_t place = r.first + i * r.stride;
+    *end = i + 1;
+    if (!fold)
+        return place;
+    place = rlt_fold_class(fold, place);
+    while (fold->of_member && *end < r.n && fold->of_member[r.first + *end * r.stride] == place)
+        ++*end;
+    *end = fold->of_member ? *end : r.n;
+    return place;
+}
+
+/* Delivers a multicast, or a sum for all, to all members that it reaches. Folded: a class gets one message
+ * for each of its members that one sender reaches, if classes are of one size. The collective cannot end
+ * before the last of them has run. */
 static SELDOM void reach_all(rlt_exec *x, uint64_t tx, uint32_t lane_of_all, uint32_t step)
 {
     uint32_t id = (uint32_t)(tx >> 32);
     rlt_exec_collective *c = &x->all[id];
     const rlt_exec_lane *from = &c->lanes[(uint32_t)tx];
     const rlt_plan *plan = c->plan;
-    uint32_t lanes = plan->lanes, first = lane_of_all - c->members * lanes, each = 1;
+    uint32_t lanes = plan->lanes, first = lane_of_all - c->members * lanes, end;
     rlt_reach r = rlt_reach_of(plan, c->fold ? c->fold->rep[from->member] : from->member, from->number, step);
-    if (c->fold) {
-        each = r.n;
-        r = (rlt_reach){.n = 1};
+    for (uint32_t i = 0; i < r.n; i = end) {
+        uint32_t place = stands_for(c, r, i, &end);
+        note_arrivals_at(x, c, place * lanes + first, step, end - i);
     }
-    for (uint32_t i = 0; i < r.n; i++)
-        note_arrivals_at(x, c, (r.first + i * r.stride) * lanes + first, step, each);
     if (x->blocking)
         release_sender(x, tx);
-    for (uint32_t i = 0; i < r.n && x->all[id].plan == plan; i++)
-        advance(x, id, (r.first + i * r.stride) * lanes + first);
+    for (uint32_t i = 0; i < r.n && x->all[id].plan == plan; i = end) {
+        uint32_t place = stands_for(&x->all[id], r, i, &end);
+        advance(x, id, place * lanes + first);
+    }
     settle(x);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folding by translations: plans whose members are all alike. */
+/* Folding by translations, for plans whose members are all alike, and by turns of the nodes. */
 #include "collectives/fold.h"
 
 #include <stdlib.h>
@@ -11,6 +11,13 @@
 bool rlt_plan_is_even(const rlt_plan *plan)
 {
     return !plan->req.counts && plan->req.bytes % plan->blocks == 0;
+}
+
+bool rlt_plan_is_alike(const rlt_plan *plan)
+{
+    const rlt_algorithm *a = plan->algorithm;
+    uint32_t sizes[RLT_MAX_TRANSLATIONS];
+    return a->alike ? a->alike(plan) : a->symmetry && a->symmetry(plan, sizes) > 0;
 }
 
 /* Whether the group is the whole topology in order: member i on accelerator i, for all accelerators. */
@@ -27,12 +34,9 @@ static bool is_whole(const rlt_plan *plan, const rlt_router *router)
     return true;
 }
 
-static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err)
+/* Whether the blocks, the routing and the group leave the symmetry of the plan whole. */
+static int check_regular(const rlt_plan *plan, const rlt_router *router, rlt_error *err)
 {
-    uint32_t all[RLT_MAX_TRANSLATIONS], sizes[RLT_MAX_TRANSLATIONS], n = 0, given;
-    if (!plan->algorithm->symmetry || (given = plan->algorithm->symmetry(plan, all)) == 0)
-        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
-                        "the members of the plan are not alike");
     if (!rlt_plan_is_even(plan))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
                         "%llu bytes are not a multiple of the plan's %u blocks",
@@ -43,11 +47,23 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
     if (!is_whole(plan, router))
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
                         "the group is not the whole topology in accelerator order");
+    return 0;
+}
+
+static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err)
+{
+    uint32_t all[RLT_MAX_TRANSLATIONS], sizes[RLT_MAX_TRANSLATIONS], n = 0, given;
+    if (!plan->algorithm->symmetry || (given = plan->algorithm->symmetry(plan, all)) == 0)
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name,
+                        "the members of the plan are not alike");
+    int rc = check_regular(plan, router, err);
+    if (rc)
+        return rc;
     for (uint32_t i = 0; i < given; i++) {
         if (all[i] > 1)
             sizes[n++] = all[i];
     }
-    int rc = rlt_net_fold_translations(rlt_router_topology(router), sizes, n, &out->net, err);
+    rc = rlt_net_fold_translations(rlt_router_topology(router), sizes, n, &out->net, err);
     if (rc)
         return rc;
     out->rep = calloc(1, sizeof *out->rep);
@@ -56,6 +72,30 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
         return rlt_nomem(err);
     out->n_classes = 1;
     out->size[0] = plan->req.n;
+    return 0;
+}
+
+/* Makes a class of the members of each node. */
+static int fold_turns(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err)
+{
+    const rlt_topology *t = rlt_router_topology(router);
+    uint32_t n = plan->req.n, g = plan->req.node;
+    if (!plan->algorithm->turns || g != rlt_topology_node_size(t))
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the nodes of the plan differ");
+    int rc = check_regular(plan, router, err);
+    if (rc || (rc = rlt_net_fold_turns(t, &out->net, err)) != 0)
+        return rc;
+    out->rep = malloc(n / g * sizeof *out->rep);
+    out->size = malloc(n / g * sizeof *out->size);
+    out->of_member = malloc(n * sizeof *out->of_member);
+    if (!out->rep || !out->size || !out->of_member)
+        return rlt_nomem(err);
+    out->n_classes = n / g;
+    for (uint32_t m = 0; m < n; m++) {
+        out->of_member[m] = m / g;
+        out->rep[m / g] = m - m % g;
+        out->size[m / g] = g;
+    }
     return 0;
 }
 
@@ -72,7 +112,9 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     if (plan->req.n < 2)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the group has only one member");
     int rc = fold_translations(plan, router, out, err);
-    if (rc == RLT_EUNSUPPORTED && !verbs)
+    if (rc == RLT_EUNSUPPORTED && verbs)
+        rc = fold_turns(plan, router, out, err);
+    else if (rc == RLT_EUNSUPPORTED)
         rc = rlt__fold_refine(plan, router, how, out, err);
     if (rc)
         rlt_fold_free(out);

@@ -2,16 +2,21 @@
 /*
  * Folding by symmetry. Members whose steps, peers and routes are alike do the same things at the same times,
  * so one member of each class is simulated. Links that carry the same load form classes, too (net/fold.h).
- * The folded run equals the whole run to the picosecond. There are two ways to find the classes:
+ * The folded run equals the whole run to the picosecond. There are three ways to find the
+ * classes:
  *
  *   translations   Algorithm and topology share a group of renumberings that takes any member to any other.
  *                  Then all members are one class. O(dimensions), whatever the number of members; needs
  *                  blocks of one size.
+ *   turns          Algorithm and topology stay the same if all nodes are turned by a member. Then the members
+ *                  of a node are a class. O(members + links).
  *   refinement     Otherwise: the coarsest equitable partition of members and links over all messages of
  *                  the plan (colour refinement, Weisfeiler and Leman 1968; Paige and Tarjan, SIAM J. Comput.
  *                  16, 1987). A partition is equitable if any two members (or links) of a class have the
  *                  same number of messages of each sort with each other class. A slow link, a root, uneven
- *                  blocks or an uneven group split classes. O(rounds * messages * path)
+ *                  blocks or an uneven group split classes. O(rounds * messages * path), where messages of
+ *                  consecutive steps to one member count once. Where the algorithm says that members are
+ *                  alike, the steps of only one are read.
  *
  * Example: a ring all-reduce of 8 members over a ring of 8 equal links is one class of 8 by translation. With
  * one slower link, refinement gives every member a class of its own, and nothing is folded.
@@ -56,6 +61,8 @@ static inline uint32_t rlt_fold_class(const rlt_fold *f, uint32_t member)
 
 /* Whether all blocks of the plan have one size in every lane. */
 RLT_API bool rlt_plan_is_even(const rlt_plan *plan);
+/* Whether the algorithm says that the members of an even plan are alike. */
+RLT_API bool rlt_plan_is_alike(const rlt_plan *plan);
 
 /* Folds by refinement. Internal. */
 int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_options *how, rlt_fold *out,

@@ -33,7 +33,13 @@ typedef struct record {
     uint32_t path, n; /* links[path .. path + n) */
 } record;
 
-enum { MAX_RECORDS = 1 << 20, MAX_THINGS = 1 << 21 };
+/* Steps of a member in a lane that make a record: the first of them, and a hash of all but their peers. */
+typedef struct run {
+    uint64_t key;
+    uint32_t lane, step;
+} run;
+
+enum { MAX_RECORDS = 1 << 22, MAX_THINGS = 1 << 23 };
 
 typedef struct refinement {
     const rlt_plan *plan;
@@ -43,6 +49,8 @@ typedef struct refinement {
     uint32_t n_records, record_room;
     uint32_t *links;
     uint32_t n_links_on_paths, links_room;
+    run *runs; /* of one member */
+    uint32_t n_runs, run_room;
     uint32_t members, n_links;
     uint64_t *hash;   /* members, then links */
     uint32_t *colour; /* members, then links */
@@ -57,25 +65,27 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return x ^ x >> 32;
 }
 
-static int new_record(refinement *f, uint32_t member, uint32_t lane, const rlt_step *s, rlt_error *err)
+static int new_record(refinement *f, uint32_t member, const run *r, rlt_error *err)
 {
-    const rlt_coll_request *req = &f->plan->req;
+    const rlt_plan *plan = f->plan;
     rlt_path path;
-    uint32_t to = s->send_to;
-    int rc = rlt_route(f->router, rlt_member_rank(req, member), rlt_member_rank(req, to),
-                       rlt_route_key(lane, s->turn), &path);
+    rlt_step s;
+    rlt_step_clear(&s);
+    plan->algorithm->step(plan, member, r->lane, r->step, &s);
+    int rc = rlt_route(f->router, rlt_member_rank(&plan->req, member), rlt_member_rank(&plan->req, s.send_to),
+                       rlt_route_key(r->lane, s.turn), &path);
     if (rc)
-        return rlt_fail(err, rc, f->plan->algorithm->name, "no route from member %u to %u", member, to);
+        return rlt_fail(err, rc, plan->algorithm->name, "no route from member %u to %u", member, s.send_to);
     if (f->n_records == MAX_RECORDS)
-        return rlt_fail(err, RLT_EUNSUPPORTED, f->plan->algorithm->name, "too many messages to compare");
+        return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "too many messages to compare");
     if ((rc = rlt_grow(&f->records, &f->record_room, sizeof *f->records, (uint64_t)f->n_records + 1,
                        MAX_RECORDS, "messages", err)) ||
         (rc = rlt_grow(&f->links, &f->links_room, sizeof *f->links, (uint64_t)f->n_links_on_paths + path.n,
                        UINT32_MAX, "links on paths", err)))
         return rc;
-    f->records[f->n_records++] = (record){.key = mix((uint64_t)path.latency_ps, lane),
+    f->records[f->n_records++] = (record){.key = mix(r->key, (uint64_t)path.latency_ps),
                                           .src = member,
-                                          .dst = to,
+                                          .dst = s.send_to,
                                           .path = f->n_links_on_paths,
                                           .n = path.n};
     if (path.n)
@@ -84,68 +94,65 @@ static int new_record(refinement *f, uint32_t member, uint32_t lane, const rlt_s
     return 0;
 }
 
-/* Records all messages of a member, and hashes its steps without their peers into *own. */
-static int note_member(refinement *f, uint32_t member, uint64_t *own, rlt_error *err)
+/* Lists the runs of a member in a lane, and hashes its steps without their peers into *own. */
+static int note_lane(refinement *f, uint32_t member, uint32_t lane, uint64_t *own, rlt_error *err)
 {
     const rlt_plan *plan = f->plan;
-    uint64_t sum = 0;
-    for (uint32_t lane = 0; lane < plan->lanes; lane++) {
-        uint32_t steps = plan->algorithm->steps(plan, member, lane), to = RLT_NONE, turn = 0;
-        for (uint32_t k = 0; k < steps; k++) {
-            rlt_step s;
-            rlt_step_clear(&s);
-            plan->algorithm->step(plan, member, lane, k, &s);
-            uint64_t h = mix((uint64_t)lane << 32 | k, (uint64_t)s.recv_count << 1 | s.nowait);
-            sum += mix(h, (uint64_t)s.wait_lane << 32 | s.wait_step);
-            if (s.send_to == RLT_NONE)
-                continue;
-            int rc = s.send_to == to && s.turn == turn ? 0 : new_record(f, member, lane, &s, err);
+    uint32_t steps = plan->algorithm->steps(plan, member, lane), to = RLT_NONE, turn = 0;
+    for (uint32_t k = 0; k < steps; k++) {
+        rlt_step s;
+        rlt_step_clear(&s);
+        plan->algorithm->step(plan, member, lane, k, &s);
+        uint64_t h = mix((uint64_t)lane << 32 | k, (uint64_t)s.recv_count << 1 | s.nowait);
+        *own += mix(h, (uint64_t)s.wait_lane << 32 | s.wait_step);
+        if (s.send_to == RLT_NONE)
+            continue;
+        if (s.send_to != to || s.turn != turn) {
+            int rc = rlt_grow(&f->runs, &f->run_room, sizeof *f->runs, (uint64_t)f->n_runs + 1, MAX_RECORDS,
+                              "messages of a member", err);
             if (rc)
                 return rc;
-            to = s.send_to;
-            turn = s.turn;
-            uint64_t *key = &f->records[f->n_records - 1].key;
-            *key = mix(*key, mix((uint64_t)k << 32 | s.peer_step, s.send_bytes << 12 ^ s.peer_shift));
+            f->runs[f->n_runs++] = (run){.key = lane, .lane = lane, .step = k};
         }
-        sum += mix(lane, steps);
+        to = s.send_to;
+        turn = s.turn;
+        uint64_t *key = &f->runs[f->n_runs - 1].key;
+        *key = mix(*key, mix((uint64_t)k << 32 | s.peer_step, s.send_bytes << 12 ^ s.peer_shift));
     }
-    *own = sum;
+    *own += mix(lane, steps);
     return 0;
 }
 
-typedef struct hashed {
-    uint64_t hash;
-    uint32_t index;
-} hashed;
-
-static int by_hash(const void *a, const void *b)
+static int note_steps(refinement *f, uint32_t member, rlt_error *err)
 {
-    const hashed *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    int rc = 0;
+    f->n_runs = 0;
+    f->hash[member] = 0;
+    for (uint32_t lane = 0; lane < f->plan->lanes && !rc; lane++)
+        rc = note_lane(f, member, lane, &f->hash[member], err);
+    return rc;
 }
 
 /* Gives equal hashes one colour; colours are numbered by their lowest index. Members and links never share
  * one. */
 static int colour(refinement *f, rlt_error *err)
 {
-    uint32_t total = f->members + f->n_links, first = 0;
-    hashed *h = malloc((total + 1) * sizeof *h);
-    if (!h)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < total; i++)
-        h[i] = (hashed){mix(f->hash[i], i < f->members), i};
-    qsort(h, total, sizeof *h, by_hash);
-    for (uint32_t i = 0; i < total; i++) { /* the first of a run represents it */
-        if (h[i].hash != h[first].hash)
-            first = i;
-        f->colour[h[i].index] = h[first].index;
-    }
-    free(h);
+    rlt_map seen = {0};
+    uint32_t total = f->members + f->n_links;
     f->n_colours = 0;
-    for (uint32_t i = 0; i < total; i++) /* a representative comes before those it represents */
-        f->colour[i] = f->colour[i] == i ? f->n_colours++ : f->colour[f->colour[i]];
+    for (uint32_t i = 0; i < total; i++) {
+        uint64_t hash = mix(f->hash[i], i < f->members);
+        uint32_t c = rlt_map_get(&seen, hash);
+        if (c == RLT_NONE) {
+            c = f->n_colours++;
+            if (rlt_map_put(&seen, hash, c)) {
+                rlt_map_free(&seen);
+                return rlt_nomem(err);
+            }
+        }
+        f->colour[i] = c;
+    }
+    rlt_map_free(&seen);
     return 0;
 }
 
@@ -228,24 +235,29 @@ static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_
     return 0;
 }
 
-static int collect(refinement *f, rlt_error *err)
+/* Records the messages of all members. Where members are alike, one of them tells the steps of all. */
+static int collect(refinement *f, bool alike, rlt_error *err)
 {
-    for (uint32_t m = 0; m < f->members; m++) {
-        int rc = note_member(f, m, &f->hash[m], err);
-        if (rc)
-            return rc;
+    int rc = 0;
+    for (uint32_t m = 0; m < f->members && !rc; m++) {
+        if (!alike || m == 0)
+            rc = note_steps(f, m, err);
+        f->hash[m] = alike ? 0 : f->hash[m];
+        for (uint32_t i = 0; i < f->n_runs && !rc; i++)
+            rc = new_record(f, m, &f->runs[i], err);
     }
-    for (uint32_t i = 0; i < f->n_links; i++) {
+    for (uint32_t i = 0; i < f->n_links && !rc; i++) {
         rlt_link l = rlt_topology_link(f->topology, i);
         f->hash[f->members + i] = mix(mix(l.bw_Bps, (uint64_t)l.latency_ps), (uint64_t)(uint32_t)l.dim);
     }
-    return 0;
+    return rc;
 }
 
-static bool too_many(const rlt_plan *plan, uint64_t most)
+/* Whether the first `members` members have more steps than the limit. */
+static bool too_many(const rlt_plan *plan, uint32_t members, uint64_t most)
 {
     uint64_t steps = 0;
-    for (uint32_t m = 0; m < plan->req.n && steps <= most; m++) {
+    for (uint32_t m = 0; m < members && steps <= most; m++) {
         for (uint32_t lane = 0; lane < plan->lanes; lane++)
             steps += plan->algorithm->steps(plan, m, lane);
     }
@@ -258,12 +270,14 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
     refinement f = {
         .plan = plan, .router = router, .topology = rlt_router_topology(router), .members = plan->req.n};
     f.n_links = rlt_topology_links(f.topology);
-    if (too_many(plan, how->max_messages) || (uint64_t)f.members + f.n_links > MAX_THINGS)
+    bool alike = rlt_plan_is_even(plan) && rlt_plan_is_alike(plan);
+    if (too_many(plan, alike ? 1 : plan->req.n, how->max_messages) ||
+        (uint64_t)f.members + f.n_links > MAX_THINGS)
         return RLT_EUNSUPPORTED; /* the reason given by translations stands */
     size_t total = (size_t)f.members + f.n_links;
     f.hash = malloc((total + 1) * sizeof *f.hash);
     f.colour = malloc((total + 1) * sizeof *f.colour);
-    int rc = f.hash && f.colour ? collect(&f, err) : rlt_nomem(err);
+    int rc = f.hash && f.colour ? collect(&f, alike, err) : rlt_nomem(err);
     if (!rc)
         rc = refine(&f, err);
     if (!rc)
@@ -279,6 +293,7 @@ int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_op
     out->net.topology = f.topology;
     free(f.records);
     free(f.links);
+    free(f.runs);
     free(f.hash);
     free(f.colour);
     return rc;

@@ -9,6 +9,7 @@
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "net/endpoint/internode.h"
+#include "net/endpoint/version.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -81,8 +82,9 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .nics = nics ? nics : 1,
                            .nic_GBps = (double)f->nic_Bps / GB,
                            .collnet = (f->outside & both) == both,
+                           .collnet_shares = (f->outside & both) == both, /* SHARP v3 */
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
-    node.version.number = req->library ? req->library : e->nccl / 100 * 10000 + e->nccl % 100 * 100 + 99;
+    node.version.number = req->library ? req->library : e->nccl ? e->nccl : RLT_NCCL_NEWEST;
     return node;
 }
 
@@ -123,13 +125,13 @@ static bool describe_xgmi(const rlt_coll_request *req, const rlt_endpoint *e, rl
                              .nics = f->nics,
                              .nic_GBps = (double)f->nic_Bps / GB,
                              .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
-    return rlt_tuner_version_parse("rccl", &m->version, NULL) == 0 && rlt_tuner_check(m, NULL) == 0;
+    return rlt_library_version_parse("rccl", &m->version, NULL) == 0 && rlt_tuner_check(m, NULL) == 0;
 }
 
 int rlt_library_read(const char *text, uint32_t *library, rlt_error *err)
 {
-    rlt_tuner_version v;
-    int rc = rlt_tuner_version_parse(text, &v, err);
+    rlt_library_version v;
+    int rc = rlt_library_version_parse(text, &v, err);
     if (!rc)
         *library = v.rccl ? RCCL : v.number;
     return rc;
@@ -148,8 +150,6 @@ bool rlt__library_knows(const rlt_coll_request *req, const rlt_endpoint *e, rlt_
     if (req->node == req->n)
         return false;
     rlt_tuner_node node = describe(req, e);
-    if (!req->library && !e->nccl && rlt_tuner_version_parse("2.30", &node.version, NULL))
-        return false;
     return node.nic_GBps > 0 && rlt_tuner_search(&node, m, NULL) == 0;
 }
 
@@ -211,11 +211,13 @@ uint32_t rlt__library_candidates(const rlt_tuner_machine *m, const rlt_tuner_cal
         if (row == RLT_NONE || (only && a != only) || (!lines && all[i].protocol != RLT_TUNER_SIMPLE))
             continue;
         rlt_time time = all[i].time_us > 0 ? (rlt_time)(all[i].time_us * 1e6 + 0.5) : RLT_TIME_MAX;
-        uint32_t channels =
-            all[i].excluded ? 1 : rlt_tuner_launch_of(m, call, all[i].algorithm, all[i].protocol).channels;
+        rlt_tuner_launch launch = {.channels = 1};
+        if (!all[i].excluded)
+            launch = rlt_tuner_launch_of(m, call, all[i].algorithm, all[i].protocol);
         out[n++] = (rlt_candidate){.algorithm = a,
                                    .protocol = row,
-                                   .channels = channels,
+                                   .channels = launch.channels,
+                                   .chunk_bytes = launch.chunk_bytes,
                                    .estimate_ps = time,
                                    .excluded = excluded(e, &all[i], row)};
     }

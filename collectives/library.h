@@ -4,7 +4,8 @@
  * its search would find on this topology. Internal to the selector.
  *
  * The topology gives the numbers of nodes and GPUs, the NVLink rate of a GPU, the NICs and their rate. It
- * also says whether switches can add and replicate. The endpoint gives the generation of the GPU, the vendor
+ * also says whether switches can add and replicate; those between nodes then serve all-gather and
+ * reduce-scatter, too (SHARP v3). The endpoint gives the generation of the GPU, the vendor
  * of the host's processor, the version of NCCL, and the class of network. PCIe is that of the generation: 3,
  * 4, 5 or 6 for Volta, Ampere, Hopper, Blackwell. Two GPUs share a PCIe switch.
  *

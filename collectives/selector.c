@@ -134,17 +134,26 @@ static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
 /* Marks candidates that cannot plan the request, and puts the best first. */
 static uint32_t drop_impossible(const rlt_coll_request *req, rlt_candidate *all, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (!all[i].excluded && !can_plan(all[i].algorithm, req))
-            all[i].excluded = "this topology cannot do it";
+    static const char cannot[] = "this topology cannot do it";
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t like = 0; /* an earlier candidate of the same algorithm that was planned */
+        while (like < i && (all[like].algorithm != all[i].algorithm ||
+                            (all[like].excluded && all[like].excluded != cannot)))
+            like++;
+        if (all[i].excluded)
+            continue;
+        bool can = like < i ? !all[like].excluded : can_plan(all[i].algorithm, req);
+        all[i].excluded = can ? NULL : cannot;
+    }
     put_best_first(all, n);
     return n;
 }
 
-/* Fills `all` with the protocols for a plan, the best first. Algorithms that NCCL has not take its choice for
- * rings. */
-static uint32_t candidates_of(const rlt_plan *plan, const rlt_endpoint *e, rlt_candidate *all)
+/* Finds the best protocol for a plan. Algorithms that NCCL has not take its choice for rings. Those that it
+ * would not run here take the choice by the endpoint's constants. Returns false if there is none. */
+static bool best_protocol(const rlt_plan *plan, const rlt_endpoint *e, rlt_candidate *best)
 {
+    rlt_candidate all[RLT_MAX_CANDIDATES];
     rlt_tuner_machine machine;
     rlt_tuner_call call;
     uint32_t n = 0;
@@ -152,11 +161,15 @@ static uint32_t candidates_of(const rlt_plan *plan, const rlt_endpoint *e, rlt_c
         n = rlt__library_candidates(&machine, &call, e, plan->algorithm, all);
         if (n == 0 && plan->algorithm->served_by == RLT_FOR_STEPS)
             n = rlt__library_candidates(&machine, &call, e, &rlt_ring, all);
+        put_best_first(all, n);
     }
-    if (n == 0)
+    if (n == 0 || all[0].excluded)
         n = add_candidates(&plan->req, e, plan->algorithm, all, 0);
     put_best_first(all, n);
-    return n;
+    if (n == 0 || all[0].excluded)
+        return false;
+    *best = all[0];
+    return true;
 }
 
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES])
@@ -266,8 +279,43 @@ static void pass_host(const rlt_coll_request *req, const rlt_endpoint *e, rlt_in
     step->wire_den = MILLION;
 }
 
+/* Whether members pass the data along a chain inside each node, before and after the steps between nodes. */
+static bool has_chains(const rlt_plan *plan)
+{
+    return plan->algorithm->hop == RLT_HOP_TREE && plan->req.kind == RLT_ALL_REDUCE && plan->req.node > 1;
+}
+
+/* Sets what a channel moves at once inside the nodes. Messages may be smaller: little data has more lanes
+ * than channels, and a tree's pieces stand for lines that threads pass on one by one. Under LL a message
+ * takes as long as the lines of its channel, at most one for each thread. Under LL128 the ramp of a tree
+ * takes as long as NCCL's chunk. */
+static void move_at_once(const rlt_plan *plan, const rlt_candidate *chosen, uint32_t lanes, rlt_tuning *out)
+{
+    bool chains = has_chains(plan), ring = plan->algorithm->hop == RLT_HOP_RING;
+    uint64_t each = plan->req.bytes / (ring ? plan->req.n : 1) / chosen->channels;
+    rlt_line line = line_of(&out->protocol);
+    if (line == RLT_LINE_LL && (chains || (ring && !rlt_coll_rooted(plan->req.kind))))
+        out->line_least = each < out->protocol.line_bytes ? each : out->protocol.line_bytes;
+    if (each > chosen->chunk_bytes)
+        each = chosen->chunk_bytes;
+    if (line == RLT_LINE_LL128 && chains)
+        out->ramp_least = each * chosen->channels / lanes;
+}
+
+/* Before the first message between nodes the network wakes up, while the kernel sets up and the first chains
+ * run. Lengthens the setup by what is left of that time. */
+static void wake_network(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+{
+    rlt_time hop = rlt_tuning_cost(e, out, 0, 0).delay_ps, left = e->internode.launch_ps;
+    for (uint32_t i = 1; has_chains(plan) && i < plan->req.node && left > 0; i++)
+        left -= hop;
+    if (left > out->setup_ps)
+        out->setup_ps = left;
+}
+
 /* Sets what steps between nodes cost. Lanes are NCCL's channels there. */
-static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning *out)
+static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, const rlt_candidate *chosen,
+                         rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
     uint32_t lanes = plan->lanes / (plan->chunks ? plan->chunks : 1);
@@ -288,8 +336,11 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
         out->protocol.wire_num = out->protocol.wire_den;
     if (plan->algorithm->hop == RLT_HOP_TREE && req->node > 1)
         out->ramp_ppm = e->ramp_ppm / 1000 * lanes < UINT32_MAX / 1000 ? e->ramp_ppm * lanes : UINT32_MAX;
-    if (out->protocol.serves == RLT_FOR_STEPS && lanes)
+    if (out->protocol.serves == RLT_FOR_STEPS && lanes) {
+        move_at_once(plan, chosen, lanes, out);
         out->channels = out->channels > lanes ? out->channels / lanes : 1;
+    }
+    wake_network(plan, e, out);
     if (plan->algorithm->hop == RLT_HOP_DIRECT) {
         unsigned __int128 peers = (unsigned __int128)(uint64_t)e->internode.peer_ps * (req->n - req->node);
         out->setup_ps = rlt_time_add(
@@ -297,33 +348,34 @@ static void cost_between(const rlt_plan *plan, const rlt_endpoint *e, rlt_tuning
     }
 }
 
-void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out)
+void rlt_tuning_choose(const rlt_plan *plan, const rlt_candidate *chosen, rlt_tuning *out)
 {
     const rlt_coll_request *req = &plan->req;
     const rlt_endpoint *e = rlt_request_endpoint(req);
-    rlt_candidate all[RLT_MAX_CANDIDATES];
+    rlt_candidate best;
     *out = (rlt_tuning){0};
     if (!e)
         return;
-    uint32_t n = candidates_of(plan, e, all);
-    if (n == 0 || all[0].excluded)
+    if (!chosen && best_protocol(plan, e, &best))
+        chosen = &best;
+    if (!chosen)
         return;
-    rlt_protocol p = e->protocols[all[0].protocol];
+    rlt_protocol p = e->protocols[chosen->protocol];
     p.message_ps = rlt_endpoint_kernel(e, p.message_ps);
     p.start_ps = rlt_endpoint_kernel(e, p.start_ps);
     p.member_ps = rlt_endpoint_kernel(e, p.member_ps);
     p.line_ps = rlt_endpoint_kernel(e, p.line_ps);
     *out = (rlt_tuning){.on = true,
                         .protocol = p,
-                        .index = all[0].protocol,
-                        .channels = all[0].channels,
+                        .index = chosen->protocol,
+                        .channels = chosen->channels,
                         .together = plan->algorithm == &rlt_direct ? req->n - 1 : 1,
-                        .setup_ps = setup_of(req, e, &p, all[0].channels)};
+                        .setup_ps = setup_of(req, e, &p, chosen->channels)};
     if (adds(req->kind) && e->reduce_lines_ppm)
         out->protocol.line_ps = part_of(p.line_ps, e->reduce_lines_ppm);
     if (p.serves == RLT_FOR_NVLS)
         out->protocol.fill_ppm = 0; /* already part of the setup time */
-    cost_between(plan, e, out);
+    cost_between(plan, e, chosen, out);
 }
 
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text, size_t size)
@@ -394,4 +446,14 @@ bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size)
         snprintf(text, size, "NCCL %u.%u%s%s", machine.version.number / 10000,
                  machine.version.number / 100 % 100, note ? ", " : "", note ? note : "");
     return true;
+}
+
+int rlt_library_check(const rlt_coll_request *req, rlt_error *err)
+{
+    char chooser[120];
+    if (!req->library || rlt_chooser(req, chooser, sizeof chooser))
+        return 0;
+    return rlt_fail(err, RLT_EUNSUPPORTED, "auto",
+                    "a version of NCCL chooses for reductions, broadcasts and all-gathers over several "
+                    "nodes of equal size, if the endpoint states its gpu; RCCL, if that is cdna3");
 }

@@ -33,8 +33,9 @@ const rlt_endpoint *rlt_request_endpoint(const rlt_coll_request *req);
 /* Fills `out` with all candidates, the chosen one first, and returns their number; 0 if collectives are not
  * tuned. */
 uint32_t rlt_candidates(const rlt_coll_request *req, rlt_candidate out[RLT_MAX_CANDIDATES]);
-/* Fills *out with the message costs of a plan, for the best protocol of its algorithm. */
-void rlt_tuning_choose(const rlt_plan *plan, rlt_tuning *out);
+/* Fills *out with the message costs of a plan, for the candidate that was chosen. `chosen` NULL: for the best
+ * protocol of its algorithm. */
+void rlt_tuning_choose(const rlt_plan *plan, const rlt_candidate *chosen, rlt_tuning *out);
 /* Writes the candidates that can be chosen, such as "ring, LL128, 24 channels: 40.6 us; ring, Simple, 24
  * channels: 56 us". */
 void rlt_candidates_text(const rlt_candidate *all, uint32_t n, const rlt_endpoint *e, char *text,
@@ -46,6 +47,8 @@ void rlt_candidate_name(const rlt_candidate *c, const rlt_endpoint *e, char *tex
 /* Writes who chooses for a request: "NCCL 2.30", or "constants of the endpoint". Returns whether a version
  * does. */
 bool rlt_chooser(const rlt_coll_request *req, char *text, size_t size);
+/* Refuses a request whose `library` cannot choose for it. RLT_EUNSUPPORTED. */
+int rlt_library_check(const rlt_coll_request *req, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

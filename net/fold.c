@@ -136,6 +136,67 @@ int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint
     return 0;
 }
 
+/* Returns the first link, by number, onto which turns map a link; RLT_NONE if they do not map links. */
+static uint32_t first_turned(const rlt_topology *t, uint32_t link)
+{
+    uint32_t d = dim_of_link(t, link), n = t->dims[0].f.n;
+    const rlt_product_dim *p = &t->dims[d];
+    const rlt_shape *shape = p->f.shape;
+    uint32_t local = (link - p->first_link) % p->f.links, group = (link - p->first_link) / p->f.links;
+    if (d == 0) {
+        uint32_t like = 0;
+        while (shape->orbit(&p->f, like) != shape->orbit(&p->f, local))
+            like++;
+        return link - local + like;
+    }
+    if (p->ports == RLT_PORTS_PLAIN)
+        return link - group % n * p->f.links;
+    uint32_t to = p->planes == 1 && p->nics == n && shape->turned ? shape->turned(&p->f, local) : RLT_NONE;
+    return to == RLT_NONE ? RLT_NONE : link - local + to;
+}
+
+static int check_turns(const rlt_topology *t, rlt_error *err)
+{
+    uint32_t own[RLT_MAX_SUBDIMS];
+    const rlt_factor *f = &t->dims[0].f;
+    if (t->n_dims < 2 || t->dims[0].size != t->node_size || !has_orbits(&t->dims[0]) ||
+        (f->shape->translations && (f->shape->translations(f, own) != 1 || own[0] != f->n)))
+        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the nodes cannot be turned");
+    if (t->n_changed)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the bandwidth of some links was changed");
+    for (uint32_t d = 1; d < t->n_dims; d++)
+        if (t->dims[d].ports != RLT_PORTS_PLAIN && t->dims[d].ports != RLT_PORTS_OWN)
+            return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the accelerators of a node share its NICs");
+    return 0;
+}
+
+int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_error *err)
+{
+    *out = (rlt_net_fold){.topology = t};
+    int rc = check_turns(t, err);
+    if (rc)
+        return rc;
+    out->size = calloc((size_t)t->links + 1, sizeof *out->size);
+    out->link = malloc(((size_t)t->links + 1) * sizeof *out->link);
+    out->of_link = malloc(((size_t)t->links + 1) * sizeof *out->of_link);
+    if (!out->size || !out->link || !out->of_link)
+        rc = rlt_nomem(err);
+    for (uint32_t i = 0; i < t->links && !rc; i++) {
+        uint32_t first = first_turned(t, i);
+        if (first == RLT_NONE)
+            rc = rlt_fail(err, RLT_EUNSUPPORTED, "fold", "the network is not the same for all of a node");
+        else if (first == i)
+            out->link[out->of_link[i] = out->n_classes++] = i;
+        else
+            out->of_link[i] = out->of_link[first];
+        if (!rc)
+            out->size[out->of_link[i]]++;
+    }
+    if (rc)
+        rlt_net_fold_free(out);
+    return rc;
+}
+
 void rlt_net_fold_free(rlt_net_fold *f)
 {
     if (!f)

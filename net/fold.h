@@ -56,6 +56,15 @@ RLT_API uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link);
  */
 RLT_API int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *sizes, uint32_t n,
                                       rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
+/*
+ * Folds a product under turns of its nodes: accelerator i of every node becomes accelerator i + 1. The first
+ * dimension is the node. RLT_EUNSUPPORTED with a reason if turns do not map links and routes onto themselves.
+ * Memory O(links).
+ *
+ *   Example: switch:8*rail:2048: 2048 classes of the 8 links up inside a node, and as many of those down; the
+ *   same again for the links to and from the leaves.
+ */
+RLT_API int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
 /* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
  * smaller for links that leave an accelerator. In a product it is the class of the link under all

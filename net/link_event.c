@@ -174,6 +174,7 @@ void rlt_net_link_event(rlt_net *net, const uint32_t *links, uint32_t n, double 
             rlt_sim_fail(c->sim, RLT_ENOMEM, "link event", "no memory");
             return;
         }
+    rlt__net_tree_free(c); /* trees that were found over other links */
     net->model->relink(net, links, n);
     send_all_parked(c);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The links of a tree-shaped transfer. */
+/*
+ * The links of a tree-shaped transfer. Trees are kept, because a collective asks for the same ones again and
+ * again: one in each slot of a table, until another takes its place or a link changes.
+ */
 #include "net/network_tree.h"
 
 #include <stdio.h>
@@ -10,6 +13,7 @@
 #include "net/shapes/shapes.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
@@ -20,7 +24,20 @@ typedef struct tree_node {
     uint32_t in, out; /* towards the root: one of the links that enter it, and the link that leaves it */
 } tree_node;
 
+/* A tree as it was found: `ranks` (none: 0 .. n-1), then links and their roles. */
+typedef struct kept_tree {
+    uint64_t route_key, bw_Bps;
+    rlt_time latency_ps;
+    uint32_t root, n, n_ranks, n_links; /* n 0: an empty slot */
+    bool reduce, all;
+    uint32_t *words;
+} kept_tree;
+
+enum { SLOTS = 1 << 15, MAX_KEPT_WORDS = 1 << 24 };
+
 struct rlt_net_tree {
+    kept_tree *kept;
+    uint32_t kept_words;
     tree_node *nodes;
     uint32_t *link_epoch;
     uint32_t epoch;
@@ -43,13 +60,17 @@ static int tree_create(const rlt_topology *t, rlt_net_tree **out)
         return RLT_ENOMEM;
     x->nodes = calloc(rlt_topology_nodes(t), sizeof(*x->nodes));
     x->link_epoch = calloc((size_t)rlt_topology_links(t) + 1, sizeof(*x->link_epoch));
-    return x->nodes && x->link_epoch ? 0 : RLT_ENOMEM;
+    x->kept = calloc(SLOTS, sizeof(*x->kept));
+    return x->nodes && x->link_epoch && x->kept ? 0 : RLT_ENOMEM;
 }
 
 void rlt__net_tree_free(rlt_net_core *c)
 {
     if (!c->tree)
         return;
+    for (uint32_t i = 0; c->tree->kept && i < SLOTS; i++)
+        free(c->tree->kept[i].words);
+    free(c->tree->kept);
     free(c->tree->nodes);
     free(c->tree->link_epoch);
     free(c->tree->visited);
@@ -263,10 +284,103 @@ static int add_root(rlt_net_core *c)
     return rc;
 }
 
+/* Finds all links of the current tree. */
+static int grow(rlt_net_core *c)
+{
+    rlt_net_tree *x = c->tree;
+    const rlt_tree_message *m = x->message;
+    int rc = 0;
+    for (uint32_t i = 0; i < m->n && !rc; i++)
+        rc = add_rank(c, m->ranks ? m->ranks[i] : i);
+    for (uint32_t i = 0; i < x->n_visited && !rc; i++)
+        if (node_at(x, x->visited[i])->inputs > 1 && !can(c, x->visited[i]))
+            rc = cannot(c, x->visited[i]);
+    if (!rc && x->root_sends && c->shares.n)
+        rc = add_root(c);
+    return rc;
+}
+
+static kept_tree *slot_of(const rlt_net_tree *x)
+{
+    const rlt_tree_message *m = x->message;
+    uint64_t h = rlt_mix64((uint64_t)m->root << 32 | m->n) + (x->reduce ? 1 : 0) + (m->all ? 2 : 0);
+    return &x->kept[rlt_mix64(h + (m->ranks && m->n ? m->ranks[0] : 0)) % SLOTS];
+}
+
+/* Takes the tree from the table, if it is there. */
+static int recall(rlt_net_core *c, bool *found)
+{
+    rlt_net_tree *x = c->tree;
+    const rlt_tree_message *m = x->message;
+    const kept_tree *k = slot_of(x);
+    uint32_t ranks = m->ranks ? m->n : 0;
+    *found = m->n && k->n == m->n && k->root == m->root && k->reduce == x->reduce && k->all == m->all &&
+             k->n_ranks == ranks && k->route_key == (m->route_key & rlt_router_key_mask(c->router)) &&
+             !memcmp(k->words, ranks ? m->ranks : k->words, ranks * sizeof(*k->words));
+    if (!*found)
+        return 0;
+    while (c->shares.room < k->n_links) /* makes room */
+        if (rlt__shares_push(c, 0, 0))
+            return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for one more message");
+    c->shares.n = k->n_links;
+    if (k->n_links) {
+        memcpy(c->shares.links, k->words + ranks, k->n_links * sizeof(*k->words));
+        memcpy(c->shares.times, k->words + ranks + k->n_links, k->n_links * sizeof(*k->words));
+    }
+    x->latency_ps = k->latency_ps;
+    x->bw_Bps = k->bw_Bps;
+    return 0;
+}
+
+/* Puts the current tree into the table, while there is room. Sprayed routes change with every message. */
+static void keep(rlt_net_core *c)
+{
+    rlt_net_tree *x = c->tree;
+    const rlt_tree_message *m = x->message;
+    kept_tree *k = slot_of(x);
+    uint32_t ranks = m->ranks ? m->n : 0, n = c->shares.n;
+    x->kept_words -= k->n_ranks + 2 * k->n_links;
+    free(k->words);
+    *k = (kept_tree){.words = NULL};
+    if (rlt_router_routing(c->router) == RLT_ROUTE_SPRAY || n > MAX_KEPT_WORDS / 4 ||
+        ranks + 2 * n > MAX_KEPT_WORDS - x->kept_words)
+        return;
+    k->words = malloc((ranks + 2 * (size_t)n + 1) * sizeof(*k->words));
+    if (!k->words)
+        return;
+    if (ranks)
+        memcpy(k->words, m->ranks, ranks * sizeof(*k->words));
+    for (uint32_t i = 0; i < n; i++) {
+        k->words[ranks + i] = c->shares.links[i];
+        k->words[ranks + n + i] = c->shares.times[i];
+    }
+    x->kept_words += ranks + 2 * n;
+    k->route_key = m->route_key & rlt_router_key_mask(c->router);
+    k->bw_Bps = x->bw_Bps;
+    k->latency_ps = x->latency_ps;
+    k->root = m->root;
+    k->n = m->n;
+    k->n_ranks = ranks;
+    k->n_links = n;
+    k->reduce = x->reduce;
+    k->all = m->all;
+}
+
+static int find(rlt_net_core *c)
+{
+    bool found;
+    int rc = recall(c, &found);
+    if (rc || found)
+        return rc;
+    rc = grow(c);
+    if (!rc)
+        keep(c);
+    return rc;
+}
+
 int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_leg *leg)
 {
     const rlt_topology *t = rlt_router_topology(c->router);
-    int rc = 0;
     if (!c->tree && tree_create(t, &c->tree) != 0) {
         rlt__net_tree_free(c); /* another transfer of this instant builds its own */
         return rlt_sim_fail(c->sim, RLT_ENOMEM, NULL, "no memory for a tree");
@@ -276,13 +390,7 @@ int rlt__net_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, rlt_l
     x->message = m;
     x->reduce = reduce;
     c->shares.n = 0;
-    for (uint32_t i = 0; i < m->n && !rc; i++)
-        rc = add_rank(c, m->ranks ? m->ranks[i] : i);
-    for (uint32_t i = 0; i < x->n_visited && !rc; i++)
-        if (node_at(x, x->visited[i])->inputs > 1 && !can(c, x->visited[i]))
-            rc = cannot(c, x->visited[i]);
-    if (!rc && x->root_sends && c->shares.n)
-        rc = add_root(c);
+    int rc = find(c);
     if (rc == RLT_ESTALL)
         return rlt__net_park_tree(c, m, reduce, x->blocked);
     if (rc)

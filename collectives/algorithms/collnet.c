@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All-reduce over nodes joined by switches that add up and replicate (SHARP), as NCCL's CollNet
- * (src/transport/coll_net.cc). Each of the g members of a node is a head: it owns one of g slices.
+ * Collectives over nodes joined by switches that add up and replicate (SHARP), as NCCL's CollNet Direct
+ * (src/transport/coll_net.cc). Each of the g members of a node is a head: it owns one of g slices. The slice
+ * of head i in all-gather and reduce-scatter is the shares of the members of number i, one of each node.
  *
  *   inside    A head gets the sum of its slice over its node: from the node's switch if that adds up (NVLS),
  *             else by a message from each member.
- *   between   The network adds up the slices of all heads of one number, and all of them receive the sum. One
- *             of them issues the transfer, another one for each chunk, once the others have announced theirs.
- *   back      A head stores the sum to its node by the switch, else by a message to each member.
+ *   between   All-reduce: the network adds up the slices of all heads of one number, and all of them receive
+ *             the sum. Reduce-scatter: it adds up each share of the slice for the member that owns it. One of
+ *             the heads issues the transfers, another one for each chunk, once the others have announced
+ *             theirs. All-gather: the network replicates the share of each head to all heads of its number.
+ *   back      A head stores its slice to its node by the switch, else by a message to each member.
+ *
+ * Reduce-scatter has no way back, all-gather no way inside.
  *
  * M bytes, N nodes of g members with R of all NICs together: every byte leaves a node once and enters it
- * once. So the time is M / R, a bus bandwidth of 2 R (n-1)/n, if the links inside are fast enough. Example: 4
- * nodes of 8 NICs of 50 GB/s: 775 GB/s.
+ * once. So the time is M / R if the links inside are fast enough. All-reduce: a bus bandwidth of 2 R (n-1)/n.
+ * Example: 4 nodes of 8 NICs of 50 GB/s: 775 GB/s. All-gather and reduce-scatter: R (n-1)/n, which is what
+ * rings reach, too: all data must enter, or leave, every node in any case. They gain latency alone.
  *
  * Lanes are channels x chunks. Chunks follow each other inside; between nodes `window` of them are under way.
  * Every wait is for an earlier chunk, so there is no deadlock.
  *
- * Buffers. With a switch: 0 the input, 1 the sums of the node, 2 the result. Else the sums are made in 0, and
- * 1 is the result. What a switch fetches is not written again.
+ * Buffers of reductions. With a switch: 0 the input, 1 the sums of the node, 2 the result. Else the sums are
+ * made in 0, and 1 is the result. What a switch fetches is not written again. All-gather has one buffer.
  */
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -35,30 +41,66 @@
 enum { MAX_CHUNKS = 256, WINDOW = 8 };
 enum { SWITCHED }; /* index in plan->words: whether the node's switch adds up and replicates */
 
-/* First step of the announcements: after the fetch and its arrival, or the messages and their arrival. */
+static inline bool adds(const rlt_plan *plan)
+{
+    return plan->req.kind != RLT_ALL_GATHER;
+}
+
+static inline bool stores(const rlt_plan *plan)
+{
+    return plan->req.kind != RLT_REDUCE_SCATTER;
+}
+
+static inline uint32_t nodes_of(const rlt_plan *plan)
+{
+    return plan->req.n / plan->req.node;
+}
+
+/* The head that issues the transfers of a lane. */
+static inline uint32_t issuer(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    return lane % nodes_of(plan) * plan->req.node + member % plan->req.node;
+}
+
+/* The step of the announcements: after the fetch and its arrival, or the messages and their arrival. */
 static inline uint32_t announce_step(const rlt_plan *plan)
 {
     return plan->words[SWITCHED] ? 2 : plan->req.node;
 }
 
-/* The step between nodes, then that of the way back. */
+/* First and last step between nodes. Of a reduce-scatter the issuer sends for each node, then waits for its
+ * own share. */
 static inline uint32_t between_step(const rlt_plan *plan)
 {
-    return announce_step(plan) + 1;
+    return adds(plan) ? announce_step(plan) + 1 : 0;
+}
+
+static inline uint32_t arrival_step(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    bool each = !stores(plan) && issuer(plan, member, lane) == member;
+    return between_step(plan) + (each ? nodes_of(plan) : 0);
 }
 
 static uint32_t collnet_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
 {
-    (void)member, (void)lane;
+    uint32_t back = plan->words[SWITCHED] ? 1 : plan->req.node;
     if (plan->req.n == 1)
         return 0;
-    return between_step(plan) + 1 + (plan->words[SWITCHED] ? 1 : plan->req.node);
+    return arrival_step(plan, member, lane) + 1 + (stores(plan) ? back : 0);
 }
 
-static void send_block(const rlt_plan *plan, uint32_t lane, uint32_t block, rlt_step *out)
+/* The slice of a head: one block, or one of each node. */
+static rlt_blocks slice_of(const rlt_plan *plan, uint32_t head)
 {
-    out->send = out->land = rlt_blocks_run(block, 1);
-    out->send_bytes = rlt_blocks_bytes(plan, lane, out->send);
+    if (plan->req.kind == RLT_ALL_REDUCE)
+        return rlt_blocks_run(head, 1);
+    return (rlt_blocks){.first = head, .run = 1, .stride = plan->req.node, .reps = nodes_of(plan)};
+}
+
+static void send_blocks(const rlt_plan *plan, uint32_t lane, rlt_blocks blocks, rlt_step *out)
+{
+    out->send = out->land = blocks;
+    out->send_bytes = rlt_blocks_bytes(plan, lane, blocks);
 }
 
 static void follow(const rlt_plan *plan, uint32_t lane, uint32_t back, uint32_t step, rlt_step *out)
@@ -79,8 +121,7 @@ static void fetch(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t
     out->send_to = member;
     out->peer_step = 1;
     out->land_buffer = 1;
-    send_block(plan, lane, member % plan->req.node, out);
-    out->land_buffer = 1;
+    send_blocks(plan, lane, slice_of(plan, member % plan->req.node), out);
     follow(plan, lane, 1, 0, out);
 }
 
@@ -101,30 +142,24 @@ static void exchange(const rlt_plan *plan, uint32_t member, uint32_t lane, uint3
     out->nowait = k + 1 < last;
     out->reduce = !back;
     out->send_buffer = out->land_buffer = back ? plan->result : 0;
-    send_block(plan, lane, back ? i : to, out);
+    send_blocks(plan, lane, slice_of(plan, back ? i : to), out);
     if (k == first)
         follow(plan, lane, 1, last - 1, out);
-}
-
-/* The head that issues the transfer of a lane. */
-static inline uint32_t issuer(const rlt_plan *plan, uint32_t member, uint32_t lane)
-{
-    uint32_t g = plan->req.node;
-    return lane % (plan->req.n / g) * g + member % g;
 }
 
 static void announce(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     uint32_t to = issuer(plan, member, lane);
     if (to == member) {
-        out->recv_count = plan->req.n / plan->req.node - 1;
+        out->recv_count = nodes_of(plan) - 1;
         return;
     }
     out->send_to = to;
     out->peer_step = k;
 }
 
-static void between(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+/* All-reduce: the sum, for all heads. */
+static void add_for_all(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
     out->recv_count = 1;
     if (issuer(plan, member, lane) != member)
@@ -134,8 +169,48 @@ static void between(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32
     out->peer_step = k;
     out->send_buffer = (uint8_t)(plan->result - 1);
     out->land_buffer = plan->result;
-    send_block(plan, lane, member % plan->req.node, out);
+    send_blocks(plan, lane, slice_of(plan, member % plan->req.node), out);
     follow(plan, lane, plan->window, k, out);
+}
+
+/* Reduce-scatter: the sum of each share, for the member that owns it; then the arrival of the own one. */
+static void add_for_each(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    uint32_t node = k - between_step(plan), to = node * plan->req.node + member % plan->req.node;
+    if (k == arrival_step(plan, member, lane)) {
+        out->recv_count = 1;
+        return;
+    }
+    out->verb = RLT_VERB_REDUCE;
+    out->send_to = to;
+    out->peer_step = arrival_step(plan, to, lane);
+    out->nowait = node + 1 < nodes_of(plan);
+    out->send_buffer = (uint8_t)(plan->result - 1);
+    out->land_buffer = plan->result;
+    send_blocks(plan, lane, rlt_blocks_run(to, 1), out);
+    if (node == 0 && lane % plan->chunks >= plan->window)
+        follow(plan, lane, plan->window, arrival_step(plan, member, lane - plan->window), out);
+}
+
+/* All-gather: the own share, for all heads. */
+static void replicate(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    out->verb = RLT_VERB_MULTICAST;
+    out->send_to = plan->req.n;
+    out->peer_step = k;
+    out->recv_count = nodes_of(plan);
+    send_blocks(plan, lane, rlt_blocks_run(member, 1), out);
+    follow(plan, lane, plan->window, k, out);
+}
+
+static void between(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    if (!adds(plan))
+        replicate(plan, member, lane, k, out);
+    else if (stores(plan))
+        add_for_all(plan, member, lane, k, out);
+    else
+        add_for_each(plan, member, lane, k, out);
 }
 
 static void store(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
@@ -145,49 +220,56 @@ static void store(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t
     out->peer_step = k;
     out->recv_count = plan->req.node;
     out->send_buffer = out->land_buffer = plan->result;
-    send_block(plan, lane, member % plan->req.node, out);
+    send_blocks(plan, lane, slice_of(plan, member % plan->req.node), out);
 }
 
 static void collnet_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
 {
-    uint32_t ready = announce_step(plan);
-    bool switched = plan->words[SWITCHED];
-    if (k == ready)
-        announce(plan, member, lane, k, out);
-    else if (k == ready + 1)
+    uint32_t first = between_step(plan);
+    bool switched = plan->words[SWITCHED], back = k > arrival_step(plan, member, lane);
+    if (k >= first && !back)
         between(plan, member, lane, k, out);
+    else if (k + 1 == first)
+        announce(plan, member, lane, k, out);
     else if (!switched)
-        exchange(plan, member, lane, k, k > ready, out);
-    else if (k < ready)
-        fetch(plan, member, lane, k, out);
-    else
+        exchange(plan, member, lane, k, back, out);
+    else if (back)
         store(plan, member, lane, k, out);
+    else
+        fetch(plan, member, lane, k, out);
 }
 
 static void collnet_reach(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out)
 {
-    (void)lane;
-    *out = k == between_step(plan) ? rlt_node_heads(plan, member) : rlt_node_members(plan, member);
+    bool heads = k >= between_step(plan) && k <= arrival_step(plan, member, lane);
+    *out = heads ? rlt_node_heads(plan, member) : rlt_node_members(plan, member);
 }
 
-static int check_request(const rlt_coll_request *req, rlt_error *err)
+/* Work of the switches. */
+static uint32_t needs(const rlt_plan *plan)
 {
-    const uint32_t both = RLT_CAN_REDUCE | RLT_CAN_MULTICAST;
+    return (adds(plan) ? RLT_CAN_REDUCE : 0) | (stores(plan) ? RLT_CAN_MULTICAST : 0);
+}
+
+static int check_plan(const rlt_plan *plan, rlt_error *err)
+{
+    const rlt_coll_request *req = &plan->req;
+    const char *verbs = !adds(plan) ? "replicate" : stores(plan) ? "add up and replicate" : "add up";
     int rc = rlt_nodes_regular(req, "collnet", err);
-    if (rc || (rlt_node_switch_can(req, false) & both) == both)
+    if (rc || (rlt_node_switch_can(req, false) & needs(plan)) == needs(plan))
         return rc;
-    return rlt_fail(err, RLT_EUNSUPPORTED, "collnet",
-                    "the switches between the nodes of '%s' cannot add up and replicate; set "
-                    "in_network=reduce+multicast on the outer dimension",
-                    rlt_topology_name(req->topology));
+    return rlt_fail(
+        err, RLT_EUNSUPPORTED, "collnet",
+        "the switches between the nodes of '%s' cannot %s; set in_network=reduce+multicast on the "
+        "outer dimension",
+        rlt_topology_name(req->topology), verbs);
 }
 
 static int collnet_plan(rlt_plan *plan, rlt_error *err)
 {
     const rlt_coll_request *req = &plan->req;
-    const uint32_t both = RLT_CAN_REDUCE | RLT_CAN_MULTICAST;
     uint32_t channels = req->params.channels ? req->params.channels : 1, chunks = req->params.chunks;
-    int rc = req->n > 1 ? check_request(req, err) : 0;
+    int rc = req->n > 1 ? check_plan(plan, err) : 0;
     if (rc)
         return rc;
     if (!chunks)
@@ -198,11 +280,12 @@ static int collnet_plan(rlt_plan *plan, rlt_error *err)
     plan->blocks = plan->buffers = 1;
     if (req->n == 1)
         return 0;
-    plan->words[SWITCHED] = (rlt_node_switch_can(req, true) & both) == both;
-    plan->blocks = req->node;
-    plan->result = plan->words[SWITCHED] ? 2 : 1;
+    plan->words[SWITCHED] = (rlt_node_switch_can(req, true) & needs(plan)) == needs(plan);
+    plan->blocks = req->kind == RLT_ALL_REDUCE ? req->node : req->n;
+    plan->result = !adds(plan) ? 0 : plan->words[SWITCHED] ? 2 : 1;
     plan->buffers = (uint8_t)(plan->result + 1);
-    plan->reduces = plan->multicasts = true;
+    plan->reduces = adds(plan);
+    plan->multicasts = stores(plan);
     return 0;
 }
 
@@ -217,11 +300,12 @@ const rlt_algorithm rlt_collnet = {
     .summary =
         "over nodes: switches between them add up and replicate (SHARP), so each byte leaves a node once",
     .parameters = parameters,
-    .kinds = 1u << RLT_ALL_REDUCE,
+    .kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_ALL_GATHER | 1u << RLT_REDUCE_SCATTER,
     .served_by = RLT_FOR_NVLS,
     .hop = RLT_HOP_COLLNET,
     .plan = collnet_plan,
     .steps = collnet_steps,
     .step = collnet_step,
+    .turns = true,
     .reach = collnet_reach,
 };

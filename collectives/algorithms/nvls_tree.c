@@ -186,5 +186,6 @@ const rlt_algorithm rlt_nvls_tree = {
     .plan = nvls_tree_plan,
     .steps = nvls_tree_steps,
     .step = nvls_tree_step,
+    .turns = true,
     .reach = nvls_tree_reach,
 };

@@ -566,6 +566,12 @@ static uint32_t ring_symmetry(const rlt_plan *plan, uint32_t *sizes)
     return rlt_coll_rooted(plan->req.kind) || l->order ? 0 : rlt_one_cycle(plan, sizes);
 }
 
+/* Whatever the order of a ring, each member passes on as much to the next one. */
+static bool ring_alike(const rlt_plan *plan)
+{
+    return !rlt_coll_rooted(plan->req.kind);
+}
+
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1; one per recommended ring, member of a node, or disjoint ring of a fully "
                      "connected dimension"),
@@ -585,5 +591,6 @@ const rlt_algorithm rlt_ring = {
     .steps = ring_steps,
     .step = ring_step,
     .symmetry = ring_symmetry,
+    .alike = ring_alike,
     .release = ring_release,
 };

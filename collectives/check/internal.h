@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared by collectives/check/checker.c and collectives/check/checker_deadlock.c. */
+/* Shared by the files of the symbolic checker: checker.c, checker_cells.c, checker_deadlock.c. */
 #ifndef RLT_COLLECTIVES_CHECK_INTERNAL_H
 #define RLT_COLLECTIVES_CHECK_INTERNAL_H
 
@@ -58,6 +58,22 @@ typedef struct rlt__checker {
     void *observer_ctx;
 } rlt__checker;
 
+/* Limit of cells and messages. */
+#define RLT__MAX_STATE_BYTES ((uint64_t)1 << 30)
+
+/* checker_cells.c. Reports a defect in a step of place p. Returns RLT_ECHECK. */
+int rlt__checker_refuse(rlt__checker *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
+/* Fills the cells of place p as they are at the start. */
+void rlt__checker_fill(rlt__checker *x, uint32_t p);
+/* Copies the span that a step sends or copies. */
+int rlt__checker_take(rlt__checker *x, uint32_t p, uint32_t k, const rlt_step *s, rlt__mail **out);
+/* Lands a message in step k of place p. */
+int rlt__checker_land(rlt__checker *x, uint32_t p, uint32_t k, const rlt__mail *m);
+void rlt__checker_drop(rlt__checker *x, rlt__mail *m);
+/* Compares block b of the result of place p with what must be there: the block, or its contributions. `want`
+ * is scratch for a set. */
+int rlt__checker_result(rlt__checker *x, uint32_t p, uint32_t b, bool contributions, uint64_t *want);
+/* checker_deadlock.c */
 void rlt__checker_step(const rlt__checker *x, uint32_t p, uint32_t k, rlt_step *out);
 /* Describes one circular wait, starting from place *p, and returns its length. For a run in which no place
  * can advance. Sets *p to a place on the circle. */

@@ -18,7 +18,7 @@ typedef struct rlt__tuner_constants {
     rlt__by_arch tree_ll128, tree, nvls_tree;
 } rlt__tuner_constants;
 
-/* First release of each change, as rlt_tuner_version.number. */
+/* First release of each change, as rlt_library_version.number. */
 enum {
     RLT__V2_18_3 = 21803,
     RLT__V2_19 = 21900,

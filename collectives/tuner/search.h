@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "collectives/tuner/tuner.h"
+#include "net/endpoint/version.h"
 #include "sim/base/error.h"
 
 #ifdef __cplusplus
@@ -36,7 +37,7 @@ extern "C" {
 #endif
 
 typedef struct rlt_tuner_node {
-    rlt_tuner_version version;
+    rlt_library_version version;
     rlt_tuner_arch arch;
     rlt_tuner_cpu cpu;
     uint32_t nodes, gpus;

@@ -45,6 +45,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/endpoint/version.h"
 #include "sim/base/error.h"
 
 #ifdef __cplusplus
@@ -113,11 +114,6 @@ typedef enum rlt_tuner_path {
     RLT_VIAS
 } rlt_tuner_path;
 
-typedef struct rlt_tuner_version {
-    uint32_t number; /* 10000 * major + 100 * minor + patch, as NCCL_VERSION; 22304 is 2.23.4 */
-    bool rccl;       /* then `number` is the NCCL release on which RCCL stands */
-} rlt_tuner_version;
-
 /* Channels that the search found for one pattern: the least over all nodes. */
 typedef struct rlt_tuner_pattern {
     uint32_t channels;             /* of the search, without later copies; 0: not found */
@@ -128,7 +124,7 @@ typedef struct rlt_tuner_pattern {
 } rlt_tuner_pattern;
 
 typedef struct rlt_tuner_machine {
-    rlt_tuner_version version;
+    rlt_library_version version;
     rlt_tuner_arch arch, newest; /* oldest and newest GPU; equal in most machines */
     rlt_tuner_cpu cpu;
     uint32_t nodes, gpus; /* GPUs of a node */
@@ -165,11 +161,8 @@ const char *rlt_tuner_arch_name(rlt_tuner_arch arch);
 
 /* Returns the architecture of a compute capability, such as 90; 86 counts as 80. */
 rlt_tuner_arch rlt_tuner_arch_of(uint32_t capability);
-/* Reads "2.23", "2.23.4", "nccl-2.23" or "rccl". Refuses what is no version, older than 2.18 or newer than
- * 2.31. */
-int rlt_tuner_version_parse(const char *text, rlt_tuner_version *out, rlt_error *err);
 /* Returns why a version's tables are those of another release; NULL: they are its own. */
-const char *rlt_tuner_version_note(rlt_tuner_version v);
+const char *rlt_tuner_version_note(rlt_library_version v);
 /* Returns the parts of the library that are not modelled, and why, one a line. */
 const char *rlt_tuner_unmodelled(void);
 

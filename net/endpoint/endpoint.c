@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "net/endpoint/version.h"
 #include "sim/base/units.h"
 
 /* Reads femtoseconds. Plain durations are too coarse: a byte at 400 GB/s takes 2.5 ps. */
@@ -93,34 +94,31 @@ static void write_network(const rlt_param *p, const void *from, char *text, size
     snprintf(text, size, "%s", rlt_internode_name(e->internode.kind));
 }
 
-/* Reads "2.30". The versions are those of collectives/tuner. */
 static int read_nccl(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
-    enum { OLDEST = 218, NEWEST = 231 };
     rlt_endpoint *e = into;
-    unsigned major = 0, minor = 0;
-    char rest;
+    rlt_library_version v = {0};
     (void)p;
-    if (strcmp(text, "newest") == 0) {
-        e->nccl = 0;
-        return 0;
-    }
-    if (sscanf(text, "%2u.%2u%c", &major, &minor, &rest) != 2 || 100 * major + minor < OLDEST ||
-        100 * major + minor > NEWEST)
-        return rlt_fail(err, RLT_EUSAGE, where,
-                        "expected a version of NCCL from 2.18 to 2.31, or newest, got '%.32s'", text);
-    e->nccl = 100 * major + minor;
-    return 0;
+    int rc = strcmp(text, "newest") == 0 ? 0 : rlt_library_version_parse(text, &v, err);
+    if (rc && where)
+        rlt_error_prefix(err, where);
+    if (!rc && v.rccl)
+        rc = rlt_fail(err, RLT_EUSAGE, where, "expected a version of NCCL such as 2.27, got 'rccl'");
+    if (!rc)
+        e->nccl = v.number;
+    return rc;
 }
 
 static void write_nccl(const rlt_param *p, const void *from, char *text, size_t size)
 {
     const rlt_endpoint *e = from;
     (void)p;
-    if (e->nccl)
-        snprintf(text, size, "%u.%u", e->nccl / 100, e->nccl % 100);
-    else
+    if (!e->nccl)
         snprintf(text, size, "newest");
+    else if (e->nccl % 100 == RLT_LAST_PATCH)
+        snprintf(text, size, "%u.%u", e->nccl / 10000, e->nccl / 100 % 100);
+    else
+        snprintf(text, size, "%u.%u.%u", e->nccl / 10000, e->nccl / 100 % 100, e->nccl % 100);
 }
 
 #define AT(field) RLT_FIELD(rlt_endpoint, field)
@@ -160,7 +158,7 @@ static const rlt_param parameters[] = {
     {"host", .kind = RLT_PARAM_CHOICE, .words = "intel|amd|arm|power", AT(host), .preset = "intel",
      .help = "vendor of the host's processor, for the choice of the tuner"},
     {"nccl", .kind = RLT_PARAM_OTHER, .read = read_nccl, .write = write_nccl, .preset = "newest",
-     .arg = "version such as 2.27, or newest", .help = "version of NCCL whose tuner chooses"},
+     .arg = "version such as 2.27 or 2.28.7, or newest", .help = "version of NCCL whose tuner chooses"},
     {"network", .kind = RLT_PARAM_OTHER, .read = read_network, .write = write_network, .preset = "none",
      .arg = "class of network",
      .help = "class of the network between nodes; it sets the settings that begin with network_",
@@ -169,6 +167,8 @@ static const rlt_param parameters[] = {
      .help = "added to each step between nodes"},
     {"network_rise", .kind = RLT_PARAM_DURATION, AT(internode.rise_ps), .usual = "of the class",
      .help = "added to each step between nodes in collectives from 32 KiB on"},
+    {"network_launch", .kind = RLT_PARAM_DURATION, AT(internode.launch_ps), .usual = "of the class",
+     .help = "time after the launch before which no message leaves its node"},
     {"network_efficiency", .kind = RLT_PARAM_PPM, AT(internode.efficiency_ppm), .min = 1, .max = 1e6,
      .usual = "of the class", .help = "payload over wire bytes between nodes, Simple"},
     {"network_tree_efficiency", .kind = RLT_PARAM_PPM, AT(internode.tree_efficiency_ppm), .min = 1,

@@ -112,7 +112,7 @@ typedef struct rlt_endpoint {
         ramp_ppm; /* trees over nodes: time of a piece in each step, relative to its time on links that all
                           channels share */
     uint32_t nvls_tree_ppm;  /* wire bytes of NVLS in nvls_tree, relative to NVLS alone */
-    uint32_t nccl;           /* version that chooses, 100 * major + minor; 0: the newest known */
+    uint32_t nccl;           /* version that chooses (net/endpoint/version.h); 0: the newest published */
     rlt_internode internode; /* network between nodes */
 } rlt_endpoint;
 
@@ -146,7 +146,10 @@ typedef struct rlt_tuning {
     uint32_t together;     /* messages that one sender has under way at once */
     rlt_time setup_ps;     /* time once per collective, in addition to the endpoint's launch */
     uint32_t ramp_ppm;     /* added to each message inside a node, relative to its time on the links */
-    bool far;              /* steps between nodes cost `step`; false: messages cost the same everywhere */
+    /* Over nodes a channel moves this much at once, of which a message may be a part: the least bytes that
+     * its lines count, for each channel, and that the ramp counts. */
+    uint64_t line_least, ramp_least;
+    bool far; /* steps between nodes cost `step`; false: messages cost the same everywhere */
     rlt_internode_step step;
 } rlt_tuning;
 /* Returns the cost of a message under a tuning, inside a node. */

@@ -16,14 +16,17 @@
  *   staging  rate at which the host passes on LL's lines, which it copies from and to its own memory
  *   P        what a node passes on in a step: S / nodes in a ring, S elsewhere
  *
+ * Threads of the host wake up when a kernel is launched. No message leaves its node before `launch` has
+ * passed since then (collectives/selector.c: the setup and the first chain of a tree count).
+ *
  * A message takes a NIC for at least `gap`, the inverse of its message rate. Without GPU-direct all data pass
  * through the host, at `host` for a node.
  *
  * On the wire a message has its bytes times 16/8 (LL), 128/120 (LL128), or 1 / efficiency (Simple). A node
  * with one member fills its NIC less well (single).
  *
- *   Example: a step of NCCL's tree under LL over RoCE, collective of 1 KiB, 39 GB/s: 5 - 1 + 6.5 = 10.5 us,
- *   and 26 ns for the lines. Two links of 500 ns make it 11.5 us.
+ *   Example: a step of NCCL's tree under LL over RoCE, collective of 1 KiB, 39 GB/s: 5 - 1 + 5 = 9 us,
+ *   and 26 ns for the lines. Two links of 500 ns make it 10 us.
  */
 #ifndef RLT_NET_ENDPOINT_INTERNODE_H
 #define RLT_NET_ENDPOINT_INTERNODE_H
@@ -58,6 +61,7 @@ enum { RLT_INTERNODE_NONE, RLT_INTERNODE_USUAL }; /* first classes: no costs; in
 typedef struct rlt_internode {
     uint32_t kind; /* row of the table of classes; 0: no costs beside the links */
     rlt_time latency_ps, rise_ps;
+    rlt_time launch_ps; /* no message leaves its node earlier than this after the launch */
     uint32_t efficiency_ppm, tree_efficiency_ppm; /* payload over wire bytes under Simple; trees */
     uint32_t single_ppm;                          /* factor of both if a node has one member */
     uint64_t staging_Bps;                         /* of a node; 0: no limit */
@@ -85,7 +89,7 @@ RLT_API rlt_internode rlt_internode_class(uint32_t i);
 typedef struct rlt_internode_use {
     rlt_hop hop;
     rlt_line line;
-    uint64_t bytes, passed; /* of the collective; passed on by a node in a step */
+    uint64_t bytes, passed; /* bytes of the collective; passed on by a node in a step */
     bool single;            /* each node has one member */
 } rlt_internode_use;
 /* Returns the cost of a step. */

@@ -130,11 +130,17 @@ static uint64_t wire_bytes(const rlt_protocol *p, uint64_t bytes)
     return n > UINT64_MAX ? UINT64_MAX : (uint64_t)n;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uint64_t bytes, uint64_t bw_Bps)
 {
     const rlt_protocol *p = &t->protocol;
     rlt_message_cost cost = {e->message_ps, wire_bytes(p, bytes)};
     rlt_time w = 0, buffers = 0, least;
+    uint64_t lined = larger(bytes, t->line_least * t->channels);
     cost.delay_ps = rlt_time_add(cost.delay_ps, clamp(((unsigned __int128)bytes * e->byte_fs + 500) / 1000));
     if (bw_Bps) {
         unsigned __int128 full = (unsigned __int128)p->fill_bytes * t->channels;
@@ -146,15 +152,16 @@ rlt_message_cost rlt_tuning_cost(const rlt_endpoint *e, const rlt_tuning *t, uin
                     : clamp((unsigned __int128)rlt_transfer_time(wire_bytes(p, (uint64_t)full), bw_Bps) *
                             t->together);
     }
-    least = rlt_time_add(rlt_time_add(p->message_ps, rlt_protocol_lines(p, bytes, t->channels)),
+    least = rlt_time_add(rlt_time_add(p->message_ps, rlt_protocol_lines(p, lined, t->channels)),
                          part_of(w, p->share_ppm));
     rlt_time extra = part_of(buffers, p->fill_ppm);
     if (least - w > extra)
         extra = least - w;
     cost.delay_ps = rlt_time_add(cost.delay_ps, extra);
     if (t->ramp_ppm && bw_Bps)
-        cost.delay_ps =
-            rlt_time_add(cost.delay_ps, part_of(rlt_transfer_time(cost.wire_bytes, bw_Bps), t->ramp_ppm));
+        cost.delay_ps = rlt_time_add(
+            cost.delay_ps,
+            part_of(rlt_transfer_time(wire_bytes(p, larger(bytes, t->ramp_least)), bw_Bps), t->ramp_ppm));
     return cost;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What NCCL's tuner chose, as its log says (NCCL_DEBUG_SUBSYS=INIT,TUNING,COLL). The line has three forms:
+ * Choices of NCCL's tuner, as its log says (NCCL_DEBUG_SUBSYS=INIT,TUNING,COLL). The line has three forms:
  *
  *   AllReduce: 8388608 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}
  *   AllGather: 37756928 Bytes -> Algo 1 proto 2 time 2860.208008

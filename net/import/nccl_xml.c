@@ -373,6 +373,31 @@ static int number_gpus(reader *r)
     return rc < 0 ? (int)rc : 0;
 }
 
+/* Takes the hosts as nodes, if their GPUs are equal in number and consecutive. If NVLinks join them, NCCL
+ * sends through the GPU beside the receiver's NIC (PXN). */
+static int find_nodes(reader *r)
+{
+    uint32_t *first = calloc(r->hosts.n + 1ull, sizeof *first);
+    uint32_t size = r->hosts.n ? r->n_gpus / r->hosts.n : 0;
+    bool regular = r->hosts.n > 1 && size * r->hosts.n == r->n_gpus;
+    if (!first)
+        return rlt_nomem(r->m.err);
+    for (uint32_t i = 0; regular && i < r->n_devices; i++) {
+        const device *d = &r->devices[i];
+        if (d->kind == GPU) {
+            uint32_t block = d->node / size + 1;
+            regular = !first[d->host] || first[d->host] == block;
+            first[d->host] = block;
+        }
+    }
+    if (regular) {
+        r->m.node_size = size;
+        r->m.pxn = size > 1 && r->n_nvlinks ? RLT_PXN_ON : RLT_PXN_UNSTATED;
+    }
+    free(first);
+    return 0;
+}
+
 static bool dropped(const device *d)
 {
     return d->kind == PCI && !d->bridge; /* a disk, an audio device, ... */
@@ -534,8 +559,9 @@ static int build(reader *r, rlt_topology **out)
     uint32_t relayed = 0;
     const char *rings = "";
     int rc;
-    if ((rc = number_gpus(r)) || (rc = add_nodes(r)) || (rc = add_tree(r)) || (rc = join_cpus(r)) ||
-        (rc = join_nvlinks(r)) || (rc = rlt__machine_relay(&r->m, &relayed)) || (rc = add_rings(r, &rings)))
+    if ((rc = number_gpus(r)) || (rc = find_nodes(r)) || (rc = add_nodes(r)) || (rc = add_tree(r)) ||
+        (rc = join_cpus(r)) || (rc = join_nvlinks(r)) || (rc = rlt__machine_relay(&r->m, &relayed)) ||
+        (rc = add_rings(r, &rings)))
         return rc;
     return rlt__machine_build(&r->m, describe(r, relayed, rings), r->hash, out);
 }

@@ -15,6 +15,7 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
 
 enum { PORTS, NODES_PER_LEAF, UNITS, SPINES, BASE_SPINE };
 enum { OVER };
@@ -101,9 +102,22 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
     return n;
 }
 
+/* The spine of a route stays if it does not depend on the leaf. */
+static uint32_t turned(const rlt_factor *f, uint32_t link)
+{
+    const uint32_t *v = f->number;
+    if (v[NODES_PER_LEAF] % v[SPINES])
+        return RLT_NONE;
+    if (link < v[BASE_SPINE])
+        return link - 2 * (link / 2 % v[PORTS]);
+    uint32_t leaf = (link - v[BASE_SPINE]) / 2 / v[SPINES];
+    return link - 2 * v[SPINES] * (leaf % v[PORTS]);
+}
+
 const rlt_shape rlt_shape_rail = {
     .info = {"rail", "port j of every node on leaf j, then spines", parameters},
     .build = build,
     .ends = ends,
     .route = route,
+    .turned = turned,
 };

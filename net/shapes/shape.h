@@ -45,6 +45,9 @@ typedef struct rlt_shape {
     uint32_t (*translations)(const rlt_factor *f, uint32_t *sizes);
     uint32_t (*orbits)(const rlt_factor *f);
     uint32_t (*orbit)(const rlt_factor *f, uint32_t link);
+    /* Returns the link in the place of this one when every node's ports move on, until the port is the node's
+     * first. Routes move along. RLT_NONE: they do not. NULL: none is known. */
+    uint32_t (*turned)(const rlt_factor *f, uint32_t link);
 } rlt_shape;
 
 /* The shapes. A new shape is one file and one line here. */

@@ -42,6 +42,7 @@ typedef struct rlt_product_dim {
     rlt_port_kind ports;
     uint32_t nics, planes, per_plane; /* in a node; per_plane = nics / planes */
     bool pxn;
+    uint32_t network;          /* class of network that it states, plus 1; 0: none */
     uint32_t first_nic;        /* node, for RLT_PORTS_NICS */
     uint32_t first_nic_link;   /* 2a: from accelerator a to its NIC; 2a + 1: back */
     rlt_factor_links nic_link; /* bandwidth and latency of a link to a NIC */

@@ -100,6 +100,28 @@ static int count_nics(const rlt_dim_spec *spec, const settings *s, rlt_topology 
     return 0;
 }
 
+/* Sets the class of the network between nodes. There is one class for all dimensions. */
+static int set_network(const rlt_dim_spec *spec, const settings *s, rlt_topology *t, uint32_t i,
+                       rlt_error *err)
+{
+    bool usual = i && t->endpoint.channels && t->endpoint.internode.kind == RLT_INTERNODE_NONE;
+    if (s->network == RLT_NONE) {
+        if (usual)
+            t->endpoint.internode = rlt_internode_class(RLT_INTERNODE_USUAL);
+        return 0;
+    }
+    for (uint32_t k = 0; k < i; k++)
+        if (t->dims[k].network && t->dims[k].network != s->network + 1)
+            return rlt_fail(
+                err, RLT_ESCHEMA, spec->where,
+                "network=%s, but a dimension before it states %s: the steps between nodes have one "
+                "class",
+                rlt_internode_name(s->network), rlt_internode_name(t->dims[k].network - 1));
+    t->dims[i].network = s->network + 1;
+    t->endpoint.internode = rlt_internode_class(s->network);
+    return 0;
+}
+
 int rlt_ports_read(const rlt_dim_spec *spec, rlt_topology *t, uint32_t i, rlt_dim_spec *out, rlt_error *err)
 {
     rlt_product_dim *d = &t->dims[i];
@@ -109,12 +131,8 @@ int rlt_ports_read(const rlt_dim_spec *spec, rlt_topology *t, uint32_t i, rlt_di
     d->ports = RLT_PORTS_OWN;
     if (!rc)
         rc = count_nics(spec, &s, t, i, err);
-    if (rc)
+    if (rc || (rc = set_network(spec, &s, t, i, err)))
         return rc;
-    if (s.network != RLT_NONE)
-        t->endpoint.internode = rlt_internode_class(s.network);
-    else if (i && t->endpoint.channels && t->endpoint.internode.kind == RLT_INTERNODE_NONE)
-        t->endpoint.internode = rlt_internode_class(RLT_INTERNODE_USUAL);
     bool rail = spec->shape && strcmp(spec->shape, "rail") == 0;
     d->planes = s.planes ? s.planes : rail ? 1 : d->nics;
     if (d->nics % d->planes)

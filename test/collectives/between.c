@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "net/endpoint/endpoint.h"
 #include "net/endpoint/internode.h"
@@ -37,20 +39,68 @@ static rlt_time tree_of_nothing(const char *network, const char *gpu)
 
 /*
  * A tree of two nodes: one message inside a node, one between them, and both back: 5 + 1 + h + h + 1 us. NCCL
- * counts 5 us for h under LL, which is a path of 1 us and 4 us of its own.
+ * counts 5 us for h under LL, which is a path of 1 us and 4 us of its own. The network needs 6 us to wake up, of
+ * which the first message inside hides 1: 5 us more.
  */
 static void steps_between_nodes(void **state)
 {
     (void)state;
-    assert_int_equal(tree_of_nothing("infiniband", "hopper"), (7 + 2 * 5) * US);
-    assert_int_equal(tree_of_nothing("roce", "hopper"), (7 + 2 * 5 + 13) * US);
-    assert_int_equal(tree_of_nothing("efa", "hopper"), (7 + 2 * 5 + 2 * 69) * US);
+    assert_int_equal(tree_of_nothing("infiniband", "hopper"), (12 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("roce", "hopper"), (12 + 2 * 5 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("efa", "hopper"), (12 + 2 * 5 + 2 * 66) * US);
     /* tuned endpoints take the first class unless another is stated */
-    assert_int_equal(tree_of_nothing("", "hopper"), (7 + 2 * 5) * US);
+    assert_int_equal(tree_of_nothing("", "hopper"), (12 + 2 * 5) * US);
     /* without costs of its own the network has the path's latency, and the endpoint's message */
     assert_int_equal(tree_of_nothing("none", "hopper"), (7 + 2 * 2) * US);
     /* the cost does not depend on the tuner */
-    assert_int_equal(tree_of_nothing("roce", "unknown"), (7 + 2 * 5 + 13) * US);
+    assert_int_equal(tree_of_nothing("roce", "unknown"), (12 + 2 * 5 + 2 * 5) * US);
+}
+
+/* Two nodes of `node`: LL takes 1 us a message inside, and 1 us for a line of 4 KiB; `more` follows. */
+static rlt_time lines_over_nodes(uint32_t node, const char *algorithm, const char *launch, const char *more)
+{
+    char topology[1024];
+    snprintf(topology, sizeof topology,
+             "{\"endpoint\": {\"launch\": \"5us\", \"thread_blocks\": 24, \"protocols\": ["
+             "{\"name\": \"LL\", \"message\": \"1us\", \"wire\": \"16/8\", \"line\": \"4KiB\", "
+             "\"line_time\": \"1us\"%s}]}, \"dims\": ["
+             "{\"shape\": \"switch\", \"size\": %u, \"bandwidth\": \"450GB/s\", \"latency\": \"0ns\"}, "
+             "{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"50GB/s\", \"latency\": \"500ns\"}]}",
+             more, node);
+    test_group s;
+    test_group_open(&s, topology, 0);
+    rlt_endpoint e = *rlt_topology_endpoint(s.t);
+    test_group_close(&s);
+    assert_int_equal(rlt_endpoint_set(&e, "network_launch", launch, NULL), 0);
+    test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = algorithm, .endpoint = &e};
+    return test_collective(&net, RLT_ALL_REDUCE, 4 * KIB, NULL).time_ps;
+}
+
+/* 4 KiB in one channel are a line in each message inside a node; in 24 channels they are none (up to 1 KiB
+ * a line costs nothing), however many messages the data are cut into. Nodes of 4: six messages inside. */
+static void lines_by_channel(void **state)
+{
+    const char *one = ", \"channel\": \"4KiB\"";
+    (void)state;
+    assert_int_equal(lines_over_nodes(4, "tree", "0us", one) - lines_over_nodes(4, "tree", "0us", ""),
+                     6 * US);
+}
+
+/* The network wakes up once, beside the first chain of a tree: one message for nodes of 2, three for nodes of
+ * 4. A ring's first messages leave the node at once. */
+static void network_wakes_once(void **state)
+{
+    static const struct {
+        uint32_t node;
+        const char *algorithm, *launch;
+        rlt_time paid;
+    } rows[] = {{2, "tree", "10us", 9 * US}, {4, "tree", "10us", 7 * US},  {4, "tree", "3us", 0},
+                {4, "tree", "2us", 0},       {2, "ring", "10us", 10 * US}, {4, "ring", "10us", 10 * US}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(lines_over_nodes(rows[i].node, rows[i].algorithm, rows[i].launch, "") -
+                             lines_over_nodes(rows[i].node, rows[i].algorithm, "0us", ""),
+                         rows[i].paid);
 }
 
 /* Members of one node never pay for the network. */
@@ -164,12 +214,62 @@ static void protocols_of_the_network(void **state)
     test_group_close(&without);
 }
 
+static void same_tuning(const test_group *s, rlt_coll_kind kind, uint64_t bytes)
+{
+    rlt_coll_request req = rlt_group_request(&s->g, kind, bytes);
+    rlt_plan chosen, named;
+    assert_int_equal(rlt_plan_create(NULL, &req, &chosen, NULL), 0);
+    assert_int_equal(rlt_plan_create(chosen.algorithm, &req, &named, NULL), 0);
+    assert_true(chosen.tuning.on || kind == RLT_ALL_TO_ALL);
+    assert_int_equal(chosen.tuning.on, named.tuning.on);
+    assert_int_equal(chosen.tuning.index, named.tuning.index);
+    assert_int_equal(chosen.tuning.channels, named.tuning.channels);
+    assert_int_equal(chosen.tuning.setup_ps, named.tuning.setup_ps);
+    assert_int_equal(chosen.tuning.step.delay_ps, named.tuning.step.delay_ps);
+    rlt_plan_free(&chosen);
+    rlt_plan_free(&named);
+}
+
+/* A plan whose algorithm auto chose costs what the plan of that algorithm does. */
+static void chosen_or_named(void **state)
+{
+    static const char *const machines[] = {"hgx-h100-8*rail:4@400Gbps,500ns,in_network=reduce+multicast",
+                                           "dgx-a100-8*rail:2@200Gbps,500ns", "hgx-h100-8", "mi300x-8"};
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        test_group s;
+        test_group_open(&s, machines[i], 0);
+        for (int kind = RLT_ALL_REDUCE; kind <= RLT_REDUCE; kind++)
+            for (uint64_t bytes = 8; bytes <= 1024ull * MIB; bytes *= 32)
+                same_tuning(&s, (rlt_coll_kind)kind, bytes);
+        test_group_close(&s);
+    }
+}
+
+/* An algorithm that the tuner would not run here, as PAT on nodes of eight, has the costs of a tuned endpoint in any
+ * case, with more than 1 us for a step between nodes. */
+static void named_against_the_tuner(void **state)
+{
+    test_group s;
+    rlt_plan plan;
+    (void)state;
+    test_group_open(&s, "hgx-h100-8*rail:4@400Gbps,500ns", 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 8);
+    assert_int_equal(rlt_plan_create(rlt_algorithm_find("pat", NULL), &req, &plan, NULL), 0);
+    assert_true(plan.tuning.on && plan.tuning.far);
+    assert_true(plan.tuning.step.delay_ps > US);
+    rlt_plan_free(&plan);
+    test_group_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(inside_a_node),
+        cmocka_unit_test(steps_between_nodes),      cmocka_unit_test(lines_by_channel),
+        cmocka_unit_test(network_wakes_once),       cmocka_unit_test(inside_a_node),
         cmocka_unit_test(data_pass_the_host),       cmocka_unit_test(choice_by_size),
-        cmocka_unit_test(protocols_of_the_network),
+        cmocka_unit_test(protocols_of_the_network), cmocka_unit_test(chosen_or_named),
+        cmocka_unit_test(named_against_the_tuner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

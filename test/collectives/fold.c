@@ -286,6 +286,48 @@ static void in_the_network(void **state)
     }
 }
 
+#define ADDS "in_network=reduce+multicast"
+
+/* Algorithms whose members take turns inside a node: a class for each node, where the network is the same for
+ * all members of a node. It is not if a route's spine follows from its leaf, or if members share NICs. */
+static void turns_of_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t nodes;
+        bool inside, folds; /* whether the node's switch adds up; whether the plan folds */
+    } machines[] = {
+        {"hgx-h100-8*rail:3@400Gbps,500ns," ADDS, 3, true, true},
+        {"hgx-h100-8*rail:6@400Gbps,500ns,nodes_per_leaf=3," ADDS, 6, true, true},
+        {"hgx-h100-8*rail:6@400Gbps,500ns,nodes_per_leaf=3,spines=2," ADDS, 6, true, false},
+        {"switch:4@300GB/s,100ns," ADDS "*fat-tree:8@25GB/s,500ns,hosts_per_leaf=2," ADDS, 8, true, true},
+        {"switch:4@300GB/s,100ns," ADDS "*rail:4@25GB/s,500ns,pxn=off," ADDS, 4, true, true},
+        {"switch:4@300GB/s,100ns," ADDS "*rail:4@25GB/s,500ns,nics=2," ADDS, 4, true, false},
+        {"switch:4@300GB/s,100ns," ADDS "*fat-tree:4@25GB/s,500ns,planes=1," ADDS, 4, true, false},
+        {"ring:4@300GB/s,100ns*switch:5@25GB/s,500ns," ADDS, 5, false, true},
+        {"fully-connected:4@300GB/s,100ns*rail:4@25GB/s,500ns," ADDS, 4, false, true},
+    };
+    for (uint32_t i = 0; i < 16 * sizeof machines / sizeof *machines; i++) {
+        uint32_t at = i / 16, nodes = machines[at].nodes, v = i % 16;
+        fold_case c = {.topology = machines[at].name,
+                       .algorithm = v & 8 ? &rlt_collnet : &rlt_nvls_tree,
+                       .model = &rlt_net_flow,
+                       .injection = v & 1 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC,
+                       .kind = RLT_ALL_REDUCE,
+                       .bytes = 960 * 4800 + (v % 8 == 7),
+                       .channels = v & 2 ? 3 : 1,
+                       .chunks = v & 4 ? 5 : 0};
+        if (!machines[at].inside && c.algorithm == &rlt_nvls_tree)
+            continue;
+        uint32_t classes = compare(&c);
+        if (machines[at].folds && v % 8 != 7)
+            assert_int_equal(classes, nodes);
+        else
+            assert_true(classes > nodes);
+    }
+}
+
 /* Two accelerators at a PCIe switch with a NIC, two at another one, joined by their CPUs. */
 static const char pcie_node[] =
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":4},{\"id\":\"p\",\"kind\":\"pcie\",\"count\":2},"
@@ -354,6 +396,10 @@ static void composed_machines(void **state)
         "switch:2@300GB/s,100ns*fat-tree:8@25GB/s,500ns,hosts_per_leaf=4,planes=1,pxn=off",
         "switch:4@300GB/s,100ns*fat-tree:4@25GB/s,500ns,nics=2,hosts_per_leaf=2,oversubscription=2",
         "fully-connected:4@90GB/s,100ns*ring:4@20GB/s,1us",
+        "switch:4@300GB/s,100ns*rail:6@25GB/s,500ns,nodes_per_leaf=3",
+        "switch:2@300GB/s,100ns*fat-tree:12@25GB/s,500ns,levels=3,hosts_per_leaf=2,leaves_per_pod=3",
+        "fully-connected:5@90GB/s,100ns*fat-tree:4@25GB/s,500ns,hosts_per_leaf=2",
+        "mi300x-8*rail:2@400Gbps,2us",
         "hgx-h100-8*rail:2@400Gbps,2us",
         "v100-sxm2-4*rail:4@25GB/s,500ns,nics=2",
         "/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
@@ -390,6 +436,129 @@ static void composed_machines(void **state)
     remove(graphs[1]);
 }
 
+/* Whether two members' steps of one number differ in more than their peers. */
+static bool differ(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
+{
+    rlt_step a, b;
+    rlt_step_clear(&a);
+    rlt_step_clear(&b);
+    plan->algorithm->step(plan, 0, lane, k, &a);
+    plan->algorithm->step(plan, member, lane, k, &b);
+    return (a.send_to == RLT_NONE) != (b.send_to == RLT_NONE) || a.send_bytes != b.send_bytes ||
+           a.peer_step != b.peer_step || a.peer_shift != b.peer_shift || a.recv_count != b.recv_count ||
+           a.wait_lane != b.wait_lane || a.wait_step != b.wait_step || a.nowait != b.nowait ||
+           a.verb != b.verb || a.copy != b.copy;
+}
+
+/* Whether a member goes on to another peer at step k, or to another of its parallel links. */
+static bool turns(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
+{
+    rlt_step a, b;
+    rlt_step_clear(&a);
+    rlt_step_clear(&b);
+    plan->algorithm->step(plan, member, lane, k - 1, &a);
+    plan->algorithm->step(plan, member, lane, k, &b);
+    return a.send_to != b.send_to || a.turn != b.turn;
+}
+
+/* Compares the steps of all members with those of the first. Returns the number of plans that say that they
+ * are alike: 1 or 0. */
+static uint32_t check_alike(const rlt_topology *t, const rlt_algorithm *a, rlt_coll_kind kind, uint64_t bytes)
+{
+    rlt_placement place = {0};
+    rlt_group group = {0};
+    rlt_plan plan = {0};
+    rlt_error err = {0};
+    uint32_t n = rlt_topology_accelerators(t);
+    assert_int_equal(rlt_placement_identity(t, n, &place, &err), 0);
+    assert_int_equal(rlt_group_create(t, &place, NULL, n, &group, &err), 0);
+    rlt_coll_request req = rlt_group_request(&group, kind, bytes);
+    bool planned = rlt_plan_create(a, &req, &plan, &err) == 0;
+    bool alike = planned && rlt_plan_is_even(&plan) && rlt_plan_is_alike(&plan);
+    for (uint32_t m = 1; m < n && alike; m++) {
+        for (uint32_t lane = 0; lane < plan.lanes; lane++) {
+            uint32_t steps = a->steps(&plan, m, lane);
+            assert_int_equal(steps, a->steps(&plan, 0, lane));
+            for (uint32_t k = 0; k < steps; k++) {
+                if (differ(&plan, m, lane, k) || (k && turns(&plan, m, lane, k) != turns(&plan, 0, lane, k)))
+                    fail_msg("%s by %s: member %u, lane %u, step %u is unlike that of member 0",
+                             rlt_coll_name(kind), a->name, m, lane, k);
+            }
+        }
+    }
+    rlt_plan_free(&plan);
+    rlt_group_free(&group);
+    rlt_placement_free(&place);
+    return alike;
+}
+
+/* Every algorithm that says that its members are alike is right. */
+static void alike(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {
+        "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns",
+        "switch:4@300GB/s,100ns*rail:3@25GB/s,500ns",
+        "fully-connected:5@90GB/s,100ns",
+        "mi300x-8*rail:3@400Gbps,2us",
+        "ring:4@20GB/s,1us*switch:2@9GB/s,1us",
+        "dgx1-v100-8",
+    };
+    uint32_t found = 0;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        rlt_topology *t;
+        rlt_error err = {0};
+        if (rlt_topology_load(machines[i], "topologies", &t, &err) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        for (uint32_t a = 0; rlt_algorithm_at(a); a++)
+            for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
+                if ((rlt_algorithm_at(a)->kinds >> kind & 1) && kind != RLT_SEND_RECV)
+                    found += check_alike(t, rlt_algorithm_at(a), (rlt_coll_kind)kind, 5 * 7 * 9 * 2048);
+        rlt_topology_free(t);
+    }
+    print_message("%u plans of like members\n", found);
+    assert_true(found > 100);
+}
+
+/*
+ * 16 384 accelerators. Where every rail has one leaf, it is a switch for each index in the node: the time and
+ * the events are those of the flat product, to the last one. Leaves of 64 nodes give 64 classes, one for each
+ * place at a leaf; twice 64 times the events leave room for messages that no longer end at one instant.
+ */
+static void large_machines(void **state)
+{
+    (void)state;
+    static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_hierarchical};
+    uint64_t flat_events = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        fold_case c = {.topology = "hgx-h100-8*switch:2048@400Gbps,500ns",
+                       .algorithm = algorithms[i],
+                       .model = &rlt_net_flow,
+                       .kind = RLT_ALL_REDUCE,
+                       .bytes = 64 << 20};
+        outcome flat = run(&c, true);
+        assert_int_equal(flat.classes, 1);
+        c.topology = "hgx-h100-8*rail:2048@400Gbps,500ns";
+        outcome rail = run(&c, true);
+        assert_int_equal(rail.classes, 1);
+        assert_int_equal(rail.time_ps, flat.time_ps);
+        assert_int_equal(rail.messages, flat.messages);
+        assert_int_equal(rail.events, flat.events);
+        flat_events = flat.events;
+        free(flat.links);
+        free(rail.links);
+    }
+    fold_case c = {.topology = "hgx-h100-8*fat-tree:2048@400Gbps,500ns",
+                   .algorithm = &rlt_hierarchical,
+                   .model = &rlt_net_flow,
+                   .kind = RLT_ALL_REDUCE,
+                   .bytes = 64 << 20};
+    outcome tree = run(&c, true);
+    assert_int_equal(tree.classes, 64);
+    assert_true(tree.events < 2 * 64 * flat_events);
+    free(tree.links);
+}
+
 /* 2 (n-1) steps of 20 ps a byte and two links of 500 ns. Neither memory nor time grows with n. */
 static void millions(void **state)
 {
@@ -419,9 +588,10 @@ static void millions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything),     cmocka_unit_test(classes_by_hand),
-        cmocka_unit_test(in_the_network), cmocka_unit_test(composed_machines),
-        cmocka_unit_test(millions),
+        cmocka_unit_test(everything),        cmocka_unit_test(classes_by_hand),
+        cmocka_unit_test(in_the_network),    cmocka_unit_test(turns_of_nodes),
+        cmocka_unit_test(composed_machines), cmocka_unit_test(alike),
+        cmocka_unit_test(large_machines),    cmocka_unit_test(millions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

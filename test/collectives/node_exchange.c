@@ -72,6 +72,7 @@ static void bandwidth(void **state)
         {"switch:8@450GB/s,500ns*rail:4@50GB/s,500ns,nics=4", 25, 32, 8},
         {"switch:8@450GB/s,500ns*fat-tree:4@50GB/s,500ns,nics=4", 25, 32, 8},
         {"switch:8@450GB/s,500ns*fat-tree:4@50GB/s,500ns,nics=4,planes=1", 25, 32, 8},
+        {"switch:8@450GB/s,500ns*rail:3@50GB/s,500ns,nics=2", 12.5, 24, 8},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

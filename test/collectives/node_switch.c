@@ -21,7 +21,8 @@
 static const rlt_algorithm *const algorithms[] = {&rlt_nvls_tree, &rlt_collnet};
 
 /* Topologies of small nodes: with and without a switch inside that adds up. */
-static void prove_on(const rlt_algorithm *a, const char *inside, uint32_t g, uint32_t nodes, uint32_t *plans)
+static void prove_on(const rlt_algorithm *a, rlt_coll_kind kind, const char *inside, uint32_t g,
+                     uint32_t nodes, uint32_t *plans)
 {
     char topology[160];
     test_group s;
@@ -31,7 +32,7 @@ static void prove_on(const rlt_algorithm *a, const char *inside, uint32_t g, uin
     assert_int_equal(s.g.node, g);
     for (uint32_t i = 0; i < 12; i++) {
         static const uint64_t bytes[] = {1003, 0, 1};
-        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, bytes[i % 3]);
+        rlt_coll_request req = rlt_group_request(&s.g, kind, bytes[i % 3]);
         rlt_plan plan;
         rlt_error err = {0};
         req.params.channels = i / 3 % 2 * 2;
@@ -39,11 +40,22 @@ static void prove_on(const rlt_algorithm *a, const char *inside, uint32_t g, uin
         req.params.window = i % 4;
         assert_int_equal(rlt_plan_create(a, &req, &plan, &err), 0);
         if (rlt_plan_check(&plan, &err) != 0)
-            fail_msg("%s, %u nodes of %u: %s: %s", a->name, nodes, g, err.where, err.what);
+            fail_msg("%s, %s, %u nodes of %u: %s: %s", a->name, rlt_coll_name(kind), nodes, g, err.where,
+                     err.what);
         rlt_plan_free(&plan);
         ++*plans;
     }
     test_group_close(&s);
+}
+
+static void prove_kinds(uint32_t g, uint32_t nodes, uint32_t *plans)
+{
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_REDUCE_SCATTER};
+    prove_on(&rlt_nvls_tree, RLT_ALL_REDUCE, "," ADDS, g, nodes, plans);
+    for (uint32_t k = 0; k < 3; k++) {
+        prove_on(&rlt_collnet, kinds[k], "," ADDS, g, nodes, plans);
+        prove_on(&rlt_collnet, kinds[k], "", g, nodes, plans);
+    }
 }
 
 static void proof(void **state)
@@ -51,55 +63,62 @@ static void proof(void **state)
     uint32_t plans = 0;
     (void)state;
     for (uint32_t nodes = 2; nodes <= 9; nodes++)
-        for (uint32_t g = 2; g <= 5; g++) {
-            prove_on(&rlt_nvls_tree, "," ADDS, g, nodes, &plans);
-            prove_on(&rlt_collnet, "," ADDS, g, nodes, &plans);
-            prove_on(&rlt_collnet, "", g, nodes, &plans);
-        }
-    prove_on(&rlt_nvls_tree, "," ADDS, 18, 4, &plans);
-    prove_on(&rlt_collnet, "," ADDS, 18, 4, &plans);
-    prove_on(&rlt_collnet, "", 8, 16, &plans);
-    assert_int_equal(plans, (8 * 4 + 1) * 3 * 12);
+        for (uint32_t g = 2; g <= 5; g++)
+            prove_kinds(g, nodes, &plans);
+    prove_kinds(18, 4, &plans);
+    prove_kinds(8, 16, &plans);
+    assert_int_equal(plans, (8 * 4 + 2) * 7 * 12);
 }
 
 /*
  * Nodes of g members with links V to their switch and NICs of R together. nvls_tree: R / 1, 1.5 or 2 for 2, 3
- * or more nodes, and g/(g+1) V. collnet: R, and g/(g+1) V; with messages inside g/(2(g-1)) V.
+ * or more nodes, and g/(g+1) V. collnet: R, and g/(g+1) V; with messages inside g/(2(g-1)) V. Its all-gather and
+ * reduce-scatter: R, which is what NCCL's tuner takes, too (g times the speed of a head); and V, with messages inside
+ * g/(g-1) V.
  */
 static void bandwidth(void **state)
 {
     static const struct {
         const char *algorithm, *topology;
         double algbw_GBps;
+        rlt_coll_kind kind;
     } rows[] = {
-        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns", 450 * 8 / 9.0},
-        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@25GB/s,500ns", 200},
-        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:3@50GB/s,500ns", 400 / 1.5},
-        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns", 400 / 2.0},
-        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:9@50GB/s,500ns", 400 / 2.0},
-        {"nvls_tree", "switch:4@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=2,planes=1", 100 / 2.0},
-        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns," ADDS, 400},
-        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@25GB/s,500ns," ADDS, 200},
-        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:16@50GB/s,500ns," ADDS, 400},
-        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=4,planes=1," ADDS, 200},
-        {"collnet", "switch:8@450GB/s,500ns*rail:4@25GB/s,500ns," ADDS, 200},
-        {"collnet", "switch:8@450GB/s,500ns*rail:4@50GB/s,500ns," ADDS, 450 * 8 / 14.0},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns", 450 * 8 / 9.0, RLT_ALL_REDUCE},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:2@25GB/s,500ns", 200, RLT_ALL_REDUCE},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:3@50GB/s,500ns", 400 / 1.5, RLT_ALL_REDUCE},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns", 400 / 2.0, RLT_ALL_REDUCE},
+        {"nvls_tree", "switch:8@450GB/s,500ns," ADDS "*rail:9@50GB/s,500ns", 400 / 2.0, RLT_ALL_REDUCE},
+        {"nvls_tree", "switch:4@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=2,planes=1", 100 / 2.0,
+         RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:2@50GB/s,500ns," ADDS, 400, RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@25GB/s,500ns," ADDS, 200, RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:16@50GB/s,500ns," ADDS, 400, RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*fat-tree:4@50GB/s,500ns,nics=4,planes=1," ADDS, 200,
+         RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns*rail:4@25GB/s,500ns," ADDS, 200, RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns*rail:4@50GB/s,500ns," ADDS, 450 * 8 / 14.0, RLT_ALL_REDUCE},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns," ADDS, 400, RLT_ALL_GATHER},
+        {"collnet", "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns," ADDS, 400, RLT_REDUCE_SCATTER},
+        {"collnet", "switch:4@100GB/s,500ns," ADDS "*rail:2@50GB/s,500ns," ADDS, 100, RLT_ALL_GATHER},
+        {"collnet", "switch:4@100GB/s,500ns," ADDS "*rail:2@50GB/s,500ns," ADDS, 100, RLT_REDUCE_SCATTER},
+        {"collnet", "switch:4@90GB/s,500ns*rail:2@50GB/s,500ns," ADDS, 90 * 4 / 3.0, RLT_ALL_GATHER},
+        {"collnet", "switch:4@90GB/s,500ns*rail:2@50GB/s,500ns," ADDS, 90 * 4 / 3.0, RLT_REDUCE_SCATTER},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         test_net net = {.topology = rows[i].topology, .model = &rlt_net_flow, .algorithm = rows[i].algorithm};
         uint64_t bytes = (uint64_t)4 << 30; /* pipelines of many chunks */
-        double seconds = (double)test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps / 1e12;
+        double seconds = (double)test_collective(&net, rows[i].kind, bytes, NULL).time_ps / 1e12;
         double algbw = (double)bytes / seconds / 1e9;
         if (algbw < 0.97 * rows[i].algbw_GBps || algbw > rows[i].algbw_GBps)
-            fail_msg("%s on %s: %.1f GB/s of %.1f", rows[i].algorithm, rows[i].topology, algbw,
-                     rows[i].algbw_GBps);
+            fail_msg("%s, %s on %s: %.1f GB/s of %.1f", rows[i].algorithm, rlt_coll_name(rows[i].kind),
+                     rows[i].topology, algbw, rows[i].algbw_GBps);
     }
 }
 
 /*
  * No bytes. A path inside takes 1 us, one between nodes 2 us. collnet: fetch, announcement, sum for all,
- * store. nvls_tree: fetch, up and down between four nodes along the longest way of the two trees (0-2-1: two steps),
+ * store; all-gather: share for all, store; reduce-scatter: fetch, announcement, sum for each. nvls_tree: fetch, up and down between four nodes along the longest way of the two trees (0-2-1: two steps),
  * store.
  */
 static void latency(void **state)
@@ -110,29 +129,34 @@ static void latency(void **state)
         test_net n = {
             .topology = net, .model = m ? &rlt_net_flow : &rlt_net_alpha_beta, .algorithm = "collnet"};
         assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, 0, NULL).time_ps, (1 + 2 + 2 + 1) * 1000000);
+        assert_int_equal(test_collective(&n, RLT_ALL_GATHER, 0, NULL).time_ps, (2 + 1) * 1000000);
+        assert_int_equal(test_collective(&n, RLT_REDUCE_SCATTER, 0, NULL).time_ps, (1 + 2 + 2) * 1000000);
         n.algorithm = "nvls_tree";
         assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, 0, NULL).time_ps, (1 + 2 * 2 * 2 + 1) * 1000000);
     }
 }
 
-/* Each byte leaves a node once, whatever the number of nodes. */
+/* Each byte leaves a node at most once and enters it at most once, whatever the number of nodes. */
 static void traffic(void **state)
 {
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_REDUCE_SCATTER};
     (void)state;
-    for (uint32_t nodes = 2; nodes <= 6; nodes += 2) {
+    for (uint32_t i = 0; i < 9; i++) {
+        uint32_t nodes = 2 + i / 3 * 2;
         char topology[160];
-        const uint64_t bytes = 4 * 100000;
+        const uint64_t bytes = 48 * 10000;
         snprintf(topology, sizeof topology, "switch:4@400GB/s,500ns," ADDS "*rail:%u@10GB/s,500ns," ADDS,
                  nodes);
         test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = "collnet", .chunks = 4};
-        test_run r = test_collective(&net, RLT_ALL_REDUCE, bytes, NULL);
+        test_run r = test_collective(&net, kinds[i % 3], bytes, NULL);
         double busy = r.max_utilization * (double)r.time_ps;
         assert_true(busy > (double)bytes / 4 * 100 - 1 && busy < (double)bytes / 4 * 100 + 1);
     }
 }
 
 /* Lower bounds between N nodes with NICs of R: 2 (N-1)/N M/R if switches add up inside nodes only, M/R if
- * also between. Four nodes of eight, R = 400 GB/s. */
+ * also between. Four nodes of eight, R = 400 GB/s. All-gather and reduce-scatter: all but a node's own share must enter
+ * or leave it in any case, (N-1)/N M/R; a member's own links carry (n-1)/n M at 500 GB/s, which is longer here. */
 static void bounds(void **state)
 {
     static const char net[] = "switch:8@450GB/s,500ns," ADDS "*rail:4@50GB/s,500ns," ADDS;
@@ -142,6 +166,10 @@ static void bounds(void **state)
         test_net n = {.topology = net, .model = &rlt_net_flow, .algorithm = algorithms[a]->name};
         rlt_time expected = a ? 1000000000 : 1500000000;
         assert_int_equal(test_collective(&n, RLT_ALL_REDUCE, bytes, NULL).bound_ps, expected);
+        if (a == 0)
+            continue;
+        assert_int_equal(test_collective(&n, RLT_ALL_GATHER, bytes, NULL).bound_ps, 775000000);
+        assert_int_equal(test_collective(&n, RLT_REDUCE_SCATTER, bytes, NULL).bound_ps, 775000000);
     }
 }
 
@@ -180,19 +208,24 @@ static void defects_are_found(void **state)
         uint32_t at;
         void (*breaks)(rlt_step *s);
         const char *says;
+        rlt_coll_kind kind;
     } rows[] = {
-        {&rlt_nvls_tree, 2, replacing, "replaces the contribution"},
-        {&rlt_nvls_tree, 2, silently, "waits for 1 messages, but none is sent"},
-        {&rlt_nvls_tree, 4, another_slice, "holds nothing"},
-        {&rlt_collnet, 2, silently, "waits for 1 messages, but none is sent"},
-        {&rlt_collnet, 4, another_slice, "holds nothing"},
-        {&rlt_collnet, 0, over_the_sources, "fetch"},
+        {&rlt_nvls_tree, 2, replacing, "replaces the contribution", RLT_ALL_REDUCE},
+        {&rlt_nvls_tree, 2, silently, "waits for 1 messages, but none is sent", RLT_ALL_REDUCE},
+        {&rlt_nvls_tree, 4, another_slice, "holds nothing", RLT_ALL_REDUCE},
+        {&rlt_collnet, 2, silently, "waits for 1 messages, but none is sent", RLT_ALL_REDUCE},
+        {&rlt_collnet, 4, another_slice, "holds nothing", RLT_ALL_REDUCE},
+        {&rlt_collnet, 0, over_the_sources, "fetch", RLT_ALL_REDUCE},
+        {&rlt_collnet, 0, silently, "waits for 2 messages, but", RLT_ALL_GATHER},
+        {&rlt_collnet, 1, another_slice, "holds nothing", RLT_ALL_GATHER},
+        {&rlt_collnet, 2, silently, "waits for 1 messages, but none is sent", RLT_REDUCE_SCATTER},
+        {&rlt_collnet, 0, another_slice, "holds another block", RLT_REDUCE_SCATTER},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_algorithm broken = *rows[i].a;
         rlt_coll_request req = {
-            .kind = RLT_ALL_REDUCE, .n = 4, .node = 2, .bytes = 4000, .params = {.chunks = 1}};
+            .kind = rows[i].kind, .n = 4, .node = 2, .bytes = 4000, .params = {.chunks = 1}};
         rlt_plan plan;
         rlt_error err = {0};
         whole = rows[i].a;

@@ -5,13 +5,14 @@
 #include <stdio.h>
 
 #include "collectives/tuner/search.h"
+#include "net/endpoint/version.h"
 #include "sim/base/error.h"
 #include "test/support/support.h"
 
-static rlt_tuner_version version(const char *text)
+static rlt_library_version version(const char *text)
 {
-    rlt_tuner_version v = {0};
-    assert_int_equal(rlt_tuner_version_parse(text, &v, NULL), 0);
+    rlt_library_version v = {0};
+    assert_int_equal(rlt_library_version_parse(text, &v, NULL), 0);
     return v;
 }
 

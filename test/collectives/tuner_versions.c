@@ -2,13 +2,14 @@
 /* The tuner by version, what each version excludes, and bad input. */
 #include "collectives/tuner/tuner.h"
 
+#include "net/endpoint/version.h"
 #include "sim/base/error.h"
 #include "test/support/support.h"
 
-static rlt_tuner_version version(const char *text)
+static rlt_library_version version(const char *text)
 {
-    rlt_tuner_version v = {0};
-    assert_int_equal(rlt_tuner_version_parse(text, &v, NULL), 0);
+    rlt_library_version v = {0};
+    assert_int_equal(rlt_library_version_parse(text, &v, NULL), 0);
     return v;
 }
 
@@ -57,21 +58,21 @@ static void parses(void **state)
     static const char *const bad[] = {"",      "2",    "2.",    "2.x",       "2.23.", "2.23.4.5", "2.23a",
                                       "2.230", "nccl", "nccl-", "rccl-2.21", "v2.23", " 2.23",    "2,23"};
     static const char *const unknown[] = {"2.17", "2.17.1", "1.31", "3.0", "2.32", "2.7.8"};
-    rlt_tuner_version v;
+    rlt_library_version v;
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(rlt_tuner_version_parse(good[i].text, &v, NULL), 0);
+        assert_int_equal(rlt_library_version_parse(good[i].text, &v, NULL), 0);
         assert_int_equal(v.number, good[i].number);
         assert_int_equal(v.rccl, good[i].text[0] == 'r');
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rlt_error err = {0};
-        assert_int_equal(rlt_tuner_version_parse(bad[i], &v, &err), RLT_EUSAGE);
+        assert_int_equal(rlt_library_version_parse(bad[i], &v, &err), RLT_EUSAGE);
         assert_non_null(strstr(err.what, "expected a version such as 2.23, 2.23.4 or rccl, got '"));
     }
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         rlt_error err = {0};
-        assert_int_equal(rlt_tuner_version_parse(unknown[i], &v, &err), RLT_EUNSUPPORTED);
+        assert_int_equal(rlt_library_version_parse(unknown[i], &v, &err), RLT_EUSAGE);
         assert_non_null(strstr(err.what, "the tuner is known from NCCL 2.18 to 2.31, got '"));
         assert_string_equal(err.where, "version");
     }

@@ -163,17 +163,17 @@ static void steps_between_nodes(void **state)
         uint64_t bytes;
         rlt_time delay_ps;
     } rows[] = {
-        {RLT_HOP_RING, RLT_LINE_LL, 0, 1700000 + 6500000},
-        {RLT_HOP_TREE, RLT_LINE_LL, 0, 4000000 + 6500000},
-        {RLT_HOP_TREE, RLT_LINE_LL128, 8192, 7500000 + 6500000},
-        {RLT_HOP_TREE, RLT_LINE_LL128, 16384, 7500000 + 6500000 + 2500000},
-        {RLT_HOP_TREE, RLT_LINE_SIMPLE, 32768, 13000000 + 6500000 + 5000000},
-        {RLT_HOP_TREE, RLT_LINE_SIMPLE, (uint64_t)1 << 34, 13000000 + 6500000 + 5000000},
-        {RLT_HOP_NVLS_TREE, RLT_LINE_SIMPLE, 0, 19900000 + 6500000},
-        {RLT_HOP_COLLNET, RLT_LINE_SIMPLE, 0, 30000000 + 6500000},
-        {RLT_HOP_PAT, RLT_LINE_SIMPLE, 0, 3000000 + 6500000},
+        {RLT_HOP_RING, RLT_LINE_LL, 0, 1700000 + 5000000},
+        {RLT_HOP_TREE, RLT_LINE_LL, 0, 4000000 + 5000000},
+        {RLT_HOP_TREE, RLT_LINE_LL128, 8192, 7500000 + 5000000},
+        {RLT_HOP_TREE, RLT_LINE_LL128, 16384, 7500000 + 5000000 + 1500000},
+        {RLT_HOP_TREE, RLT_LINE_SIMPLE, 32768, 13000000 + 5000000 + 3000000},
+        {RLT_HOP_TREE, RLT_LINE_SIMPLE, (uint64_t)1 << 34, 13000000 + 5000000 + 3000000},
+        {RLT_HOP_NVLS_TREE, RLT_LINE_SIMPLE, 0, 19900000 + 5000000},
+        {RLT_HOP_COLLNET, RLT_LINE_SIMPLE, 0, 30000000 + 5000000},
+        {RLT_HOP_PAT, RLT_LINE_SIMPLE, 0, 3000000 + 5000000},
         /* 39 MB of lines at 39 GB/s: 1 ms */
-        {RLT_HOP_TREE, RLT_LINE_LL, 39000000, 4000000 + 6500000 + 5000000 + 1000000000},
+        {RLT_HOP_TREE, RLT_LINE_LL, 39000000, 4000000 + 5000000 + 3000000 + 1000000000},
     };
     rlt_endpoint e = nccl();
     (void)state;
@@ -182,16 +182,18 @@ static void steps_between_nodes(void **state)
         assert_int_equal(step(&e, rows[i].hop, rows[i].line, rows[i].bytes, false).delay_ps,
                          rows[i].delay_ps);
     assert_int_equal(step(&e, RLT_HOP_RING, RLT_LINE_LL, 0, true).delay_ps,
-                     4000000 + 6500000); /* one member a node: the tree's */
+                     4000000 + 5000000); /* one member a node: the tree's */
     assert_int_equal(rlt_endpoint_set(&e, "network_latency", "1us", NULL), 0);
     assert_int_equal(step(&e, RLT_HOP_RING, RLT_LINE_LL, 0, false).delay_ps, 2700000);
     assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", NULL), RLT_EUSAGE);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "2.22", NULL), 0);
-    assert_int_equal(e.nccl, 222);
-    const char *wrong[] = {"new", "2.17", "2.32", "1.0", "2", "2.20.3", "-2.20"};
+    assert_int_equal(e.nccl, 22299);
+    const char *wrong[] = {"new", "2.17", "2.32", "1.0", "2", "2.20.", "-2.20", "rccl"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(rlt_endpoint_set(&e, "nccl", wrong[i], NULL), RLT_EUSAGE);
-    assert_int_equal(e.nccl, 222);
+    assert_int_equal(e.nccl, 22299);
+    assert_int_equal(rlt_endpoint_set(&e, "nccl", "nccl-2.20.3", NULL), 0);
+    assert_int_equal(e.nccl, 22003);
     assert_int_equal(rlt_endpoint_set(&e, "nccl", "newest", NULL), 0);
     assert_int_equal(e.nccl, 0);
     assert_int_equal(rlt_endpoint_set(&e, "gpu", "hopper", NULL), 0);

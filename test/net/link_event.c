@@ -415,6 +415,28 @@ static void test_trees_wait(void **state)
     }
 }
 
+/* Sums over other ranks, in turn: each goes over the links of its own. */
+static void test_trees_apart(void **state)
+{
+    (void)state;
+    for (int model = 0; model < 2; model++) {
+        bench *b = open_bench("switch:4@50GB/s,500ns,in_network=reduce+multicast", RLT_ROUTE_DMODK);
+        static const uint32_t ranks[][3] = {{0, 1, 2}, {0, 1, 3}, {0, 1, 2}};
+        rlt_error err = {0};
+        make(b, rlt_net_model_at((uint32_t)model));
+        for (uint64_t i = 0; i < 3; i++) {
+            rlt_tree_message m = {.ranks = ranks[i], .n = 3, .root = 1, .bytes = 1000, .tx = i, .rx = 7 + i};
+            (void)b->net->model->reduce_to(b->net, &m);
+            assert_int_equal(rlt_sim_run(b->sim, RLT_TIME_MAX, &err), 0);
+        }
+        rlt_net_settle(b->net);
+        assert_int_equal(usage(b, "acc0->sw0.0.0").bytes, 3000);
+        assert_int_equal(usage(b, "acc2->sw0.0.0").bytes, 2000);
+        assert_int_equal(usage(b, "acc3->sw0.0.0").bytes, 1000);
+        close_bench(b);
+    }
+}
+
 /* Under alpha-beta, later messages are as slow as their path. */
 static void test_alpha_beta_sees_it_later(void **state)
 {
@@ -537,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_detours_of_products),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_trees_wait),
+        cmocka_unit_test(test_trees_apart),
         cmocka_unit_test(test_alpha_beta_sees_it_later),
         cmocka_unit_test(test_packets_slower),
         cmocka_unit_test(test_random),

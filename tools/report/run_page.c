@@ -134,6 +134,7 @@ static int lists_json(rlt_json run, rlt_jw *w, rlt_error *err)
                                         "exposed_pp_ps",
                                         "exposed_offload_ps",
                                         "exposed_other_ps",
+                                        "ended_ps",
                                         NULL};
     static const char *const colls[] = {
         "index",       "collective",       "algorithm",       "ranks",     "step",

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the time of a run was spent on, and what to change. The parts add up to the whole: exactly in
+ * The causes of a run's time, and what to change. The parts add up to the whole: exactly in
  * picoseconds, and in tenths of a per cent as printed.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"

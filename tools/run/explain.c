@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * --explain: the critical path of a run. It is a chain of operations from time 0 to the end of the run, each
- * started by the end of the one before. Only operations on it can shorten the run. A faster or slower network
- * changes its transfers first, so two runs that differ in the network differ by the transfers on their paths,
- * plus what another path contributes.
+ * --explain: the causes of time (causes.c), and the critical path of a run. It is a chain of operations from
+ * time 0 to the end of the run, each started by the end of the one before. Only operations on it can shorten
+ * the run. A faster or slower network changes its transfers first, so two runs that differ in the network
+ * differ by the transfers on their paths, plus what another path contributes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,8 @@
 #include "workload/replay/replay.h"
 
 enum { SHOWN = 6 };
+
+static const char *const purposes[RLT_PURPOSES] = {"other", "TP", "CP", "EP", "DP", "PP", "offloading"};
 
 typedef struct share {
     uint32_t id; /* a name or a rank */
@@ -134,14 +136,13 @@ static rlt_time wires_alone(const rlt_run *r, const rlt_path_sum *p, int kind)
 /* Divides transfers and offloading on the path by what they are for, where that is known. */
 static void print_purposes(const rlt_path_sum *p, FILE *out)
 {
-    static const char *const names[RLT_PURPOSES] = {"other", "TP", "CP", "EP", "DP", "PP", "offloading"};
     char a[32];
     bool any = false;
     for (int k = 0; k < RLT_PURPOSES; k++)
         any = any || (k && p->by_purpose_ps[k]);
     for (int k = 0; any && k < RLT_PURPOSES; k++)
         if (p->by_purpose_ps[k])
-            fprintf(out, "    for %-8s %10s  %5.1f %%\n", names[k],
+            fprintf(out, "    for %-10s %8s  %5.1f %%\n", purposes[k],
                     rlt_format_duration(a, sizeof a, p->by_purpose_ps[k]),
                     percent(p->by_purpose_ps[k], p->total_ps));
 }
@@ -350,6 +351,11 @@ int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     rlt_jw_object(w, "critical_path");
     for (int k = 0; k <= RLT_PATH_START; k++)
         rlt_jw_i64(w, keys[k], p.by_kind_ps[k]);
+    rlt_jw_object(w, "transfer_for_ps");
+    for (int k = 0; k < RLT_PURPOSES; k++)
+        if (p.by_purpose_ps[k])
+            rlt_jw_i64(w, purposes[k], p.by_purpose_ps[k]);
+    rlt_jw_end_object(w);
     rlt_jw_i64(w, "total_ps", p.total_ps);
     rlt_jw_end_object(w);
     rlt_jw_array(w, "transfers");

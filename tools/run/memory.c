@@ -140,8 +140,9 @@ int rlt_run_memory_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
         rlt_jw_double(w, "weights_bytes", m.parameters, 0);
         rlt_jw_double(w, "gradients_bytes", m.gradients, 0);
         rlt_jw_double(w, "optimizer_bytes", m.optimizer, 0);
-        rlt_jw_double(w, "activations_bytes", c.peak_bytes - c.base_bytes, 0);
+        rlt_jw_double(w, "activations_bytes", (c.peak_bytes - c.base_bytes) / r->training.fragmentation, 0);
         rlt_jw_double(w, "buffers_bytes", m.buffers, 0);
+        rlt_jw_double(w, "gathered_bytes", m.gathered, 0);
         rlt_jw_i64(w, "time_of_peak_ps", c.peak_ps);
         rlt_jw_end_object(w);
         rlt_memory_curve_free(&c);

@@ -81,6 +81,24 @@ static const rlt_stack *stack_of(const rlt_training *t)
     return s ? s : rlt_accelerator_stack(t->accelerator, "any");
 }
 
+/* Prints what a framework adds to the memory, and that selective recomputation saves nothing. */
+static void allocator_lines(const rlt_training *t, const rlt_training_memory *m, FILE *out)
+{
+    if (m->total > m->allocated || m->gathered > 0)
+        fprintf(out,
+                "allocator: %.2f GB of tensors (gathered weights and gradients %.2f of them), %.2f reserved "
+                "with fragments, %.2f of context\n",
+                m->allocated / 1e9, m->gathered / 1e9, m->reserved / 1e9, (m->total - m->reserved) / 1e9);
+    else
+        fputs(
+            "these are tensors only: --strategy (torchtitan, megatron, ...) adds loss, fragments, context\n",
+            out);
+    if (rlt_training_saves_nothing(t))
+        fputs("recompute=selective saves no memory here, since fused attention keeps no scores, but computes "
+              "attention twice: recompute=none is faster\n",
+              out);
+}
+
 void rlt_run_training_table(const rlt_run *r, FILE *out)
 {
     const rlt_training *t = &r->training;
@@ -103,6 +121,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             "activations %.2f, buffers %.2f)\n",
             fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
+    allocator_lines(t, &m, out);
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
@@ -139,6 +158,7 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
         rlt_jw_string(w, "source", s->source);
         rlt_jw_end_object(w);
     }
+    rlt_jw_bool(w, "recompute_saves_nothing", rlt_training_saves_nothing(t));
     rlt_jw_array(w, "stages");
     for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
         rlt_training_memory m = rlt_training_memory_of(t, i);
@@ -150,6 +170,9 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
         rlt_jw_double(w, "optimizer_bytes", m.optimizer, 0);
         rlt_jw_double(w, "activations_bytes", m.activations, 0);
         rlt_jw_double(w, "buffers_bytes", m.buffers, 0);
+        rlt_jw_double(w, "gathered_bytes", m.gathered, 0);
+        rlt_jw_double(w, "allocated_bytes", m.allocated, 0);
+        rlt_jw_double(w, "reserved_bytes", m.reserved, 0);
         rlt_jw_u64(w, "microbatches_in_flight", m.in_flight);
         rlt_jw_end_object(w);
     }

@@ -429,7 +429,7 @@ static int read_positions(rlt_json v, const type *t, rlt__config *c, rlt_error *
     return rc;
 }
 
-/* What only models of tokens have. */
+/* Settings that only models of tokens have. */
 static int read_tokens(rlt_json v, const type *t, rlt__config *c, rlt_error *err)
 {
     int rc;

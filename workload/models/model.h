@@ -60,6 +60,12 @@ typedef struct rlt_model_layer {
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
      * too, but not kept if attention is fused or recomputed selectively. */
     double saved_whole, saved_split, saved_scores;
+    /* Elements kept instead if the backward pass repeats all but every second matrix product and attention
+     * (recompute=products); divided among tensor-parallel ranks. */
+    double saved_products;
+    /* Gradients of elements inside the layer that exist at once in its backward pass; divided, too. */
+    double inner_gradients;
+    double logits; /* elements of which a loss is computed, part of saved_split with two elements each */
     uint64_t output_elements; /* passed to the next layer, and to the next pipeline stage */
     /* Elements communicated by the forward pass; the backward pass communicates as many. tp_elements are
      * all-reduced over tensor parallelism; with sequence parallelism they are gathered before the layer and

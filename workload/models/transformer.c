@@ -16,6 +16,12 @@
  * logarithm of a sum per row of scores instead. A gated MLP keeps gate, up and their product, as
  * Megatron-LM's fused SwiGLU does.
  *
+ * recompute=products keeps the input of a block, the result of attention and every second matrix product, in
+ * the order queries, keys, values, output, MLP (torchtitan's selective checkpointing of operations).
+ *
+ * In the backward pass of a layer there are gradients of scores before and after the softmax, or of queries,
+ * keys and values if attention is fused; in an MLP, of all that it keeps.
+ *
  * The all-reduce of the gradient of the logits' input is accounted to the embedding, whose own all-reduce is
  * in the forward pass only. Each pass then has one of the two.
  */
@@ -252,6 +258,8 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     l->cp_elements = t->sequence * (t->k + t->v);
     l->saved_split = s * widths + (t->fused ? 2 * heads * s : 0);
     l->saved_scores = t->fused ? 0 : all * (t->dropout ? 2.5 : 1);
+    l->saved_products = s * (double)t->attended + 2 * heads * s;
+    l->inner_gradients = t->fused ? s * widths : 2 * all;
     l->moved_elements = s * (widths + (double)t->attended);
     /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
      * writes a mask. */
@@ -290,6 +298,8 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
     l->tp_elements = l->output_elements;
     l->saved_whole = sh;
     l->saved_split = t->s * (double)t->attended;
+    l->saved_products =
+        t->s * (double)(t->kv_rank ? t->q_rank + t->kv_rank + t->rotary + t->hidden : t->q + t->v);
     l->moved_elements = 2 * t->s * (double)(t->q + t->k + t->v);
     if (t->kv_rank)
         latent(t, b);
@@ -307,6 +317,8 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
 static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, double share)
 {
     double into = t->gated ? 2 * width : width;
+    l->saved_products += share * t->s * (width + (t->gated ? t->hidden : 0));
+    l->inner_gradients += share * t->s * (into + width);
     l->saved_split += share * t->s * (into + width);
     l->moved_elements += share * t->s * 2 * (into + width);
 }
@@ -408,6 +420,7 @@ static void logits(const transformer *t, rlt__model_builder *b, const char *name
     l->tied_parameters = tied ? matrix : 0;
     l->saved_whole = sh;
     l->saved_split = 2 * sv;
+    l->logits = sv;
     l->moved_elements = 7 * sv; /* the loss works on logits of 32 bits: cast, log-softmax */
     rlt__model_tensor(b, tied ? 0 : matrix, false);
     rlt__model_tensor(b, t->encoder ? t->vocabulary : 0, false);

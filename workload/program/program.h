@@ -46,7 +46,7 @@ typedef enum rlt_op_kind {
     RLT_OP_RECV,
 } rlt_op_kind;
 
-/* What a communication is for: the axis of the layout along which its ranks differ. */
+/* Purpose of a communication: the axis of the layout along which its ranks differ. */
 typedef enum rlt_purpose {
     RLT_FOR_UNKNOWN,
     RLT_FOR_TP,

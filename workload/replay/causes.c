@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What holds up each rank: gaps in its compute, followed back along the causes of starts. */
+/* Causes that hold up each rank: gaps in its compute, followed back along the causes of starts. */
 #include "workload/replay/causes.h"
 
 #include <stdlib.h>
@@ -26,12 +26,12 @@ const char *rlt_cause_name(rlt_cause c)
         [RLT_CAUSE_COMM] = "exposed communication",
         [RLT_CAUSE_HOST] = "host",
         [RLT_CAUSE_IDLE] = "idle",
-        [RLT_CAUSE_ENDED] = "ended before the run",
+        [RLT_CAUSE_ENDED] = "ended before the others",
     };
     return names[c];
 }
 
-rlt_cause rlt_cause_of(rlt_purpose p)
+static rlt_cause cause_of(rlt_purpose p)
 {
     static const rlt_cause causes[RLT_PURPOSES] = {
         [RLT_FOR_UNKNOWN] = RLT_CAUSE_COMM,   [RLT_FOR_TP] = RLT_CAUSE_TP, [RLT_FOR_CP] = RLT_CAUSE_CP,
@@ -51,7 +51,7 @@ static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_tim
         begun = r->comms[op->comm].result.last_arrival_ps;
     begun = begun < from ? from : begun > to ? to : begun;
     ps[op->purpose == RLT_FOR_PP ? RLT_CAUSE_BUBBLE : RLT_CAUSE_SKEW] += begun - from;
-    ps[rlt_cause_of((rlt_purpose)op->purpose)] += to - begun;
+    ps[cause_of((rlt_purpose)op->purpose)] += to - begun;
 }
 
 /* Follows the causes back from an operation that ended at `to`, the end of a gap in compute. */

@@ -49,8 +49,6 @@ typedef struct rlt_rank_causes {
 
 /* Returns the name for people, such as "pipeline bubble". */
 RLT_API const char *rlt_cause_name(rlt_cause c);
-/* Returns the cause of a transfer for this purpose. */
-RLT_API rlt_cause rlt_cause_of(rlt_purpose p);
 /* Finds the causes of all ranks of a replay that ran; `out` has room for them. */
 RLT_API int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
 

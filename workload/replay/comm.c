@@ -34,6 +34,7 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     req->root = comm->root;
     req->counts = comm->counts;
     req->endpoint = &r->options.endpoint;
+    req->library = r->options.library;
     rlt_request_params(req, &r->options.params);
     return 0;
 }
@@ -107,7 +108,9 @@ static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *
         if (rule->kind != req->kind || (rule->members && rule->members != req->n) ||
             req->bytes < rule->from_bytes)
             continue;
-        int failed = enter(r, index, req, rule->algorithm, rule->reacting, &why);
+        rlt_coll_request asked = *req;
+        asked.library = rule->library ? rule->library : req->library;
+        int failed = enter(r, index, &asked, rule->algorithm, rule->reacting, &why);
         if (failed == 0)
             return 0;
         if (rc == 1 || (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY))

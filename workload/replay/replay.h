@@ -5,8 +5,8 @@
  * A rank begins at its start offset. At every instant it is in one state, the first that applies: compute
  * (device or memory work runs), exposed communication (a communication is under way, waiting for peers
  * included; folded collectives and offloading, too), host (host work runs), idle. causes.h says what each
- * exposed communication is for and what it waits for. The span of a rank lasts from its start to the end of its last
- * operation: span = compute + exposed communication + host + idle.
+ * exposed communication is for and what it waits for. The span of a rank lasts from its start to the end of
+ * its last operation: span = compute + exposed communication + host + idle.
  *
  * A collective waits until its last member arrives, then transfers. A message leaves when it is sent, whether
  * or not its receive is posted: buffers at the receiver are not bounded. The receive ends when it is posted
@@ -47,6 +47,7 @@ typedef struct rlt_algorithm_rule {
     uint64_t from_bytes;
     const rlt_algorithm *algorithm; /* NULL: chosen by the selector */
     const rlt_reacting *reacting;   /* used in place of the algorithm: a reactive protocol */
+    uint32_t library;               /* as in the options, for this rule; 0: theirs */
 } rlt_algorithm_rule;
 
 /* At time when_ps, the bandwidth of these links becomes `factor` times the one they were built with; 0: they
@@ -67,6 +68,7 @@ typedef struct rlt_replay_options {
     /* settings of the packet model, borrowed; NULL: the defaults */
     const rlt_packet_settings *packet;
     const rlt_algorithm *algorithm[RLT_COLL_KINDS]; /* NULL: chosen by the selector */
+    uint32_t library; /* version of NCCL or RCCL that chooses, as in rlt_coll_request; 0: the endpoint's */
     /* Reactive protocols, in place of `algorithm`; only on the packet model; borrowed. A member begins when
      * it arrives. Parameter servers on ranks of their own are placed ranks outside the program. Collectives
      * of 0 bytes and of one member are left to algorithms. */
@@ -132,7 +134,7 @@ typedef enum rlt_path_kind {
     RLT_PATH_HOST,
     RLT_PATH_DELAY,    /* gaps, and copies to and from the host */
     RLT_PATH_TRANSFER, /* folded collectives, too: they have no communication (rlt_op.comm) */
-    RLT_PATH_START, /* a rank's start offset */
+    RLT_PATH_START,    /* a rank's start offset */
 } rlt_path_kind;
 typedef struct rlt_path_item {
     rlt_path_kind kind;

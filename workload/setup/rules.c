@@ -7,6 +7,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/library.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
@@ -15,6 +16,7 @@
 #include "workload/setup/settings.h"
 
 enum { MAX_RULES = 4096 };
+#define AUTO "auto=" /* before a version whose tuner chooses */
 
 typedef struct rule_list {
     rlt_algorithm_rule *items;
@@ -54,17 +56,29 @@ static const rlt_reacting *find_reacting(const rlt_setup *s, const char *name, s
     return NULL;
 }
 
+/* Reads "auto=nccl-2.23". */
+static int read_version(const char *item, uint32_t *library, rlt_error *err)
+{
+    int rc = rlt_library_read(item + sizeof AUTO - 1, library, err);
+    if (rc)
+        rlt_error_prefix(err, "--algorithm: auto");
+    return rc;
+}
+
 static int find_algorithm(const rlt_setup *s, const char *name, rlt_algorithm_rule *rule, rlt_error *err)
 {
     const rlt_algorithm *table[RLT_COLL_KINDS];
     char item[128];
     rule->algorithm = NULL;
+    rule->library = 0;
     rule->reacting = find_reacting(s, name, strlen(name));
     if (rule->reacting && !rlt_reactive_does(rule->reacting->protocol, rule->kind))
         return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s does not support %s", name,
                         rlt_coll_name(rule->kind));
     if (rule->reacting || strcmp(name, "auto") == 0)
         return 0;
+    if (strncmp(name, AUTO, sizeof AUTO - 1) == 0)
+        return read_version(name, &rule->library, err);
     snprintf(item, sizeof item, "%s=%.60s", rlt_coll_name(rule->kind), name);
     int rc = rlt_parse_algorithms(item, table, err);
     if (!rc)
@@ -159,12 +173,16 @@ static int read_item(const rlt_setup *s, rule_list *l, const char *item, size_t 
                      rlt_replay_options *o, rlt_error *err)
 {
     char rule[256];
-    if (memchr(item, ':', length) || memchr(item, '@', length)) {
-        if (length >= sizeof rule)
-            return rlt_fail(err, RLT_EUSAGE, "--algorithm", "'%.60s...' is too long", item);
-        snprintf(rule, sizeof rule, "%.*s", (int)length, item);
+    bool by_size = memchr(item, ':', length) || memchr(item, '@', length);
+    if (length >= sizeof rule)
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "'%.60s...' is too long", item);
+    snprintf(rule, sizeof rule, "%.*s", (int)length, item);
+    if (strncmp(rule, AUTO, sizeof AUTO - 1) == 0 && !by_size)
+        return read_version(rule, &o->library, err);
+    if (strcmp(rule, "auto") == 0)
+        return 0;
+    if (by_size || strstr(rule, "=auto"))
         return read_rule(s, l, rule, err);
-    }
     int rc = read_reacting(s, item, length, o, err);
     if (rc == 1) {
         sprintf(plain + strlen(plain), "%s%.*s", plain[0] ? "," : "", (int)length, item);

@@ -43,6 +43,7 @@ int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_
         }
     rlt_coll_request req = rlt_group_request(&f->groups[group], kind, bytes);
     req.endpoint = &f->how->endpoint;
+    req.library = f->how->library;
     rlt_request_params(&req, &f->how->params);
     int rc = f->alone->duration(f->alone, &req, duration_ps, err);
     if (rc == 0)

@@ -30,16 +30,25 @@ int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns
 /* Returns the largest number of microbatches (of one chunk) whose activations a stage keeps at once. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 
-/* Elements kept per sample by one microbatch in a chunk of mean size (`elements`), and those added while a
- * microbatch is recomputed (`more`). */
+/* Elements kept per sample by one microbatch in a chunk of mean size, and the bytes that a backward pass
+ * adds. */
 typedef struct rlt__kept {
-    double elements, more;
+    double elements, backward_bytes;
 } rlt__kept;
 rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage);
-/* Returns the bytes of activations of this many microbatches; `recomputes`: one of them is being
- * recomputed. */
-double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool recomputes);
-double rlt__memory_total(const rlt_training_memory *m);
+/* Returns the bytes of activations of this many microbatches; `backward`: one is in its backward pass. */
+double rlt__kept_bytes(const rlt_training *t, const rlt__kept *k, uint32_t microbatches, bool backward);
+/* Sets allocated, reserved and total from the parts. */
+void rlt__memory_sum(const rlt_training *t, rlt_training_memory *m);
+/* Returns true if logits are counted with the loss only, since a backward pass follows at once. */
+static inline bool rlt__loss_once(const rlt_training *t)
+{
+    return t->loss_bytes && t->schedule != RLT_SCHEDULE_GPIPE;
+}
+/* Returns the bytes that a backward pass adds, if it recomputes `recomputed` bytes. */
+double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recomputed);
+/* Returns the bytes of whole weights and gradients that ZeRO 3 keeps. */
+double rlt__gathered_bytes(const rlt_training *t, uint32_t stage);
 
 /* Groups of a rank. TIED: the two stages that hold tied parameters. */
 typedef enum rlt__group {

@@ -90,7 +90,8 @@ static void walk(const rlt_training *t, const change *list, uint32_t n, rlt_time
     rlt__kept k = rlt__training_kept(t, c->stage);
     int kept = 0, again = 0;
     m.activations = 0;
-    c->base_bytes = rlt__memory_total(&m);
+    rlt__memory_sum(t, &m);
+    c->base_bytes = m.total;
     if (n == 0 || list[0].time_ps > start_ps)
         put(c, start_ps, c->base_bytes);
     for (uint32_t i = 0; i < n; i++) {
@@ -99,7 +100,8 @@ static void walk(const rlt_training *t, const change *list, uint32_t n, rlt_time
         if (i + 1 < n && list[i + 1].time_ps == list[i].time_ps)
             continue;
         m.activations = rlt__kept_bytes(t, &k, (uint32_t)kept, again > 0);
-        put(c, list[i].time_ps, rlt__memory_total(&m));
+        rlt__memory_sum(t, &m);
+        put(c, list[i].time_ps, m.total);
     }
 }
 

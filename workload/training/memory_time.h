@@ -4,8 +4,8 @@
  * buffers are held all the time. A microbatch's activations are held from the beginning of its forward pass
  * through a chunk to the end of the last pass that needs them: the backward pass, or the pass of weight
  * gradients if they are computed apart. Each chunk counts at its mean size, as in rlt_training_memory_of.
- * While a backward pass recomputes, its working set is held once. Weights that ZeRO 3 gathers and
- * communication buffers are not counted.
+ * What a backward pass adds (the loss, or blocks that are recomputed) is held once, during the pass.
+ * Fragments follow the allocated bytes; context and the weights that ZeRO 3 gathers are held all the time.
  *
  * In fixed schedules the peak equals the total of rlt_training_memory_of. In the message-driven schedule that
  * total is an upper bound, reached if forward passes run ahead far enough.

@@ -17,12 +17,21 @@ typedef struct speed {
     rlt_layer_share share;
 } speed;
 
-/* Returns true if the backward pass computes a layer again. Full recomputation repeats blocks, neither
- * embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention. */
-static bool recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
+/* Returns the share of a layer that the backward pass computes again. Full recomputation repeats blocks,
+ * neither embeddings nor logits (Megatron-LM, DeepSpeed, AxoNN); selective recomputation repeats attention;
+ * `products` repeats half of the matrix products of blocks, and all of their layers bound by memory. */
+static double recomputed(const rlt_training *t, const rlt_model_layer *l, bool repeats)
 {
-    return (t->recompute == RLT_RECOMPUTE_FULL && repeats) ||
-           (t->recompute == RLT_RECOMPUTE_SELECTIVE && l->work == RLT_WORK_ATTENTION);
+    switch (t->recompute) {
+    case RLT_RECOMPUTE_FULL:
+        return repeats;
+    case RLT_RECOMPUTE_SELECTIVE:
+        return l->work == RLT_WORK_ATTENTION;
+    case RLT_RECOMPUTE_PRODUCTS:
+        return !repeats || l->work == RLT_WORK_ATTENTION ? 0 : l->work == RLT_WORK_MATMUL ? 0.5 : 1;
+    default:
+        return 0;
+    }
 }
 
 /* Computes the times of layer i. Weight gradients are computed apart, or with those of inputs. */
@@ -110,8 +119,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
         const rlt_model_layer *l = &t->model->layers[i];
         repeats = rlt__repeats(t->model, i, repeats);
         set_times(&s, i, repeats, apart, out);
-        if (recomputed(t, l, repeats))
-            out->again[i] = out->forward[i];
+        out->again[i] = (rlt_time)((double)out->forward[i] * recomputed(t, l, repeats));
         if (i + 1 == n || t->model->layers[i + 1].block != l->block) {
             add_host(&s, first, i + 1, out);
             first = i + 1;

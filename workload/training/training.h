@@ -57,7 +57,21 @@ typedef enum rlt_schedule {
     RLT_SCHEDULES
 } rlt_schedule;
 
-typedef enum rlt_recompute { RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_FULL } rlt_recompute;
+/*
+ * Activations that the backward pass computes again:
+ *   SELECTIVE  attention scores (Korthikanti et al., arXiv 2205.05198)
+ *   PRODUCTS   all of a block but attention and every second matrix product (torchtitan's "op")
+ *   FULL       blocks
+ */
+typedef enum rlt_recompute {
+    RLT_RECOMPUTE_NONE,
+    RLT_RECOMPUTE_SELECTIVE,
+    RLT_RECOMPUTE_PRODUCTS,
+    RLT_RECOMPUTE_FULL
+} rlt_recompute;
+
+/* Whether ZeRO 3 gives gathered weights back after a pass; AUTO: not in a pipeline. */
+typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
 typedef struct rlt_training {
     const rlt_model *model;
@@ -81,6 +95,16 @@ typedef struct rlt_training {
     uint32_t element_bytes;       /* bytes of an activation or weight */
     uint32_t gradient_bytes;      /* bytes of a gradient on the wire */
     uint32_t main_gradient_bytes; /* bytes of a further, full-precision gradient; 0: none */
+    /* Memory of a framework; allocator.c has the forms. 0: not counted.
+     *   accumulate_bytes   per gradient kept; 0: element_bytes + main_gradient_bytes
+     *   loss_bytes         per logit while a loss is computed; loss_split_bytes if tp > 1 (0: the same)
+     *   gathered           zero 3: blocks whose weights are gathered at once
+     *   fragmentation      bytes that the allocator reserves per byte allocated
+     *   context_bytes      outside the allocator: CUDA context, NCCL */
+    uint32_t accumulate_bytes, loss_bytes, loss_split_bytes, gathered;
+    rlt_reshard reshard;
+    double fragmentation;
+    uint64_t context_bytes;
     /* bytes of optimizer state per parameter, master weight included; Adam: 12 */
     uint32_t state_bytes;
     bool state_named;            /* set by name: the optimizer does not change it */
@@ -151,12 +175,17 @@ RLT_API void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t
 
 /* Memory of one rank of a stage, in bytes. Model state by Rajbhandari et al. (arXiv 1910.02054, section 3)
  * or, with sparsity, by SAMO's table. Activations by Korthikanti et al. (arXiv 2205.05198), times the
- * microbatches that the schedule has under way. memory.c has the formulas. */
+ * microbatches that the schedule has under way. memory.c has the formulas, allocator.c those of a framework:
+ * `activations` include what the loss or a backward pass adds, `gathered` are weights and gradients of ZeRO 3
+ * that are whole. The sum of all up to `gathered` is allocated, `reserved` is that with fragments, `total`
+ * also has the context. */
 typedef struct rlt_training_memory {
-    double parameters, gradients, optimizer, activations, buffers, total;
+    double parameters, gradients, optimizer, activations, buffers, gathered, allocated, reserved, total;
     uint32_t in_flight; /* microbatches (of one chunk) whose activations are kept at once */
 } rlt_training_memory;
 RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage);
+/* Returns true if selective recomputation saves no memory, because attention is fused. */
+RLT_API bool rlt_training_saves_nothing(const rlt_training *t);
 /* RLT_ERANGE if a stage does not fit; the message says by how much, and what would fit. */
 RLT_API int rlt_training_fits(const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 

@@ -48,7 +48,7 @@ bad 3 ':3: expected "count" or "id count"' "# counts
 bad 3 ":1:90: peaks.bf16: " '{"name": "a", "source": "none", "memory": "1GB", "bandwidth": "1TB/s", "peaks": {"bf16": "3"}, "surfaces": [{"most": {"matmul": 0.5}, "memory": {"vector": 0.5}}]}' a.json
 bad 5 ":1:65: topology: nowhere" '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "nowhere"}' o.json
 bad 3 ":1:36: modl: no option of this command; did you mean 'model'?" '{"topology": "hgx-h100-8", "modl": "gpt2-small"}' o.json
-bad 3 ":1:62: train: recompute: expected one of none, selective, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
+bad 3 ":1:62: train: recompute: expected one of none, selective, products, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
 bad 3 ":1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" '{"model": "gpt2-smal", "accelerator": "a100-40gb"}' j.json
 bad 3 ": --layout, --train" '{"layout": "tp=2", "trace": "traces/transformer-8"}' j.json
 bad 3 ": no row is usable: 1 row skipped: row 2: size_bytes: expected a whole number" "collective,n_ranks,size_bytes,time_us

@@ -79,6 +79,11 @@ done
 help -k busbw && grep -q '^  ringlet help busbw$' "$tmp/out" && grep -q '^  ringlet help columns#' "$tmp/out"
 expect "a search finds terms and columns" "$?" 0
 
+for place in algorithms collectives/algorithms/algorithms; do
+    help "$place" && tr -s ' \n' ' ' <"$tmp/out" | grep -q 'symmetric windows, copy-engine collectives and hybrid'
+    expect "$place names kernels without a published cost" "$?" 0
+done
+
 # ---- questions
 wrong="" n=0
 grep '^| .*`ringlet help' tools/help/questions.md | sed 's/.*`ringlet help \([^`]*\)`.*/\1/' >"$tmp/places"

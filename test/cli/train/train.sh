@@ -16,6 +16,9 @@ says() { # name, text, then the arguments: exit status 0 and the text
 says "a model over all accelerators" "tp 1, cp 1, dp 8, pp 1" run $job $net
 says "tensor and pipeline parallelism" "tp 2, cp 1, dp 2, pp 2" run $job $net --layout tp=2,pp=2
 says "what it takes of memory" "memory at stage 0" run $job $net --layout pp=2
+says "tensors only without a framework" "these are tensors only" run $job $net
+says "a framework's share" "reserved with fragments, 2.15 of context" run $job $net --strategy torchtitan
+says "nothing saved" "recompute=selective saves no memory here" run --model gpt2-small:fused_attention=yes --accelerator a100-40gb $net --train recompute=selective
 says "zero-bubble" "8 microbatches a pipeline" run $job $net --layout pp=4 --train schedule=zero-bubble,batch=16
 says "interleaved" "dp 2, pp 4" run $job $net --layout pp=4,vp=3 --train schedule=interleaved,batch=16
 says "compute is named by its pass" "x recomputed forward" run $job $net --layout tp=2,pp=2 --train recompute=full,batch=16 --explain
@@ -161,7 +164,7 @@ leaves_nothing 2 "--model: microbatch: expected" run --model transformer:microba
 leaves_nothing 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
 leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
 leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
-leaves_nothing 2 "expected one of none, selective, full" run $job $net --train recompute=some
+leaves_nothing 2 "expected one of none, selective, products, full" run $job $net --train recompute=some
 leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo
 leaves_nothing 3 "not a multiple" run $job $net --layout tp=3
 leaves_nothing 3 "exceed the limit of 268435456 operations" run $job $net --train batch=800000000
@@ -255,6 +258,22 @@ leaves_nothing 2 "expected a file" run --config=
 says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8
 says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
+
+# What the time was spent on adds up to 100.0 %, as printed, and names levers; folded, the parts are the same.
+spent() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/ %$/ && !/^  sum/ { s += $(NF - column) } END { printf "%.1f", s }'; }
+pipeline="run --model llama3-8b --accelerator h100-sxm -t hgx-h100-8 --layout tp=2,pp=2,dp=2 --train batch=32 --explain"
+says "the bubble is named" "pipeline bubble" $pipeline
+expect "parts of a rank add up" "$(spent 3)" 100.0
+expect "parts of all ranks add up" "$(spent 1)" 100.0
+expect "most is lost to" "$(sed -n 's/^most is lost to: \([^,]*\),.*/\1/p' "$tmp/out")" "pipeline bubble"
+grep -q 'schedule=interleaved,vp=2.*equal stages leave a bubble of 5.9 %, with twice the microbatches 3.0 %' "$tmp/out" && verdict "its levers" "" || verdict "its levers" "they are missing"
+named() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | cut -c 1-26; }
+parts=$(named)
+says "folded: exposed communication by purpose" "exposed TP communication" $pipeline --fold
+expect "folded: parts add up" "$(spent 3)" 100.0
+expect "folded: the same parts" "$(named)" "$parts"
+"$ringlet" $pipeline -f json >"$tmp/out"
+expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
 
 # Comparison: the differences of the states add up to the difference of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"

@@ -352,6 +352,37 @@ static void recorded(void **state)
     }
 }
 
+/* With all terms of a framework the peak over time is still that of the check, in every fixed schedule. */
+static void frameworks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const settings[] = {
+            "schedule",      rows[i].schedule, "zero",    "3",        "gathered", "2",       "reshard",
+            "auto",          "loss",           "12",      "gradient", "4",        "context", "1GiB",
+            "fragmentation", "1.25",           "overlap", "off",      NULL};
+        fixture f;
+        if (strcmp(rows[i].schedule, "message") == 0)
+            continue;
+        open_fixture(&f, settings);
+        f.model.layers[BLOCKS - 1].logits = SAVED;
+        f.model.layers[BLOCKS - 1].saved_split = 2.0 * SAVED;
+        set(&f, "pp", rows[i].p);
+        set(&f, "vp", rows[i].v);
+        set(&f, "dp", 2);
+        set(&f, "batch", 2 * rows[i].m);
+        run(&f, 2 * rows[i].p, false, 0);
+        for (uint32_t r = 0; r < 2 * rows[i].p; r++) {
+            rlt_memory_curve c = curve(&f, r);
+            rlt_training_memory m = rlt_training_memory_of(&f.t, c.stage);
+            assert_true(c.peak_bytes == m.total);
+            assert_bytes(c.base_bytes, 1.25 * (m.allocated - m.activations) + (1 << 30), "base", c.stage);
+            rlt_memory_curve_free(&c);
+        }
+        close_fixture(&f);
+    }
+}
+
 static void refused(void **state)
 {
     static const char *const settings[] = {"pp", "2", "batch", "4", NULL};
@@ -371,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(peaks),    cmocka_unit_test(when),
                                        cmocka_unit_test(area),     cmocka_unit_test(folded),
-                                       cmocka_unit_test(recorded), cmocka_unit_test(refused)};
+                                       cmocka_unit_test(recorded), cmocka_unit_test(frameworks),
+                                       cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,13 +128,8 @@ int rlt_coll_one_open(rlt_coll_one *one, const rlt_coll_ask *ask, uint32_t i, rl
     one->row = i;
     one->series_ps = series_ps;
     int rc = make_requests(one, err);
-    char chooser[120];
-    if (rc)
+    if (rc || (rc = rlt_library_check(one->reqs, err)))
         return rc;
-    if (one->reqs->library && !rlt_chooser(one->reqs, chooser, sizeof chooser))
-        return rlt_fail(err, RLT_EUNSUPPORTED, "auto",
-                        "a version of NCCL chooses for reductions, broadcasts and all-gathers over several "
-                        "nodes of equal size, if the endpoint states its gpu; RCCL, if that is cdna3");
     if (reacting_of(one)) {
         rlt_react_ask react = react_of(one);
         return rlt_react_open(&one->react, &react, err);

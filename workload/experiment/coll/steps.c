@@ -23,7 +23,7 @@
 #include "workload/setup/settings.h"
 
 /* With more messages than this, a plan of uneven blocks gets even ones if that lets it fold. */
-#define TOO_MANY_MESSAGES ((uint64_t)1 << 27)
+#define TOO_MANY_MESSAGES ((uint64_t)1 << 23)
 #define MAX_REFINED       ((uint64_t)1 << 23)
 
 /* Estimates about one message per step. */

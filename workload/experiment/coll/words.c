@@ -90,9 +90,10 @@ struct rlt_coll_label {
 static int take_version(rlt_coll_ask *ask, const char *version, rlt_error *err)
 {
     uint32_t at = ask->n_algorithms;
-    if (rlt_library_read(version, &ask->libraries[at], err)) {
+    int rc = rlt_library_read(version, &ask->libraries[at], err);
+    if (rc) {
         rlt_error_prefix(err, "--algorithm: auto");
-        return RLT_EUSAGE;
+        return rc;
     }
     if (!ask->labels)
         ask->labels = calloc(RLT_COLL_ALGORITHMS, sizeof *ask->labels);

@@ -5,6 +5,7 @@
 
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/selector.h"
 #include "net/links.h"
 #include "net/network.h"
 #include "sim/base/error.h"
@@ -24,6 +25,7 @@
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
@@ -39,7 +41,8 @@ const rlt_option rlt_what_if_options[] = {
      "all_reduce=ring,all_to_all=direct. By size: all_reduce=ring:1MiB:nvls takes nvls from 1 MiB on, "
      "where nvls is possible. By group: all_reduce@8=direct is for groups of 8 ranks. The last rule that "
      "applies and supports the collective wins. Reactive protocols, as in all_reduce=ring:1MiB:switchml, "
-     "need the packet network. Default: hierarchical for groups over several dimensions, direct for "
+     "need the packet network. auto=nccl-2.23, auto=rccl: the choice of that version, over several nodes; it "
+     "can stand in rules, too. Default: hierarchical for groups over several dimensions, direct for "
      "all-to-all, else ring.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"compute-scale", 0, RLT_PARAM_NUMBER, "X", "Make accelerators X times as fast as recorded.",
@@ -243,6 +246,32 @@ out:
     return rc;
 }
 
+/* Refuses versions of NCCL or RCCL that cannot choose for a collective of all ranks. Those of fewer ranks
+ * take them where they can. */
+static int check_libraries(const rlt_replay_options *o, rlt_error *err)
+{
+    rlt_group all;
+    bool any = o->library;
+    for (uint32_t i = 0; i < o->n_rules; i++)
+        any |= o->rules[i].library != 0;
+    if (!any)
+        return 0;
+    int rc = rlt_group_create(o->topology, o->placement, NULL, o->placement->n, &all, err);
+    if (rc)
+        return rc;
+    rlt_coll_request req = rlt_group_request(&all, RLT_ALL_REDUCE, 0);
+    req.endpoint = &o->endpoint;
+    req.library = o->library;
+    rc = rlt_library_check(&req, err);
+    for (uint32_t i = 0; i < o->n_rules && !rc; i++) {
+        req.kind = o->rules[i].kind;
+        req.library = o->rules[i].library;
+        rc = rlt_library_check(&req, err);
+    }
+    rlt_group_free(&all);
+    return rc;
+}
+
 int rlt_run_network(rlt_run *r, rlt_error *err)
 {
     const rlt_run_settings *s = r->settings;
@@ -263,7 +292,7 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->params = r->setup.params;
     o->network_scale = s->network_scale;
-    return 0;
+    return r->folds ? 0 : check_libraries(o, err);
 }
 
 int rlt_run_prepare(rlt_run *r, rlt_error *err)

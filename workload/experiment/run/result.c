@@ -91,8 +91,7 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
         if (p.by_kind_ps[k] > p.by_kind_ps[best])
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
-    int used = snprintf(buffer, size, "%s %.1f %% of the critical path",
-                        subjects[best],
+    int used = snprintf(buffer, size, "%s %.1f %% of the critical path", subjects[best],
                         100 * (double)p.by_kind_ps[best] / total);
     if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
         used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
