@@ -37,9 +37,7 @@ static inline rlt_accelerator test_accelerator(void)
         .memory_Bps = (uint64_t)1 << 60,
         .peaks = {{"bf16", 1000000000000u}},
         .n_peaks = 1,
-        .surfaces =
-            {{.stack = "any", .precision = "any", .most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1}},
-        .n_surfaces = 1,
+        .kernels = {.most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1, .host = 1},
         .overlap_slowdown = 1};
 }
 

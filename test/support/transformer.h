@@ -21,11 +21,10 @@ static inline rlt_accelerator test_flat_accelerator(uint64_t memory_Bps)
                          .memory_Bps = memory_Bps,
                          .peaks = {{"bf16", 400000000000000u}},
                          .n_peaks = 1,
-                         .surfaces = {{.stack = "any", .precision = "any", .memory = 1}},
-                         .n_surfaces = 1,
+                         .kernels = {.memory = 1, .backward = 1},
                          .overlap_slowdown = 1};
     for (int k = 0; k < RLT_WORK_KINDS; k++)
-        a.surfaces[0].most[k] = 1;
+        a.kernels.most[k] = 1;
     return a;
 }
 

@@ -929,8 +929,8 @@ static int write_accelerator(char *path, const char *name, const char *peak, con
     fprintf(
         f,
         "{\"name\": \"%s\", \"source\": \"counts\", \"memory\": \"1GB\", \"bandwidth\": \"%s\", \"peaks\": "
-        "{\"fp32\": \"%s\"}, \"surfaces\": [{\"most\": {\"matmul\": 1, \"attention\": 1, \"convolution\": 1, "
-        "\"lookup\": 1, \"vector\": 1}, \"memory\": 1}]}\n",
+        "{\"fp32\": \"%s\"}, \"kernels\": {\"most\": {\"matmul\": 1, \"attention\": 1, \"convolution\": 1, "
+        "\"lookup\": 1, \"vector\": 1}, \"memory\": 1}}\n",
         name, bandwidth, peak);
     return fclose(f);
 }

@@ -70,10 +70,13 @@ static void shipped(void **state)
         assert_true((double)a.memory_bytes >= rows[i].memory_G * 1e9);
         assert_true((double)a.memory_bytes <= rows[i].memory_G * (1 << 30) * 1.1);
         assert_true((double)a.memory_Bps == rows[i].bandwidth_G * 1e9);
-        /* Each precision has an efficiency. */
+        /* Each precision has an efficiency on each stack. */
+        assert_true(a.n_stacks >= 6);
         for (uint32_t k = 0; k < a.n_peaks; k++) {
-            const rlt_surface *s;
-            assert_int_equal(rlt_accelerator_surface(&a, "megatron", a.peaks[k].precision, &s, &err), 0);
+            rlt_surface f;
+            assert_int_equal(rlt_accelerator_surface(&a, "megatron", a.peaks[k].precision, &f, &err), 0);
+            assert_string_equal(f.stack, "megatron");
+            assert_true(f.most[RLT_WORK_MATMUL] > 0.1 && f.most[RLT_WORK_MATMUL] <= 1);
         }
     }
     DIR *d = opendir("workload/accelerators");
@@ -84,110 +87,103 @@ static void shipped(void **state)
     assert_int_equal(files, sizeof rows / sizeof *rows);
 }
 
-static rlt_accelerator machine(void)
-{
-    return (rlt_accelerator){.name = "m", .memory_Bps = 1000000000000, .launch_ps = 5000000};
-}
-
 /* At efficiency 1 a TFLOP at 1 TFLOPS takes a second. Each factor of the efficiency is computed by hand. */
 static void times(void **state)
 {
-    const uint64_t peak = 1000000000000;
-    const rlt_surface plain = {.most = {1, 1, 1, 1, 1}, .memory = 1}, bent = {.most = {0.5, 0.25, 0.8, 1, 1},
-                                                                              .width_half = 1024,
-                                                                              .tokens_half = 256,
-                                                                              .tp_power = 0.5,
-                                                                              .memory = 0.5};
+    const rlt_surface plain = {.peak_Flops = 1000000000000,
+                               .peak_16_Flops = 500000000000,
+                               .memory_Bps = 1000000000000,
+                               .launch_ps = 5000000,
+                               .most = {1, 1, 1, 1, 1},
+                               .memory = 1};
+    rlt_surface bent = plain;
     const struct {
         const rlt_surface *s;
         rlt_work w;
         double seconds;
     } rows[] = {
-        {&plain, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 1},
+        {&plain, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 0}, 1},
         {&plain, {RLT_WORK_MATMUL, 1e12, 1e12, 64, 64, 8}, 1}, /* a factor is 1 if its half is 0 */
-        {&plain, {RLT_WORK_MATMUL, 1e11, 5e11, 0, 0, 1}, 0.5}, /* memory is the bottleneck */
-        {&plain, {RLT_WORK_VECTOR, 0, 25e10, 0, 0, 1}, 0.25},
-        {&plain, {RLT_WORK_VECTOR, 0, 0, 0, 0, 1}, 0},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 1}, 2},
-        {&bent, {RLT_WORK_ATTENTION, 1e12, 0, 0, 0, 1}, 4},
-        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 7, 7, 8}, 1.25}, /* has neither factor */
-        {&bent, {RLT_WORK_LOOKUP, 0, 1e12, 7, 7, 8}, 2},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 1024, 0, 1}, 4},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 3072, 0, 1}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 4096, 0, 16}, 4}, /* 4096 / 16^0.5 */
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 768, 1}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 1024, 256, 1}, 8},
+        {&plain, {RLT_WORK_ATTENTION, 1e12, 0, 0, 0, 0}, 2},   /* at the peak of 16 bits */
+        {&plain, {RLT_WORK_MATMUL, 1e11, 5e11, 0, 0, 0}, 0.5}, /* memory is the bottleneck */
+        {&plain, {RLT_WORK_VECTOR, 0, 25e10, 0, 0, 0}, 0.25},
+        {&plain, {RLT_WORK_VECTOR, 0, 0, 0, 0, 0}, 0},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 0}, 2},
+        {&bent, {RLT_WORK_ATTENTION, 1e12, 0, 7, 7, 7}, 8}, /* has none of the factors */
+        {&bent, {RLT_WORK_LOOKUP, 0, 1e12, 7, 7, 7}, 2},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 0, 0}, 4},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 768, 0, 0}, 2 / 0.75},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 128, 0}, 4},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 192}, 2 / 0.75},
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 2 * 2 * 2 * 2 * 2}, /* 256 x 128 is half an area, too */
+        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 0, 0, 64}, 2.5},
     };
-    const rlt_accelerator a = machine();
     (void)state;
+    bent.memory = 0.5;
+    bent.most[RLT_WORK_MATMUL] = 0.5;
+    bent.most[RLT_WORK_ATTENTION] = 0.25;
+    bent.most[RLT_WORK_CONVOLUTION] = 0.8;
+    bent.rows_half = 256;
+    bent.outputs_half = 128;
+    bent.inputs_half = 64;
+    bent.area_half = 256 * 128;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_time t = rlt_accelerator_time(&a, rows[i].s, peak, &rows[i].w);
+        rlt_time t = rlt_surface_time(rows[i].s, &rows[i].w);
         double expected = rows[i].seconds * 1e12 + 5e6;
         if (fabs((double)t - expected) > expected * 1e-12 + 0.5)
             fail_msg("case %zu: %lld ps, expected %.0f", i, (long long)t, expected);
     }
-    assert_true(rlt_accelerator_time(&a, &plain, 1, &(rlt_work){.flop = 1e30}) == RLT_TIME_MAX);
-    assert_true(rlt_accelerator_time(&a, &plain, 1, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
-}
-
-/* The power function agrees with the C library's. */
-static void powers(void **state)
-{
-    const rlt_accelerator a = machine();
-    (void)state;
-    for (uint32_t tp = 1; tp <= 64; tp = tp < 8 ? tp + 1 : tp * 2)
-        for (double p = 0; p <= 3; p += 0.17) {
-            const rlt_surface s = {.most = {1}, .width_half = 1000, .tp_power = p, .memory = 1};
-            rlt_work w = {.kind = RLT_WORK_MATMUL, .flop = 1e12, .width = 5000, .tp = tp};
-            double width = 5000 / pow(tp, p), expected = (width + 1000) / width * 1e12 + 5e6;
-            double t = (double)rlt_accelerator_time(&a, &s, 1000000000000, &w);
-            if (fabs(t / expected - 1) > 1e-10)
-                fail_msg("tp %u to %g: %g ps, expected %g", tp, p, t, expected);
-        }
+    bent.peak_Flops = 1;
+    assert_true(rlt_surface_time(&bent, &(rlt_work){.flop = 1e30}) == RLT_TIME_MAX);
+    assert_true(rlt_surface_time(&bent, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
 }
 
 #define HEAD                                                                                                 \
     "{\"name\": \"x\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"2TB/s\", \"peaks\": "  \
-    "{\"bf16\": \"312TFLOPS\", \"fp32\": \"19.5TFLOPS\"}, \"launch\": \"4us\", \"surfaces\": [\n"
-#define EFFICIENT(e)                                                                                         \
-    "\"memory\": 0.9, \"most\": {\"matmul\": " e                                                             \
-    ", \"attention\": 1, \"convolution\": 1, \"lookup\": 1, \"vector\": 1}}"
+    "{\"bf16\": \"312TFLOPS\", \"fp32\": \"19.5TFLOPS\", \"fp8\": \"624TFLOPS\"}, \"launch\": \"4us\""
+#define KERNELS(e)                                                                                           \
+    HEAD ", \"kernels\":\n{\"memory\": 0.9, \"most\": {\"matmul\": " e                                       \
+         ", \"attention\": 1, \"convolution\": 1, \"lookup\": 1, \"vector\": 1}"
 
-/* The exact surface, else that of any stack, else that of any precision, else that of any of both. */
+/* Constants are those of the accelerator, times those of the stack, else of the stack "any". */
 static void surfaces(void **state)
 {
+    static const char text[] = KERNELS(
+        "0.5") ", \"precisions\": {\"fp8\": 0.8}, \"host\": 0.5}, \"stacks\": [{\"name\": \"s\", \"most\": "
+               "{\"matmul\": 0.6}, \"precisions\": {\"fp8\": 0.5}, \"host_kernel\": \"10us\"},\n"
+               "{\"name\": \"any\", \"most\": {\"matmul\": 3}}]}";
     static const struct {
-        const char *stack, *precision;
-        double most;
-    } rows[] = {{"s", "bf16", 0.4},  {"s", "fp32", 0.2}, {"t", "bf16", 0.3}, {"t", "fp32", 0.1},
-                {NULL, "bf16", 0.3}, {"s", NULL, 0.2},   {NULL, NULL, 0.1}};
+        const char *stack, *precision, *found;
+        double most, host_us;
+    } rows[] = {{"s", "bf16", "s", 0.3, 5},    {"s", "fp8", "s", 0.5 * 0.6 * 0.8 * 0.5, 5},
+                {"t", "bf16", "any", 1, 0},    {NULL, "fp8", "any", 1, 0},
+                {"any", "fp32", "any", 1, 0}};
     rlt_accelerator a;
     rlt_error err;
-    const rlt_surface *s;
+    rlt_surface s;
     uint64_t peak;
     (void)state;
-    static const char four[] = HEAD "{" EFFICIENT("0.1") ", {\"stack\": \"s\", " EFFICIENT(
-        "0.2") ",\n"
-               "{\"precision\": \"bf16\", " EFFICIENT(
-                   "0.3") ",\n"
-                          "{\"stack\": \"s\", \"precision\": \"bf16\", " EFFICIENT("0.4") "]}";
-    static const char one[] = HEAD "{\"stack\": \"s\", \"precision\": \"bf16\", " EFFICIENT("1") "]}";
-    assert_int_equal(load_text(four, &a, &err), 0);
+    assert_int_equal(load_text(text, &a, &err), 0);
     assert_int_equal(a.memory_bytes, 80000000000);
     assert_int_equal(a.memory_Bps, 2000000000000);
     assert_int_equal(a.launch_ps, 4 * RLT_US);
     assert_true(a.overlap_slowdown == 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(rlt_accelerator_surface(&a, rows[i].stack, rows[i].precision, &s, &err), 0);
-        assert_true(s->most[RLT_WORK_MATMUL] == rows[i].most);
+        assert_string_equal(s.stack, rows[i].found);
+        assert_true(fabs(s.most[RLT_WORK_MATMUL] - rows[i].most) < 1e-12);
+        assert_true(s.host_kernel_ps == rows[i].host_us * RLT_US);
     }
+    assert_int_equal(rlt_accelerator_surface(&a, "s", "fp8", &s, &err), 0);
+    assert_int_equal(s.peak_Flops, 624000000000000);
+    assert_int_equal(s.peak_16_Flops, 312000000000000);
     assert_int_equal(rlt_accelerator_peak(&a, "fp32", &peak, &err), 0);
     assert_int_equal(peak, 19500000000000);
-    assert_int_equal(rlt_accelerator_peak(&a, "fp8", &peak, &err), RLT_EUNSUPPORTED);
-    assert_string_equal(err.what, "has no peak for precision fp8; known are: bf16, fp32");
-    assert_int_equal(load_text(one, &a, &err), 0);
-    assert_int_equal(rlt_accelerator_surface(&a, "t", "bf16", &s, &err), RLT_EUNSUPPORTED);
-    assert_non_null(strstr(err.what, "known are: s in bf16"));
+    assert_int_equal(rlt_accelerator_surface(&a, "s", "fp4", &s, &err), RLT_EUNSUPPORTED);
+    assert_string_equal(err.what, "has no peak for precision fp4; known are: bf16, fp32, fp8");
+    assert_int_equal(load_text(KERNELS("0.5") "}}", &a, &err), 0);
+    assert_int_equal(rlt_accelerator_surface(&a, "s", "bf16", &s, &err), 0);
+    assert_true(s.most[RLT_WORK_MATMUL] == 0.5 && s.host_kernel_ps == 0);
 }
 
 #define BEGIN "{\"name\": \"x\", \"source\": \"y\", \"memory\": \"1GB\", \"bandwidth\": \"1GB/s\""
@@ -211,25 +207,26 @@ static void refused(void **state)
         {"{\"name\": \"x\", \"source\": \"y\", \"memory\": \"0GB\", \"bandwidth\": \"1GB/s\"}", RLT_ERANGE,
          ":1:1", "above 0"},
         {BEGIN "}", RLT_ESCHEMA, ":1:1", "expected 'peaks'"},
-        {BEGIN ", \"peaks\":\n{\"bf16\": \"3TF\"}, \"surfaces\": [1]}", RLT_EMALFORMED, ":2:10", "3TF"},
-        {BEGIN ", \"peaks\":\n{\"bf16\": \"0TFLOPS\"}, \"surfaces\": [1]}", RLT_ERANGE, ":2:10", "above 0"},
-        {BEGIN ", \"peaks\":\n{\"any\": \"1TFLOPS\"}, \"surfaces\": [1]}", RLT_ESCHEMA, ":2:9",
-         "a precision"},
+        {BEGIN ", \"peaks\":\n{\"bf16\": \"3TF\"}, \"kernels\": {}}", RLT_EMALFORMED, ":2:10", "3TF"},
+        {BEGIN ", \"peaks\":\n{\"bf16\": \"0TFLOPS\"}, \"kernels\": {}}", RLT_ERANGE, ":2:10", "above 0"},
+        {BEGIN ", \"peaks\":\n{\"any\": \"1TFLOPS\"}, \"kernels\": {}}", RLT_ESCHEMA, ":2:9", "a precision"},
         {BEGIN ",\n\"overlap_slowdown\": 0.5}", RLT_ERANGE, ":2:21", "from 1 to 100"},
-        {HEAD "]}", RLT_ESCHEMA, "", "at least one"},
-        {HEAD "{}]}", RLT_ESCHEMA, ":2:1", "missing 'memory'"},
-        {HEAD "{\"memory\": 1}]}", RLT_ESCHEMA, ":2:1", "missing 'most'"},
-        {HEAD "{\"memory\": 1, \"most\": {\"matmul\": 0.5}}]}", RLT_ESCHEMA, ":2:23", "missing 'attention'"},
-        {HEAD "{" EFFICIENT("0") "]}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
-        {HEAD "{" EFFICIENT("1.5") "]}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
-        {HEAD "{" EFFICIENT("\"1\"") "]}", RLT_ESCHEMA, ":2:36", "expected a number"},
-        {HEAD "{\"width_half\": -1, " EFFICIENT("1") "]}", RLT_ERANGE, ":2:16", "from 0 to 1e+09"},
-        {HEAD "{\"tp_power\": 5, " EFFICIENT("1") "]}", RLT_ERANGE, ":2:14", "from 0 to 4"},
-        {HEAD "{\"stck\": \"s\", " EFFICIENT("1") "]}", RLT_ESCHEMA, ":2:10", "did you mean 'stack'?"},
-        {HEAD "{" EFFICIENT("1") ",\n{" EFFICIENT("1") "]}", RLT_ESCHEMA, ":3:1",
-         "a second surface for stack"},
+        {HEAD "}", RLT_ESCHEMA, "", "expected 'kernels'"},
+        {HEAD ", \"kernels\":\n{}}", RLT_ESCHEMA, ":2:1", "missing 'most'"},
+        {HEAD ", \"kernels\":\n{\"most\": {\"matmul\": 0.5}}}", RLT_ESCHEMA, ":2:10", "missing 'attention'"},
+        {KERNELS("0") "}}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
+        {KERNELS("1.5") "}}", RLT_ERANGE, ":2:36", "from 1e-06 to 1"},
+        {KERNELS("\"1\"") "}}", RLT_ESCHEMA, ":2:36", "expected a number"},
+        {KERNELS("1") ",\n\"rows_half\": -1}}", RLT_ERANGE, ":3:14", "from 0 to 1e+09"},
+        {KERNELS("1") ",\n\"rows_hlf\": 1}}", RLT_ESCHEMA, ":3:13", "did you mean 'rows_half'?"},
+        {KERNELS("1") ",\n\"precisions\": 1}}", RLT_ESCHEMA, ":3:15", "expected an object"},
+        {KERNELS("1") ",\n\"precisions\": {\"fp8\": 0}}}", RLT_ERANGE, ":3:23", "from 0.01 to 10"},
+        {KERNELS("1") "},\n\"stacks\": {}}", RLT_ESCHEMA, ":3:11", "an array of stacks"},
+        {KERNELS("1") "},\n\"stacks\": [{}]}", RLT_ESCHEMA, ":3:12", "missing 'name'"},
+        {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\"},\n{\"name\": \"s\"}]}", RLT_ESCHEMA, ":4:1",
+         "a second stack 's'"},
     };
-    char where[100], many[8192] = HEAD;
+    char where[100], many[8192] = KERNELS("1") "}, \"stacks\": [";
     rlt_accelerator a;
     rlt_error err;
     (void)state;
@@ -240,12 +237,11 @@ static void refused(void **state)
             !strstr(err.what, rows[i].what))
             fail_msg("case %zu: %d at '%s': '%s'", i, rc, err.where, err.what);
     }
-    for (int i = 0; i <= RLT_MAX_SURFACES; i++)
-        snprintf(many + strlen(many), sizeof many - strlen(many), "%s{\"stack\": \"s%d\", %s", i ? "," : "",
-                 i, EFFICIENT("1"));
+    for (int i = 0; i <= RLT_MAX_STACKS; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "%s{\"name\": \"s%d\"}", i ? "," : "", i);
     strcat(many, "]}");
     assert_int_equal(load_text(many, &a, &err), RLT_ERANGE);
-    assert_non_null(strstr(err.what, "more than 32 surfaces"));
+    assert_non_null(strstr(err.what, "more than 32 stacks"));
     assert_int_equal(rlt_accelerator_load("no-such", "workload/accelerators", &a, NULL), RLT_EIO);
     assert_int_equal(rlt_accelerator_load("../accelerators/h200", "workload/accelerators", &a, NULL),
                      RLT_EIO);
@@ -255,8 +251,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped),  cmocka_unit_test(times),   cmocka_unit_test(powers),
-        cmocka_unit_test(surfaces), cmocka_unit_test(refused),
+        cmocka_unit_test(shipped),
+        cmocka_unit_test(times),
+        cmocka_unit_test(surfaces),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

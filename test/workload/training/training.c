@@ -144,7 +144,8 @@ static void recomputed_blocks(void **state)
 
 /* Work bound by memory, by hand. Activations grow with the microbatch and are divided over tp. Weights do not
  * grow; they are divided over tp, those of experts over ep. The forward pass reads them; the backward pass
- * reads them, and reads and writes their gradients. A table is read only where it is looked up. */
+ * reads them, reads and writes their gradients, and moves 1.6 times the activations. A table is read only where
+ * it is looked up. */
 static void moved(void **state)
 {
     enum { SAMPLES = 3, TP = 2, EP = 4, MOVED = 5000, DENSE = 4000, EXPERTS = 16000, TIED = 600 };
@@ -162,7 +163,7 @@ static void moved(void **state)
             for (int k = 0; k < 2; k++) {
                 l[k].parameters = DENSE;
                 l[k].moved_elements = MOVED;
-                l[k].forward_flop = l[k].backward_flop = 1;
+                l[k].forward_flop = l[k].backward_flop = k == 0;
             }
             l[0].expert_parameters = EXPERTS;
             l[0].experts = EP;
@@ -177,7 +178,7 @@ static void moved(void **state)
             assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
             assert_int_equal(rlt_training_layer_times(&f.t, forward, backward, &f.err), 0);
             double a = 2.0 * SAMPLES * MOVED / TP, w = (DENSE + TIED + EXPERTS / (double)EP) / TP;
-            double expected[4] = {a + 2 * w, 2 * a + (2 + 2 * rows[i].kept) * w, a, 2 * a};
+            double expected[4] = {a + 2 * w, 1.6 * a + (2 + 2 * rows[i].kept) * w, a, 1.6 * a};
             rlt_time got[4] = {forward[0], backward[0], forward[1], backward[1]};
             for (int k = 0; k < 4; k++)
                 if (got[k] != (rlt_time)(expected[k] * RLT_NS))

@@ -145,8 +145,9 @@ static void stack_factors(void **state)
     fixture f;
     (void)state;
     open_fixture(&f, settings);
-    f.accelerator.surfaces[0].backward = 0.5;
-    f.accelerator.surfaces[0].host_ps = 7 * RLT_MS;
+    f.accelerator.kernels.backward = 0.5;
+    f.accelerator.stacks[0] = (rlt_stack){.name = "any", .most = {1, 1, 1, 1, 1}, .host_ps = 7 * RLT_MS};
+    f.accelerator.n_stacks = 1;
     double ms = (double)all_ranks(&f, 1, "switch:1@1GB/s,0ns") / RLT_MS;
     assert_true(fabs(ms - (2 * BLOCKS * (1 + 1 + 4) + 7)) < 1e-3);
     rlt_model_free(&f.model);

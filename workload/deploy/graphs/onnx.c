@@ -64,7 +64,7 @@ static int set_clock(rlt__onnx *m, clock *c)
 }
 
 /* Returns the time of `times` times the work. */
-static rlt_time time_of(const clock *c, const rlt_surface *s, const rlt__onnx_work *w, double times)
+static rlt_time time_of(const rlt_surface *s, const rlt__onnx_work *w, double times)
 {
     rlt_work work = {.kind = (rlt_work_kind)w->kind,
                      .flop = w->flop * times,
@@ -146,8 +146,8 @@ static int add_output(layers *l, const rlt__onnx_node *n, rlt__onnx_work w, uint
         return rlt_nomem(m->err);
     rlt_layer_node layer = {.name = name,
                             .kind = n->kind,
-                            .forward_ps = time_of(l->clock, &l->clock->forward, &w, 1),
-                            .backward_ps = time_of(l->clock, &l->clock->backward, &w, w.twice ? 2 : 1),
+                            .forward_ps = time_of(&l->clock->forward, &w, 1),
+                            .backward_ps = time_of(&l->clock->backward, &w, w.twice ? 2 : 1),
                             .output_bytes = bytes_of(l, v),
                             .parameter_bytes = (uint64_t)(w.parameters * m->element)};
     int rc = add_layer(l, &layer, &index);
