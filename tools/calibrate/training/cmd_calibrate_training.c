@@ -358,6 +358,8 @@ static int work(job *j, rlt_error *err)
     if (!j->ratios)
         return rlt_nomem(err);
     j->format = rlt_format_of(j->s->format, j->s->output);
+    if (j->s->write && (rc = rlt_train_predictor_relatives(j->predictor, err)))
+        return rc;
     if ((!j->s->check &&
          (rc = rlt_train_fit_run(j->predictor, &j->rows, (uint32_t)j->s->rounds, &j->fit, err))) ||
         (rc = predict_all(j, err)) || (j->s->leave_out && (rc = leave_each_out(j, err))) ||

@@ -56,6 +56,8 @@ void rlt_train_rows_free(rlt_train_rows *t);
 typedef struct rlt_train_predictor rlt_train_predictor;
 int rlt_train_predictor_open(rlt_train_rows *t, rlt_train_predictor **out, rlt_error *err) RLT_MUST_USE;
 void rlt_train_predictor_free(rlt_train_predictor *p);
+/* Adds the shipped accelerators of the same generations: they get what is fitted to their generation. */
+int rlt_train_predictor_relatives(rlt_train_predictor *p, rlt_error *err) RLT_MUST_USE;
 rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i); /* NULL past the end */
 /* Predicts with the machine's current constants. With `quick`, only a few of many microbatches are simulated,
  * and the rest is extrapolated. */

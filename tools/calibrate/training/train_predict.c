@@ -7,6 +7,7 @@
 
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
+#include "sim/base/find.h"
 #include "sim/base/mem.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/output/report_options.h"
@@ -162,6 +163,32 @@ void rlt_train_predictor_free(rlt_train_predictor *p)
     free(p->machines);
     free(p->names);
     free(p);
+}
+
+static bool has_generation(const rlt_train_predictor *p, const char *generation)
+{
+    for (uint32_t i = 0; *generation && i < p->n_machines; i++)
+        if (strcmp(p->machines[i]->generation, generation) == 0)
+            return true;
+    return false;
+}
+
+int rlt_train_predictor_relatives(rlt_train_predictor *p, rlt_error *err)
+{
+    static const char *const endings[] = {".json", NULL};
+    rlt_dirs dirs = rlt_accelerator_dirs();
+    rlt_found found;
+    rlt_accelerator *a = malloc(sizeof *a);
+    uint32_t index;
+    int rc = rlt_find_all(dirs.list, endings, &found, err);
+    if (!rc && !a)
+        rc = rlt_nomem(err);
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        if (!(rc = rlt_find_accelerator(found.names[i], a, err)) && has_generation(p, a->generation))
+            rc = find_machine(p, a->name, &index, err);
+    rlt_find_free(&found);
+    free(a);
+    return rc;
 }
 
 rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i)

@@ -1,11 +1,174 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes the files of accelerators and stacks with fitted constants. Text that is not a constant stays. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/base/error.h"
+#include "sim/base/find.h"
+#include "sim/base/time.h"
+#include "sim/base/units.h"
+#include "sim/text/file.h"
+#include "tools/base/file.h"
+#include "tools/base/json_edit.h"
 #include "tools/calibrate/training/train.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
+#include "workload/setup/locate.h"
+
+enum { MAX_FILE = 1 << 20 };
+
+/* A file whose values are changed one after the other. The first failure is kept. */
+typedef struct edited {
+    const char *from;
+    char *text;
+    size_t length;
+    int rc;
+    rlt_error *err;
+} edited;
+
+static void edit(edited *e, const char *path, const char *value)
+{
+    if (!e->rc)
+        e->rc = rlt_json_edit(e->from, &e->text, &e->length, path, value, e->err);
+}
+
+static void edit_number(edited *e, const char *path, double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", x);
+    edit(e, path, text);
+}
+
+static void edit_factors(edited *e, const char *stem, const rlt_precision_factors *f)
+{
+    char path[64];
+    for (uint32_t i = 0; i < f->n; i++) {
+        snprintf(path, sizeof path, "%s.%s", stem, f->at[i].precision);
+        edit_number(e, path, f->at[i].factor);
+    }
+}
+
+/* Times are written in whole microseconds; below 1 us, in nanoseconds. A time of 0 is left out. */
+static void edit_time(edited *e, const char *path, rlt_time t)
+{
+    char text[40];
+    if (t <= 0)
+        return;
+    if (t < RLT_US)
+        snprintf(text, sizeof text, "\"%lldns\"", (long long)(t / RLT_NS));
+    else
+        snprintf(text, sizeof text, "\"%lldus\"", (long long)(t / RLT_US));
+    edit(e, path, text);
+}
+
+static void edit_source(edited *e, const char *path, const char *source)
+{
+    char text[600];
+    snprintf(text, sizeof text, "\"%.500s\"", source);
+    edit(e, path, text);
+}
+
+static void edit_accelerator(edited *e, const rlt_accelerator *a, const char *source)
+{
+    const rlt_kernels *k = &a->kernels;
+    edit_number(e, "overlap_slowdown", a->overlap_slowdown);
+    edit_number(e, "kernels.most.matmul", k->most[RLT_WORK_MATMUL]);
+    edit_number(e, "kernels.most.attention", k->most[RLT_WORK_ATTENTION]);
+    edit_number(e, "kernels.memory", k->memory);
+    edit_number(e, "kernels.rows_half", k->rows_half);
+    edit_number(e, "kernels.outputs_half", k->outputs_half);
+    edit_number(e, "kernels.inputs_half", k->inputs_half);
+    edit_number(e, "kernels.area_half", k->area_half);
+    edit_number(e, "kernels.backward", k->backward);
+    edit_factors(e, "kernels.precisions", &k->precisions);
+    edit_source(e, "kernels.source", source);
+}
+
+static void edit_stack(edited *e, const rlt_stack *s, const char *source)
+{
+    edit_number(e, "most.matmul", s->most[RLT_WORK_MATMUL]);
+    edit_number(e, "most.attention", s->most[RLT_WORK_ATTENTION]);
+    edit_factors(e, "precisions", &s->precisions);
+    edit_time(e, "host_kernel", s->host_kernel_ps);
+    edit_time(e, "host_expert", s->host_expert_ps);
+    edit_time(e, "host_pass", s->host_pass_ps);
+    edit_time(e, "host", s->host_ps);
+    edit_source(e, "source", source);
+}
+
+static int make_folder(const char *dir, const char *name, char *path, size_t size, rlt_error *err)
+{
+    if ((size_t)snprintf(path, size, "%s/%s", dir, name) >= size)
+        return rlt_fail(err, RLT_EUSAGE, dir, "the name is too long");
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return rlt_fail(err, RLT_EIO, path, "%s", strerror(errno));
+    return 0;
+}
+
+static int finish(edited *e, const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    if (!e->rc && (size_t)snprintf(path, sizeof path, "%s/%s.json", dir, name) >= sizeof path)
+        e->rc = rlt_fail(e->err, RLT_EUSAGE, dir, "the name is too long");
+    if (!e->rc)
+        e->rc = rlt_file_write(path, e->text, e->length, e->err);
+    free(e->text);
+    return e->rc;
+}
+
+static int write_accelerator(const rlt_accelerator *a, const char *dir, const char *source, rlt_error *err)
+{
+    char from[PATH_MAX];
+    edited e = {.from = from, .err = err};
+    if (!rlt_accelerator_path(a->name, rlt_accelerator_dirs().list, from, sizeof from))
+        return 0; /* a file of the user's own, found under another name: reported by the caller */
+    e.rc = rlt_read_file(from, MAX_FILE, &e.text, &e.length, err);
+    edit_accelerator(&e, a, source);
+    return finish(&e, dir, a->name);
+}
+
+/* Finds the file of a stack beside the folders of accelerators. */
+static bool stack_path(const char *name, char *path, size_t size)
+{
+    rlt_dirs dirs = rlt_accelerator_dirs();
+    const char *rest = dirs.list;
+    char dir[PATH_MAX], beside[PATH_MAX + 16];
+    while (rlt_find_next_dir(&rest, dir, sizeof dir)) {
+        snprintf(beside, sizeof beside, "%s/../stacks", dir);
+        if (rlt_find_file(beside, name, path, size))
+            return true;
+    }
+    return false;
+}
+
+static int write_stack(const rlt_stack *s, const char *dir, const char *source, rlt_error *err)
+{
+    char from[PATH_MAX];
+    edited e = {.from = from, .err = err};
+    if (!stack_path(s->name, from, sizeof from))
+        return 0;
+    e.rc = rlt_read_file(from, MAX_FILE, &e.text, &e.length, err);
+    edit_stack(&e, s, source);
+    return finish(&e, dir, s->name);
+}
 
 int rlt_train_write(rlt_train_predictor *p, const char *dir, const char *source, rlt_error *err)
 {
-    (void)p;
-    (void)dir;
-    (void)source;
-    (void)err;
-    return 0;
+    char accelerators[PATH_MAX], stacks[PATH_MAX];
+    const rlt_accelerator *a;
+    int rc;
+    if ((rc = make_folder(dir, "accelerators", accelerators, sizeof accelerators, err)) ||
+        (rc = make_folder(dir, "stacks", stacks, sizeof stacks, err)))
+        return rc;
+    for (uint32_t m = 0; !rc && (a = rlt_train_machine(p, m)); m++)
+        rc = write_accelerator(a, accelerators, source, err);
+    /* Parameters of stacks are the same on all machines. */
+    a = rlt_train_machine(p, 0);
+    for (uint32_t i = 0; a && i < a->n_stacks && !rc; i++)
+        rc = write_stack(&a->stacks[i], stacks, source, err);
+    return rc;
 }
