@@ -118,7 +118,9 @@ static void set_overlap(rlt_accelerator *a, const char *name, double x)
 }
 static void set_precision(rlt_accelerator *a, const char *name, double x)
 {
-    scale_factor(&a->kernels.precisions, name, x);
+    uint64_t Flops;
+    if (rlt_accelerator_peak(a, name, &Flops, NULL) == 0)
+        scale_factor(&a->kernels.precisions, name, x);
 }
 static void set_stack_matmul(rlt_accelerator *a, const char *name, double x)
 {

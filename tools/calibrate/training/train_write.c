@@ -161,6 +161,8 @@ int rlt_train_write(rlt_train_predictor *p, const char *dir, const char *source,
     char accelerators[PATH_MAX], stacks[PATH_MAX];
     const rlt_accelerator *a;
     int rc;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return rlt_fail(err, RLT_EIO, dir, "%s", strerror(errno));
     if ((rc = make_folder(dir, "accelerators", accelerators, sizeof accelerators, err)) ||
         (rc = make_folder(dir, "stacks", stacks, sizeof stacks, err)))
         return rc;
