@@ -244,8 +244,12 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     double e = s->most[w->kind];
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
-    return e * share(w->m, s->rows_half) * share(w->n, s->outputs_half) * share(w->k, s->inputs_half) *
-           share(w->m * w->n, s->area_half);
+    /* Long sums are split over multiprocessors: weight gradients of few weights and many rows. */
+    const double split = 4096;
+    double area = w->m * w->n * (w->k > split ? w->k / split : 1);
+    e *= share(w->m, s->rows_half) * share(area, s->area_half);
+    /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. */
+    return w->kind == RLT_WORK_CONVOLUTION ? e : e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
 rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)
