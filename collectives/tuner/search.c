@@ -10,8 +10,8 @@ enum {
     MOST_SPEEDS = 24,
     MOST_NVLS_HEADS = 32,
     MOST_COLLNET_HEADS = 8,
-    MAX_CHANNELS = 64U,
-    MAX_CHANNELS_BEFORE_2_25 = 32U
+    MAX_CHANNELS = 64,
+    MAX_CHANNELS_BEFORE_2_25 = 32
 };
 
 typedef struct speeds {
@@ -315,6 +315,7 @@ static int check_node(const rlt_tuner_node *n, rlt_error *err)
 static void start(const rlt_tuner_node *node, search *s)
 {
     uint32_t version = node->version.number;
+    uint32_t most = version >= RLT__V2_25 ? MAX_CHANNELS : MAX_CHANNELS_BEFORE_2_25;
     *s = (search){.node = node, .inter = node->nodes > 1};
     if (s->inter)
         list_inter(node->arch, version, &s->list);
@@ -324,7 +325,7 @@ static void start(const rlt_tuner_node *node, search *s)
     s->pcie = MBps(node->pcie_GBps);
     s->nic = MBps(node->nic_GBps);
     s->cards = node->card_nics ? node->nics / node->card_nics : node->nics;
-    s->most_channels = (version >= RLT__V2_25 ? MAX_CHANNELS : MAX_CHANNELS_BEFORE_2_25) / 2;
+    s->most_channels = most / 2;
     s->gpu_toll = node->path == RLT_VIA_PHB && node->cpu == RLT_TUNER_INTEL ? 120 : 100;
 }
 

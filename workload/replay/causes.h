@@ -48,9 +48,9 @@ typedef struct rlt_rank_causes {
 } rlt_rank_causes;
 
 /* Returns the name for people, such as "pipeline bubble". */
-RLT_API const char *rlt_cause_name(rlt_cause c);
+const char *rlt_cause_name(rlt_cause c);
 /* Finds the causes of all ranks of a replay that ran; `out` has room for them. */
-RLT_API int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
+int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -99,7 +99,7 @@ same "no room, then room: the same bytes" "$tmp/f.db"
 
 # No space left: on a full disk, which is then enlarged.
 mkdir "$tmp/disk"
-if mount -t tmpfs -o size=1m none "$tmp/disk" 2>"$tmp/err"; then
+if mount -t tmpfs -o size=2m none "$tmp/disk" 2>"$tmp/err"; then
     trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
     says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; committed points are safe, and the same command continues" "$long" --db "$tmp/disk/x.db" -q
     kept=$("$ringlet" sweep query "$tmp/disk/x.db" -f csv 2>"$tmp/err" | tail -n +2 | wc -l)

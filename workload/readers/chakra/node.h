@@ -47,8 +47,8 @@ enum {
     RLT_CHAKRA_STRING = 29,
 };
 
-/* Attributes that are read. Those with the prefix ringlet_ are our writer's own, for exact times, resources
- * and steps, which the format cannot hold. X(enumerator, name) */
+/* Attributes that are read. Those with the prefix ringlet_ are our writer's own, for exact times, resources,
+ * purposes and steps, which the format cannot hold. X(enumerator, name) */
 #define RLT_CHAKRA_ATTR_LIST(X)                                                                              \
     X(IS_CPU_OP, "is_cpu_op")                                                                                \
     X(COMM_TYPE, "comm_type")                                                                                \
@@ -65,6 +65,7 @@ enum {
     X(TID, "tid")                                                                                            \
     X(PID, "pid")                                                                                            \
     X(KIND, "ringlet_kind")                                                                                  \
+    X(PURPOSE, "ringlet_purpose")                                                                            \
     X(BYTES, "ringlet_bytes")                                                                                \
     X(COUNTS, "ringlet_counts")                                                                              \
     X(STEP, "ringlet_step")                                                                                  \

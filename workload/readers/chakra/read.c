@@ -365,7 +365,7 @@ static int fill_communication(rank_reader *r, const rlt_chakra_node *n, rlt_op_d
  * writer. */
 static int fill_recorded(const rank_reader *r, const rlt_chakra_node *n, rlt_op_desc *d, rlt_error *err)
 {
-    uint64_t start = UINT64_MAX, duration = UINT64_MAX, step = 0;
+    uint64_t start = UINT64_MAX, duration = UINT64_MAX, step = 0, purpose = RLT_FOR_UNKNOWN;
     if (n->has_start && n->start_us >= r->t->first_start_us &&
         n->start_us - r->t->first_start_us <= (uint64_t)(RLT_TIME_MAX / RLT_US))
         start = (n->start_us - r->t->first_start_us) * (uint64_t)RLT_US;
@@ -374,10 +374,13 @@ static int fill_recorded(const rank_reader *r, const rlt_chakra_node *n, rlt_op_
         rc = integer(n, RLT_CHAKRA_ATTR_RECORDED_DURATION, (uint64_t)RLT_TIME_MAX, &duration, err);
     if (rc == 0)
         rc = integer(n, RLT_CHAKRA_ATTR_STEP, UINT16_MAX, &step, err);
+    if (rc == 0)
+        rc = integer(n, RLT_CHAKRA_ATTR_PURPOSE, RLT_PURPOSES - 1, &purpose, err);
     d->recorded_ps = start == UINT64_MAX ? -1 : (rlt_time)start;
     if (duration != UINT64_MAX)
         d->recorded_duration_ps = (rlt_time)duration;
     d->step = (uint16_t)step;
+    d->purpose = (rlt_purpose)purpose;
     return rc;
 }
 

@@ -224,6 +224,8 @@ static void put_op(writer *w, uint32_t rank, uint32_t index, uint32_t world)
         put_communication(w, op, world);
     else if (op->kind == RLT_OP_MEMORY || op->kind == RLT_OP_DELAY)
         put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_KIND, RLT_CHAKRA_UINT32, op->kind);
+    if (op->purpose != RLT_FOR_UNKNOWN)
+        put_integer(w, &w->node, 10, RLT_CHAKRA_ATTR_PURPOSE, RLT_CHAKRA_UINT32, op->purpose);
     put_times(w, op);
     put_resource(w, op);
     rlt__pb_put_varint(&w->file, w->node.length);
