@@ -2,8 +2,7 @@
 /*
  * Folding by symmetry. Members whose steps, peers and routes are alike do the same things at the same times,
  * so one member of each class is simulated. Links that carry the same load form classes, too (net/fold.h).
- * The folded run equals the whole run to the picosecond. There are three ways to find the
- * classes:
+ * The folded run equals the whole run to the picosecond. There are three ways to find the classes:
  *
  *   translations   Algorithm and topology share a group of renumberings that takes any member to any other.
  *                  Then all members are one class. O(dimensions), whatever the number of members; needs

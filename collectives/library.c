@@ -67,6 +67,7 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
     const rlt_node_facts *f = rlt_topology_node(req->topology);
     double lane = generations[e->gpu].lane_GBps;
     uint32_t both = RLT_CAN_REDUCE | RLT_CAN_MULTICAST, capability = generations[e->gpu].capability;
+    bool sharp = (f->outside & both) == both;
     uint32_t nics = f->nics > f->accelerators ? f->nics : f->nics * req->node / f->accelerators;
     double lanes = (double)f->inside_Bps / GB / lane;
     rlt_tuner_node node = {.arch = rlt_tuner_arch_of(capability),
@@ -81,8 +82,8 @@ static rlt_tuner_node describe(const rlt_coll_request *req, const rlt_endpoint *
                            .pcie_GBps = generations[e->gpu].pcie_GBps,
                            .nics = nics ? nics : 1,
                            .nic_GBps = (double)f->nic_Bps / GB,
-                           .collnet = (f->outside & both) == both,
-                           .collnet_shares = (f->outside & both) == both, /* SHARP v3 */
+                           .collnet = sharp,
+                           .collnet_shares = sharp, /* SHARP v3 */
                            .plugin_us = (double)rlt_internode_plugin(e->internode.kind) / 1e6};
     node.version.number = req->library ? req->library : e->nccl ? e->nccl : RLT_NCCL_NEWEST;
     return node;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The causes of a run's time, and what to change. The parts add up to the whole: exactly in
- * picoseconds, and in tenths of a per cent as printed.
+ * The causes of a run's time, and what to change. The parts add up to the whole: exactly in picoseconds, and
+ * in tenths of a per cent as printed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,20 +19,11 @@
 
 enum { WHOLE = 1000 /* tenths of a per cent */, WORDS = 400 };
 
-/* Names of the figures in JSON; NULL: written elsewhere, as states. */
-static const char *const keys[RLT_CAUSES] = {
-    [RLT_CAUSE_BUBBLE] = "bubble_ps",      [RLT_CAUSE_SKEW] = "start_skew_ps",
-    [RLT_CAUSE_TP] = "exposed_tp_ps",      [RLT_CAUSE_CP] = "exposed_cp_ps",
-    [RLT_CAUSE_EP] = "exposed_ep_ps",      [RLT_CAUSE_DP] = "exposed_dp_ps",
-    [RLT_CAUSE_PP] = "exposed_pp_ps",      [RLT_CAUSE_OFFLOAD] = "exposed_offload_ps",
-    [RLT_CAUSE_COMM] = "exposed_other_ps", [RLT_CAUSE_ENDED] = "ended_ps",
-};
-
 void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w)
 {
     for (int c = 0; c < RLT_CAUSES; c++)
-        if (keys[c])
-            rlt_jw_i64(w, keys[c], r->causes[r->last_rank].ps[c]);
+        if (rlt_cause_key((rlt_cause)c))
+            rlt_jw_i64(w, rlt_cause_key((rlt_cause)c), r->causes[r->last_rank].ps[c]);
 }
 
 /* Returns the sums over all ranks, as seconds: in picoseconds they may overflow. */

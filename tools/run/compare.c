@@ -28,7 +28,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/replay/causes.h"
 
-enum { STATES = 4, CAUSES = 10, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
+enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
 
 typedef struct transfers {
     char name[64]; /* "all_reduce by ring" */
@@ -38,7 +38,7 @@ typedef struct transfers {
 
 typedef struct side {
     const char *path;
-    rlt_time time_ps, iteration_ps, state_ps[STATES], cause_ps[CAUSES];
+    rlt_time time_ps, iteration_ps, state_ps[STATES], cause_ps[RLT_CAUSES];
     bool named; /* has causes */
     transfers kinds[MAX_KINDS];
     uint32_t n_kinds;
@@ -49,38 +49,29 @@ typedef struct side {
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
 static const char *const state_names[STATES] = {"compute", "exposed communication", "host", "idle"};
 
-static const char *const cause_keys[CAUSES] = {
-    "bubble_ps",     "start_skew_ps", "exposed_tp_ps",      "exposed_cp_ps",    "exposed_ep_ps",
-    "exposed_dp_ps", "exposed_pp_ps", "exposed_offload_ps", "exposed_other_ps", "ended_ps"};
-static const rlt_cause cause_of[CAUSES] = {RLT_CAUSE_BUBBLE, RLT_CAUSE_SKEW, RLT_CAUSE_TP, RLT_CAUSE_CP,
-                                           RLT_CAUSE_EP,     RLT_CAUSE_DP,   RLT_CAUSE_PP, RLT_CAUSE_OFFLOAD,
-                                           RLT_CAUSE_COMM,   RLT_CAUSE_ENDED};
+static const char *const members[] = {"schema_version", "time_ps", "compute_ps",        "exposed_comm_ps",
+                                      "host_ps",        "idle_ps", "iteration_time_ps", "collectives",
+                                      "links",          "training"};
+enum { VERSION, TIME, FIRST_STATE, ITERATIONS = FIRST_STATE + STATES, COLLECTIVES, LINKS, TRAINING, MEMBERS };
 
 /* Reads a result as a stream, since it may have hundreds of megabytes. */
 typedef struct source {
     rlt_jstream *stream;
     rlt_jpiece piece;
-    uint32_t seen; /* bits of the required members that were found */
+    const char *wanted[MEMBERS + RLT_CAUSES + 1]; /* `members`, then the keys of causes, then NULL */
+    uint32_t seen;                                /* bits of the required members that were found */
     uint32_t iterations;
 } source;
 
-static const char *const members[] = {"schema_version",    "time_ps",       "compute_ps",
-                                      "exposed_comm_ps",   "host_ps",       "idle_ps",
-                                      "iteration_time_ps", "collectives",   "links",
-                                      "training",          "bubble_ps",     "start_skew_ps",
-                                      "exposed_tp_ps",     "exposed_cp_ps", "exposed_ep_ps",
-                                      "exposed_dp_ps",     "exposed_pp_ps", "exposed_offload_ps",
-                                      "exposed_other_ps",  "ended_ps",      NULL};
-enum {
-    VERSION,
-    TIME,
-    FIRST_STATE,
-    ITERATIONS = FIRST_STATE + STATES,
-    COLLECTIVES,
-    LINKS,
-    TRAINING,
-    FIRST_CAUSE /* in the order of cause_keys */
-};
+static void list_wanted(source *f)
+{
+    uint32_t n = 0;
+    for (; n < MEMBERS; n++)
+        f->wanted[n] = members[n];
+    for (int c = 0; c < RLT_CAUSES; c++)
+        if (rlt_cause_key((rlt_cause)c))
+            f->wanted[n++] = rlt_cause_key((rlt_cause)c);
+}
 
 static uint32_t member(const source *f, uint32_t object, const char *key)
 {
@@ -177,10 +168,19 @@ static int read_stages(side *s, const source *f, rlt_error *err)
     return rc;
 }
 
+static int read_cause(side *s, const source *f, rlt_error *err)
+{
+    int c = 0;
+    while (!rlt_cause_key((rlt_cause)c) || strcmp(rlt_cause_key((rlt_cause)c), f->piece.key) != 0)
+        c++;
+    s->named = true;
+    return get_time(f, 0, f->piece.key, &s->cause_ps[c], err);
+}
+
 static int read_piece(side *s, source *f, rlt_error *err)
 {
     uint32_t m = 0;
-    while (members[m] && strcmp(members[m], f->piece.key) != 0)
+    while (f->wanted[m] && strcmp(f->wanted[m], f->piece.key) != 0)
         m++;
     f->seen |= 1u << m;
     switch (m) {
@@ -198,10 +198,8 @@ static int read_piece(side *s, source *f, rlt_error *err)
     case TRAINING:
         return read_stages(s, f, err);
     default:
-        if (m < FIRST_CAUSE)
-            return get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err);
-        s->named = true;
-        return get_time(f, 0, members[m], &s->cause_ps[m - FIRST_CAUSE], err);
+        return m < MEMBERS ? get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err)
+                           : read_cause(s, f, err);
     }
 }
 
@@ -210,7 +208,8 @@ static int read_piece(side *s, source *f, rlt_error *err)
 static int read_result(side *s, const char *path, rlt_error *err)
 {
     source f = {0};
-    int rc = rlt_jstream_open(path, members, &f.stream, err), more = 0;
+    list_wanted(&f);
+    int rc = rlt_jstream_open(path, f.wanted, &f.stream, err), more = 0;
     while (!rc && (more = rlt_jstream_next(f.stream, &f.piece, err)) > 0)
         rc = read_piece(s, &f, err);
     rc = rc ? rc : more;
@@ -344,10 +343,10 @@ static rlt_time parts(rlt_table *t, const side *a, const side *b, rlt_time whole
     bool named = a->named && b->named;
     rlt_time sum = 0;
     for (int i = 0; i < STATES; i++) {
-        for (int c = 0; i == COMM && named && c < CAUSES; c++) {
+        for (int c = 0; i == COMM && named && c < RLT_CAUSES; c++) {
             sum += b->cause_ps[c] - a->cause_ps[c];
             if (t && (a->cause_ps[c] || b->cause_ps[c]))
-                row(t, rlt_cause_name(cause_of[c]), a->cause_ps[c], b->cause_ps[c], whole);
+                row(t, rlt_cause_name((rlt_cause)c), a->cause_ps[c], b->cause_ps[c], whole);
         }
         if (i == COMM && named)
             continue;
@@ -400,8 +399,9 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
         rlt_jw_i64(&w, "iteration_ps", s->iteration_ps);
         for (int i = 0; i < STATES; i++)
             rlt_jw_i64(&w, state_keys[i], s->state_ps[i]);
-        for (int i = 0; s->named && i < CAUSES; i++)
-            rlt_jw_i64(&w, cause_keys[i], s->cause_ps[i]);
+        for (int c = 0; s->named && c < RLT_CAUSES; c++)
+            if (rlt_cause_key((rlt_cause)c))
+                rlt_jw_i64(&w, rlt_cause_key((rlt_cause)c), s->cause_ps[c]);
         rlt_jw_array(&w, "transfers");
         for (uint32_t i = 0; i < s->n_kinds; i++) {
             rlt_jw_object(&w, NULL);

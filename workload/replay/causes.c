@@ -31,6 +31,18 @@ const char *rlt_cause_name(rlt_cause c)
     return names[c];
 }
 
+const char *rlt_cause_key(rlt_cause c)
+{
+    static const char *const keys[RLT_CAUSES] = {
+        [RLT_CAUSE_BUBBLE] = "bubble_ps",      [RLT_CAUSE_SKEW] = "start_skew_ps",
+        [RLT_CAUSE_TP] = "exposed_tp_ps",      [RLT_CAUSE_CP] = "exposed_cp_ps",
+        [RLT_CAUSE_EP] = "exposed_ep_ps",      [RLT_CAUSE_DP] = "exposed_dp_ps",
+        [RLT_CAUSE_PP] = "exposed_pp_ps",      [RLT_CAUSE_OFFLOAD] = "exposed_offload_ps",
+        [RLT_CAUSE_COMM] = "exposed_other_ps", [RLT_CAUSE_ENDED] = "ended_ps",
+    };
+    return keys[c];
+}
+
 static rlt_cause cause_of(rlt_purpose p)
 {
     static const rlt_cause causes[RLT_PURPOSES] = {

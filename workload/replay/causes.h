@@ -49,6 +49,8 @@ typedef struct rlt_rank_causes {
 
 /* Returns the name for people, such as "pipeline bubble". */
 const char *rlt_cause_name(rlt_cause c);
+/* Returns its name in results, such as "bubble_ps"; NULL for compute, host and idle, which are states. */
+const char *rlt_cause_key(rlt_cause c);
 /* Finds the causes of all ranks of a replay that ran; `out` has room for them. */
 int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
 

@@ -178,21 +178,21 @@ int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_e
     return rc;
 }
 
+/* Memory that frameworks take besides (allocator.c, MEMORY.md). */
+#define PYTORCH  "loss=12,loss_split=16,fragmentation=1.15,context=2GiB"
+#define MEGATRON "loss=6,fragmentation=1.06,context=2GiB"
+
 static const rlt_training_strategy strategies[] = {
-    {"ddp", "PyTorch DDP: all-reduces gradients in buckets during the backward pass",
-     "zero=0,loss=12,loss_split=16,fragmentation=1.15,context=2GiB"},
-    {"zero1", "ddp with sharded optimizer state (ZeRO 1)",
-     "zero=1,loss=12,loss_split=16,fragmentation=1.15,context=2GiB"},
-    {"zero2", "zero1 with sharded gradients (ZeRO 2)",
-     "zero=2,loss=12,loss_split=16,fragmentation=1.15,context=2GiB"},
-    {"fsdp", "zero2 with sharded weights, gathered for each block (ZeRO 3)",
-     "zero=3,loss=12,loss_split=16,gathered=2,fragmentation=1.15,context=2GiB"},
+    {"ddp", "PyTorch DDP: all-reduces gradients in buckets during the backward pass", "zero=0," PYTORCH},
+    {"zero1", "ddp with sharded optimizer state (ZeRO 1)", "zero=1," PYTORCH},
+    {"zero2", "zero1 with sharded gradients (ZeRO 2)", "zero=2," PYTORCH},
+    {"fsdp", "zero2 with sharded weights, gathered for each block (ZeRO 3)", "zero=3,gathered=2," PYTORCH},
     {"megatron", "Megatron-LM in bf16 with a distributed optimizer: 6 + 12/dp bytes per parameter",
-     "zero=1,accumulate=4,gradient=4,schedule=1f1b,loss=6,fragmentation=1.06,context=2GiB"},
+     "zero=1,accumulate=4,gradient=4,schedule=1f1b," MEGATRON},
     {"megatron-deepspeed", "Megatron-DeepSpeed in fp16: pipelines, ZeRO 1 with gradients in 16 bits",
-     "zero=1,schedule=1f1b,precision=fp16,loss=6,fragmentation=1.06,context=2GiB"},
+     "zero=1,schedule=1f1b,precision=fp16," MEGATRON},
     {"torchtitan", "PyTorch FSDP2 as torchtitan sets it: ZeRO 3, gradients summed in 32 bits, eager loss",
-     "zero=3,sp=on,gradient=4,loss=12,loss_split=16,gathered=2,reshard=auto,fragmentation=1.15,context=2GiB"},
+     "zero=3,sp=on,gradient=4,gathered=2,reshard=auto," PYTORCH},
     {"axonn", "message-driven pipelines (Singh & Bhatele, IPDPS 2022)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,pass=3ms,tie=off,stack=axonn"},

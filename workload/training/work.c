@@ -66,9 +66,9 @@ uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll
     rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
     d.name = rlt__work_name(w, name);
     d.resource = stream;
-    d.purpose = rlt_purpose_of(rlt__group_name(group));
-    if (away) {
+    if (away) { /* a delay has no group whose label tells its purpose */
         rlt_error err = {0};
+        d.purpose = rlt_purpose_of(rlt__group_name(group));
         if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
             rlt_build_fail(w->b, &err);
     } else {

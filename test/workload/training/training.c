@@ -12,6 +12,7 @@
 #include "sim/base/time.h"
 #include "test/support/blocks.h"
 #include "test/support/replay.h"
+#include "test/support/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
@@ -23,42 +24,18 @@ enum { BLOCKS = 12, WEIGHTS = TEST_BLOCK_WEIGHTS, OUTPUT = TEST_BLOCK_OUTPUT };
 
 static const rlt_time unit = RLT_MS;
 
-typedef struct fixture {
-    rlt_model model;
-    rlt_accelerator accelerator;
-    rlt_training t;
-    rlt_error err;
-} fixture;
-
 static void open_fixture(fixture *f, uint32_t blocks)
 {
     memset(f, 0, sizeof *f);
     strcpy(f->model.name, "blocks");
     test_blocks(&f->model, blocks);
-    f->accelerator = test_accelerator();
-    f->t = rlt_training_default();
-    f->t.model = &f->model;
-    f->t.accelerator = &f->accelerator;
-}
-
-static void set(fixture *f, const char *name, const char *value)
-{
-    if (rlt_training_set(&f->t, name, value, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-}
-
-static rlt_program *program_of(fixture *f, uint32_t ranks)
-{
-    rlt_program *p = NULL;
-    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    return p;
+    test_begin(f);
 }
 
 static rlt_time time_of(fixture *f, uint32_t ranks)
 {
     char net[64];
-    rlt_program *p = program_of(f, ranks);
+    rlt_program *p = test_program(f, ranks);
     snprintf(net, sizeof net, FAST, ranks);
     rlt_time end = test_replay(p, net);
     rlt_program_free(p);
@@ -91,13 +68,13 @@ static void bubbles(void **state)
         fixture f;
         char text[32];
         open_fixture(&f, BLOCKS);
-        set(&f, "schedule", rows[i].schedule);
+        test_set(&f, "schedule", rows[i].schedule);
         snprintf(text, sizeof text, "%u", rows[i].stages);
-        set(&f, "pp", text);
+        test_set(&f, "pp", text);
         snprintf(text, sizeof text, "%u", rows[i].chunks);
-        set(&f, "vp", text);
+        test_set(&f, "vp", text);
         snprintf(text, sizeof text, "%u", rows[i].microbatches);
-        set(&f, "batch", text);
+        test_set(&f, "batch", text);
         rlt_time took = time_of(&f, rows[i].stages);
         double blocks = (double)BLOCKS / rows[i].stages;
         double expected = blocks * (3 * rows[i].microbatches + rows[i].bubble);
@@ -113,7 +90,7 @@ static void recomputation(void **state)
     fixture f;
     (void)state;
     open_fixture(&f, BLOCKS);
-    set(&f, "recompute", "full");
+    test_set(&f, "recompute", "full");
     assert_about(time_of(&f, 1), BLOCKS * 4);
     rlt_model_free(&f.model);
 }
@@ -134,7 +111,7 @@ static void recomputed_blocks(void **state)
         rlt_model_open("transformer:layers=4,hidden=256,heads=4,vocabulary=1000,sequence=128", &m, &f.err),
         0);
     f.t.model = &m;
-    set(&f, "recompute", "full");
+    test_set(&f, "recompute", "full");
     double flop = 96 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
     assert_about(time_of(&f, 1), flop / 1e9);
     double bytes = s * h + 4 * s * h * (1 + v / h) + l * 2 * s * h + s * h * (34 + 5 * a * s / h);
@@ -170,11 +147,11 @@ static void moved(void **state)
             l[0].tied_parameters = TIED;
             l[1].work = RLT_WORK_LOOKUP;
             f.accelerator.memory_Bps = 1000000000;
-            set(&f, "tp", "2");
-            set(&f, "ep", "4");
-            set(&f, "microbatch", "3");
-            set(&f, "main_gradient", rows[i].main_gradient);
-            set(&f, "schedule", apart ? "zero-bubble" : "1f1b");
+            test_set(&f, "tp", "2");
+            test_set(&f, "ep", "4");
+            test_set(&f, "microbatch", "3");
+            test_set(&f, "main_gradient", rows[i].main_gradient);
+            test_set(&f, "schedule", apart ? "zero-bubble" : "1f1b");
             assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
             assert_int_equal(rlt_training_layer_times(&f.t, forward, backward, &f.err), 0);
             double a = 2.0 * SAMPLES * MOVED / TP, w = (DENSE + TIED + EXPERTS / (double)EP) / TP;
@@ -214,12 +191,12 @@ static void tied(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
         open_tied(&f, BLOCKS, MATRIX);
-        set(&f, "pp", rows[i].pp);
-        set(&f, "tie", rows[i].tie);
-        set(&f, "tp", "2");
-        set(&f, "dp", "2");
-        set(&f, "batch", "8");
-        rlt_program *p = program_of(&f, 0);
+        test_set(&f, "pp", rows[i].pp);
+        test_set(&f, "tie", rows[i].tie);
+        test_set(&f, "tp", "2");
+        test_set(&f, "dp", "2");
+        test_set(&f, "batch", "8");
+        rlt_program *p = test_program(&f, 0);
         uint32_t stages = f.t.size[RLT_AXIS_PP], pairs = 0;
         for (uint32_t s = 0; s < stages; s++) {
             uint32_t held = BLOCKS / stages * WEIGHTS + (s == 0 || s == stages - 1 ? MATRIX : 0);
@@ -252,12 +229,12 @@ static void messages(void **state)
     fixture f;
     (void)state;
     open_fixture(&f, BLOCKS);
-    set(&f, "pp", "3");
-    set(&f, "dp", "2");
-    set(&f, "order", "pp-dp");
-    set(&f, "batch", "10");
-    set(&f, "schedule", "message");
-    rlt_program *p = program_of(&f, 6);
+    test_set(&f, "pp", "3");
+    test_set(&f, "dp", "2");
+    test_set(&f, "order", "pp-dp");
+    test_set(&f, "batch", "10");
+    test_set(&f, "schedule", "message");
+    rlt_program *p = test_program(&f, 6);
     uint32_t received[6] = {0};
     for (uint32_t i = 0; i < p->n_ops; i++)
         received[p->ops[i].rank] += p->ops[i].kind == RLT_OP_RECV;
@@ -289,10 +266,10 @@ static void gradients(void **state)
                 uint64_t reduced = 0, gathered = 0;
                 open_fixture(&f, BLOCKS);
                 snprintf(text, sizeof text, "%d", zero);
-                set(&f, "zero", text);
-                set(&f, "bucket", buckets[b]);
-                set(&f, "overlap", overlap ? "on" : "off");
-                rlt_program *p = program_of(&f, 4);
+                test_set(&f, "zero", text);
+                test_set(&f, "bucket", buckets[b]);
+                test_set(&f, "overlap", overlap ? "on" : "off");
+                rlt_program *p = test_program(&f, 4);
                 for (uint32_t i = 0; i < p->n_comms; i++) {
                     assert_int_equal(
                         p->group_first[p->comms[i].group + 1] - p->group_first[p->comms[i].group], 4);
@@ -333,9 +310,9 @@ static void tables(void **state)
         l->output_elements = VECTORS;
         l->moved_elements = 2 * VECTORS;
         f.accelerator.memory_Bps = 1000000000;
-        set(&f, "ep", "2");
-        set(&f, "batch", "8");
-        rlt_program *p = program_of(&f, RANKS);
+        test_set(&f, "ep", "2");
+        test_set(&f, "batch", "8");
+        rlt_program *p = test_program(&f, RANKS);
         rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
         assert_true(m.gradients == 2.0 * (double)(dense + rows[i].learning));
         assert_true(m.optimizer == 12.0 * (double)(dense + rows[i].parameters / EP));
@@ -365,11 +342,11 @@ static void inside_layers(void **state)
         open_fixture(&f, 3);
         for (uint32_t i = 0; i < 3; i++)
             f.model.layers[i].tp_elements = 512;
-        set(&f, "tp", "4");
-        set(&f, "sp", sp ? "on" : "off");
-        set(&f, "microbatch", "2");
-        set(&f, "batch", "10");
-        rlt_program *p = program_of(&f, 4);
+        test_set(&f, "tp", "4");
+        test_set(&f, "sp", sp ? "on" : "off");
+        test_set(&f, "microbatch", "2");
+        test_set(&f, "batch", "10");
+        rlt_program *p = test_program(&f, 4);
         for (uint32_t i = 0; i < p->n_comms; i++) {
             n[p->comms[i].kind]++;
             assert_int_equal(p->comms[i].bytes, 512 * 2 * 2);
@@ -399,11 +376,11 @@ static void in_flight(void **state)
             fixture f;
             char text[8];
             open_fixture(&f, BLOCKS);
-            set(&f, "schedule", rows[i].schedule);
-            set(&f, "vp", rows[i].chunks);
-            set(&f, "pp", "4");
+            test_set(&f, "schedule", rows[i].schedule);
+            test_set(&f, "vp", rows[i].chunks);
+            test_set(&f, "pp", "4");
             snprintf(text, sizeof text, "%u", m);
-            set(&f, "batch", text);
+            test_set(&f, "batch", text);
             assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), 0);
             for (uint32_t s = 0; s < 4; s++) {
                 rlt__turn *turns;
@@ -421,8 +398,8 @@ static void in_flight(void **state)
                 if (i < 3)
                     assert_int_equal(most, i == 0 ? m : i == 1 ? 4 - s : 4);
             }
-            set(&f, "vp", "1");
-            set(&f, "schedule", "message");
+            test_set(&f, "vp", "1");
+            test_set(&f, "schedule", "message");
             assert_int_equal(rlt_training_memory_of(&f.t, 3).in_flight, 1);
             assert_int_equal(rlt_training_memory_of(&f.t, 0).in_flight, 4);
             rlt_model_free(&f.model);
@@ -448,9 +425,9 @@ static void states(void **state)
         assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - zero[z]) < 1e-9);
     }
     f.t.zero = 0;
-    set(&f, "main_gradient", "4");
+    test_set(&f, "main_gradient", "4");
     for (size_t i = 0; i < sizeof samo / sizeof *samo; i++) {
-        set(&f, "sparsity", samo[i].sparsity);
+        test_set(&f, "sparsity", samo[i].sparsity);
         rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
         assert_true(fabs(m.total / (BLOCKS * WEIGHTS) - samo[i].bytes) < 1e-9);
     }
@@ -471,7 +448,7 @@ static void refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
         open_fixture(&f, 4);
-        set(&f, rows[i].name, rows[i].value);
+        test_set(&f, rows[i].name, rows[i].value);
         assert_true(rlt_training_plan(&f.t, i == 0 ? 10 : 8, &f.err) < 0);
         assert_non_null(strstr(f.err.what, rows[i].says));
         rlt_model_free(&f.model);

@@ -11,24 +11,12 @@
 
 #include "sim/base/error.h"
 #include "test/support/blocks.h"
+#include "test/support/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
 enum { BLOCKS = 12, W = TEST_BLOCK_WEIGHTS, OUTPUT = TEST_BLOCK_OUTPUT, S = 5000, H = 300, L = 70000, E = 2 };
-
-typedef struct fixture {
-    rlt_model model;
-    rlt_accelerator accelerator;
-    rlt_training t;
-    rlt_error err;
-} fixture;
-
-static void set(fixture *f, const char *name, const char *value)
-{
-    if (rlt_training_set(&f->t, name, value, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-}
 
 /* Sets NAME=VALUE,NAME=VALUE. */
 static void set_all(fixture *f, const char *settings)
@@ -39,7 +27,7 @@ static void set_all(fixture *f, const char *settings)
         char *value = strchr(one, '=');
         assert_non_null(value);
         *value++ = '\0';
-        set(f, one, value);
+        test_set(f, one, value);
     }
 }
 
@@ -51,10 +39,7 @@ static void plan(fixture *f, uint32_t ranks)
 
 static void open_common(fixture *f, const char *settings)
 {
-    f->accelerator = test_accelerator();
-    f->t = rlt_training_default();
-    f->t.model = &f->model;
-    f->t.accelerator = &f->accelerator;
+    test_begin(f);
     set_all(f, settings);
 }
 
@@ -263,7 +248,7 @@ static void nothing_saved(void **state)
         plan(&f, 1);
         assert_int_equal(rlt_training_saves_nothing(&f.t), cases[i].nothing);
         double selective = rlt_training_memory_of(&f.t, 0).total;
-        set(&f, "recompute", "none");
+        test_set(&f, "recompute", "none");
         bool same = selective == rlt_training_memory_of(&f.t, 0).total;
         if (cases[i].nothing)
             assert_true(same);

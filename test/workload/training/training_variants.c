@@ -11,27 +11,13 @@
 #include "sim/base/time.h"
 #include "test/support/blocks.h"
 #include "test/support/replay.h"
+#include "test/support/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/training/training.h"
 
 enum { BLOCKS = 3, WEIGHTS = TEST_BLOCK_WEIGHTS };
-
-typedef struct fixture {
-    rlt_model model;
-    rlt_accelerator accelerator;
-    rlt_training t;
-    rlt_error err;
-} fixture;
-
-static void begin(fixture *f)
-{
-    f->accelerator = test_accelerator();
-    f->t = rlt_training_default();
-    f->t.model = &f->model;
-    f->t.accelerator = &f->accelerator;
-}
 
 /* Blocks of 1 ms forward and 2 ms backward, or a transformer. */
 static void open_blocks(fixture *f)
@@ -41,7 +27,7 @@ static void open_blocks(fixture *f)
     test_blocks(&f->model, BLOCKS);
     for (uint32_t i = 0; i < BLOCKS; i++)
         assert_true(f->model.layers[i].parameters == WEIGHTS);
-    begin(f);
+    test_begin(f);
 }
 
 #define SMALL                                                                                                \
@@ -54,26 +40,12 @@ static void open_small(fixture *f)
     *f = (fixture){.err = {0}};
     if (rlt_model_open(SMALL, &f->model, &f->err))
         fail_msg("%s: %s", f->err.where, f->err.what);
-    begin(f);
-}
-
-static void set(fixture *f, const char *name, const char *value)
-{
-    if (rlt_training_set(&f->t, name, value, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-}
-
-static rlt_program *program_of(fixture *f, uint32_t ranks)
-{
-    rlt_program *p = NULL;
-    if (rlt_training_plan(&f->t, ranks, &f->err) || rlt_training_program(&f->t, &p, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    return p;
+    test_begin(f);
 }
 
 static rlt_time time_on(fixture *f, uint32_t ranks, const char *net)
 {
-    rlt_program *p = program_of(f, ranks);
+    rlt_program *p = test_program(f, ranks);
     rlt_time end = test_replay(p, net);
     rlt_program_free(p);
     return end;
@@ -106,11 +78,11 @@ static void states(void **state)
             open_blocks(&f);
             f.accelerator.memory_Bps = 1000000000;
             if (named == 1)
-                set(&f, "state", "3");
-            set(&f, "optimizer", rows[i].name);
+                test_set(&f, "state", "3");
+            test_set(&f, "optimizer", rows[i].name);
             if (named == 2)
-                set(&f, "state", "3");
-            rlt_program *p = program_of(&f, 1);
+                test_set(&f, "state", "3");
+            rlt_program *p = test_program(&f, 1);
             assert_true(rlt_training_memory_of(&f.t, 0).optimizer == BLOCKS * WEIGHTS * (double)bytes);
             assert_int_equal(step_of(p), BLOCKS * WEIGHTS * (2 * bytes + 4) * (uint64_t)RLT_NS);
             rlt_program_free(p);
@@ -130,9 +102,9 @@ static void muon(void **state)
     for (int zero = 0; zero < 2; zero++) {
         fixture f;
         open_small(&f);
-        set(&f, "optimizer", "muon");
-        set(&f, "zero", zero ? "1" : "0");
-        rlt_program *p = program_of(&f, 4);
+        test_set(&f, "optimizer", "muon");
+        test_set(&f, "zero", zero ? "1" : "0");
+        rlt_program *p = test_program(&f, 4);
         if (fabs((double)step_of(p) - flop / (zero ? 4 : 1)) > 4) /* up to 2 ps of memory, and rounding */
             fail_msg("%lld ps, expected %g", (long long)step_of(p), flop / (zero ? 4 : 1));
         assert_true(rlt_training_memory_of(&f.t, 0).optimizer ==
@@ -158,9 +130,9 @@ static void hybrid_sharding(void **state)
     uint64_t scattered = 0, summed = 0, gathered = 0, n = (uint64_t)BLOCKS * WEIGHTS;
     (void)state;
     open_blocks(&f);
-    set(&f, "zero", "3");
-    set(&f, "shard", "4");
-    rlt_program *p = program_of(&f, 8);
+    test_set(&f, "zero", "3");
+    test_set(&f, "shard", "4");
+    rlt_program *p = test_program(&f, 8);
     for (uint32_t i = 0; i < p->n_comms; i++) {
         const rlt_comm *c = &p->comms[i];
         bool sums = c->kind == RLT_ALL_REDUCE;
@@ -186,9 +158,9 @@ static void local_steps(void **state)
     uint32_t sums = 0;
     (void)state;
     open_blocks(&f);
-    set(&f, "sync_every", "3");
-    set(&f, "steps", "6");
-    rlt_program *p = program_of(&f, 4);
+    test_set(&f, "sync_every", "3");
+    test_set(&f, "steps", "6");
+    rlt_program *p = test_program(&f, 4);
     for (uint32_t i = 0; i < p->n_comms; i++, sums++) {
         assert_int_equal(p->comms[i].kind, RLT_ALL_REDUCE);
         assert_int_equal(p->comms[i].bytes, BLOCKS * WEIGHTS * 2);
@@ -214,11 +186,11 @@ static void overlapped_tensors(void **state)
         open_blocks(&f);
         for (uint32_t i = 0; i < BLOCKS; i++)
             f.model.layers[i].tp_elements = 375000;
-        set(&f, "tp", "2");
-        set(&f, "sp", "on");
-        set(&f, "tp_overlap", on ? "on" : "off");
+        test_set(&f, "tp", "2");
+        test_set(&f, "sp", "on");
+        test_set(&f, "tp_overlap", on ? "on" : "off");
         took[on] = time_on(&f, 2, net);
-        rlt_program *p = program_of(&f, 2);
+        rlt_program *p = test_program(&f, 2);
         for (uint32_t i = 0; i < p->n_comms; i++)
             bytes[on] += p->comms[i].bytes;
         rlt_program_free(p);
@@ -241,8 +213,8 @@ static void adapters(void **state)
     uint64_t wire = 0;
     (void)state;
     open_small(&f);
-    set(&f, "lora_rank", "4");
-    rlt_program *p = program_of(&f, 4);
+    test_set(&f, "lora_rank", "4");
+    rlt_program *p = test_program(&f, 4);
     rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
     assert_true(m.parameters == 2.0 * (double)(f.model.parameters + trained));
     assert_true(m.gradients == 2.0 * (double)trained);
@@ -257,8 +229,8 @@ static void adapters(void **state)
     assert_true(fabs(rlt_training_flop(&f.t) / (4 * flop) - 1) < 1e-12);
     rlt_time took = step_of(p);
     rlt_program_free(p);
-    set(&f, "lora_rank", "0");
-    p = program_of(&f, 4);
+    test_set(&f, "lora_rank", "0");
+    p = test_program(&f, 4);
     assert_true(took <= step_of(p));
     rlt_program_free(p);
     rlt_model_free(&f.model);
@@ -282,7 +254,7 @@ static void refused(void **state)
         fixture f;
         open_blocks(&f);
         for (int k = 0; k < 6 && rows[i].settings[k]; k += 2)
-            set(&f, rows[i].settings[k], rows[i].settings[k + 1]);
+            test_set(&f, rows[i].settings[k], rows[i].settings[k + 1]);
         int rc = rlt_training_plan(&f.t, 4, &f.err);
         if (rc != RLT_ESCHEMA || strcmp(f.err.where, rows[i].where) != 0 || !strstr(f.err.what, rows[i].what))
             fail_msg("row %zu: %d at '%s': '%s'", i, rc, f.err.where, f.err.what);
