@@ -31,14 +31,13 @@ static inline void test_blocks(rlt_model *m, uint32_t blocks)
 
 static inline rlt_accelerator test_accelerator(void)
 {
-    return (rlt_accelerator){
-        .name = "test",
-        .memory_bytes = (uint64_t)1 << 40,
-        .memory_Bps = (uint64_t)1 << 60,
-        .peaks = {{"bf16", 1000000000000u}},
-        .n_peaks = 1,
-        .kernels = {.most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1, .host = 1},
-        .overlap_slowdown = 1};
+    return (rlt_accelerator){.name = "test",
+                             .memory_bytes = (uint64_t)1 << 40,
+                             .memory_Bps = (uint64_t)1 << 60,
+                             .peaks = {{"bf16", 1000000000000u}},
+                             .n_peaks = 1,
+                             .kernels = {.most = {1, 1, 1, 1, 1}, .memory = 1, .backward = 1, .host = 1},
+                             .overlap_slowdown = 1};
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/training/training.h"
 
 /* Formats an order of axes, such as "tp-dp-pp"; axes of one rank are left out. "any": all have one rank. */

@@ -31,6 +31,7 @@
 #include "sim/base/find.h"
 #include "sim/text/json.h"
 #include "workload/models/stack.h"
+#include "workload/models/stack_read.h"
 
 /* ---- from files ---- */
 
@@ -51,21 +52,24 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
+static const rlt__bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, slowdowns = {1, 100};
+
 static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 {
-    static const char *const keys[] = {"most",     "memory",     "rows_half", "outputs_half", "area_half", "inputs_half",
-                                       "backward", "precisions", "host",      "source",       NULL};
+    static const char *const keys[] = {"most",      "memory",      "rows_half", "outputs_half",
+                                       "area_half", "inputs_half", "backward",  "precisions",
+                                       "host",      "source",      NULL};
     int rc;
     *k = (rlt_kernels){.backward = 1, .host = 1};
     if ((rc = rlt_json_only(v, keys, err)) ||
-        (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, RLT__LEAST, 1, true, k->most, err)) ||
-        (rc = rlt__read_number(v, "memory", true, RLT__LEAST, 1, &k->memory, err)) ||
-        (rc = rlt__read_number(v, "rows_half", false, 0, 1e9, &k->rows_half, err)) ||
-        (rc = rlt__read_number(v, "outputs_half", false, 0, 1e9, &k->outputs_half, err)) ||
-        (rc = rlt__read_number(v, "inputs_half", false, 0, 1e9, &k->inputs_half, err)) ||
-        (rc = rlt__read_number(v, "area_half", false, 0, 1e12, &k->area_half, err)) ||
-        (rc = rlt__read_number(v, "backward", false, RLT__LEAST, 1, &k->backward, err)) ||
-        (rc = rlt__read_number(v, "host", false, 0, 1000, &k->host, err)) ||
+        (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, true, shares, k->most, err)) ||
+        (rc = rlt__read_number(v, "memory", true, shares, &k->memory, err)) ||
+        (rc = rlt__read_number(v, "rows_half", false, sizes, &k->rows_half, err)) ||
+        (rc = rlt__read_number(v, "outputs_half", false, sizes, &k->outputs_half, err)) ||
+        (rc = rlt__read_number(v, "inputs_half", false, sizes, &k->inputs_half, err)) ||
+        (rc = rlt__read_number(v, "area_half", false, sizes, &k->area_half, err)) ||
+        (rc = rlt__read_number(v, "backward", false, shares, &k->backward, err)) ||
+        (rc = rlt__read_number(v, "host", false, sizes, &k->host, err)) ||
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &k->precisions, err)))
         return rc;
     return rlt__read_text(v, "source", false, k->source, sizeof k->source, err);
@@ -73,8 +77,9 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
-    static const char *const keys[] = {"name",  "also",   "generation", "source",           "memory",  "bandwidth",
-                                       "peaks", "launch", "overlap_slowdown", "kernels", "stacks", NULL};
+    static const char *const keys[] = {"name",      "also",  "generation", "source",           "memory",
+                                       "bandwidth", "peaks", "launch",     "overlap_slowdown", "kernels",
+                                       "stacks",    NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     int rc;
     a->overlap_slowdown = 1;
@@ -86,7 +91,7 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||
         (rc = rlt_json_get_duration(root, "launch", false, &a->launch_ps, err)) ||
-        (rc = rlt__read_number(root, "overlap_slowdown", false, 1, 100, &a->overlap_slowdown, err)))
+        (rc = rlt__read_number(root, "overlap_slowdown", false, slowdowns, &a->overlap_slowdown, err)))
         return rc;
     if (a->memory_bytes == 0 || a->memory_Bps == 0)
         return rlt_json_fail(root, RLT_ERANGE, err, "expected memory and bandwidth above 0");
@@ -98,7 +103,7 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
                              "expected 'kernels', an object with the efficiencies of the accelerator");
     if ((rc = read_peaks(peaks, a, err)) || (rc = read_kernels(kernels, &a->kernels, err)))
         return rc;
-    return rlt__read_stacks(rlt_json_get(root, "stacks"), a, err);
+    return rlt__read_stacks(rlt_json_get(root, "stacks"), a->stacks, &a->n_stacks, err);
 }
 
 static int load_file(const char *path, rlt_accelerator *a, rlt_error *err)
@@ -143,7 +148,7 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
     *out = (rlt_accelerator){0};
     if (rlt_accelerator_path(spec, dirs, path, sizeof path)) {
         int rc = load_file(path, out, err);
-        return rc ? rc : rlt__load_stacks(dirs, out, err);
+        return rc ? rc : rlt__load_stacks(dirs, out->stacks, &out->n_stacks, err);
     }
     if (rlt_find_near(dirs, spec, near, sizeof near))
         return rlt_fail(err, RLT_EIO, spec,
@@ -249,7 +254,8 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     double area = w->m * w->n * (w->k > split ? w->k / split : 1);
     e *= share(w->m, s->rows_half) * share(area, s->area_half);
     /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. */
-    return w->kind == RLT_WORK_CONVOLUTION ? e : e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
+    return w->kind == RLT_WORK_CONVOLUTION ? e
+                                           : e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
 rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The time of a kernel on an accelerator, from its shape and precision: a roofline with measured efficiency. A
- * kernel of F FLOPs that moves b bytes takes
+ * The time of a kernel on an accelerator, from its shape and precision: a roofline with measured efficiency.
+ * A kernel of F FLOPs that moves b bytes takes
  *
  *   T = launch + max(F / (peak(precision) e), b / (bandwidth e_memory))
  *
- * e is the efficiency of the kind of work. Products of an m x k with a k x n matrix, and convolutions (whose m
- * is images x pixels, and k the inputs of a pixel), lose in each dimension that is short:
+ * e is the efficiency of the kind of work. Products of an m x k with a k x n matrix, and convolutions (whose
+ * m is images x pixels, and k the inputs of a pixel), lose in each dimension that is short:
  *
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
- * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the products.
+ * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the
+ * products.
  *
  * Example: m = 4096, n = 2048, k = 4096 in bf16: F = 2 m n k = 6.87e10, b = 67 MB. Let peak = 312 TFLOPS,
  * bandwidth = 2039 GB/s, most = 0.77, rows_half = 380, outputs_half = 170, inputs_half = 110, e_memory = 0.8.
  * Then e = 0.77 * 0.915 * 0.923 * 0.974 = 0.633, and T = max(348 us, 41 us).
  *
- * The constants have two parts. Those of the accelerator (its generation of chips) stand in its file. Those of
- * a software stack are factors on them, and times of the host; they are the same for all accelerators, and
- * stand in a file each. rlt_accelerator_surface multiplies both.
+ * The constants have two parts. Those of the accelerator (its generation of chips) stand in its file. Those
+ * of a software stack are factors on them, and times of the host; they are the same for all accelerators,
+ * and stand in a file each. rlt_accelerator_surface multiplies both.
  *
- * Host: a stack spends `host_kernel` on each kernel before the accelerator can run it. A block of layers takes
- * (device^4 + host^4)^(1/4): about the longer of the two.
+ * Host: a stack spends `host_kernel` on each kernel before the accelerator can run it. A block of layers
+ * takes (device^4 + host^4)^(1/4): about the longer of the two.
  *
  * Accelerators are JSON files in workload/accelerators/, stacks in workload/stacks/, each with the source of
  * its numbers. `ringlet calibrate-training` fits both to measured runs, never to a single row.
@@ -34,21 +35,11 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32 };
-
-/* Factors by precision; 1 for a precision without one. */
-typedef struct rlt_precision_factors {
-    struct {
-        char precision[16];
-        double factor;
-    } at[RLT_MAX_PEAKS];
-    uint32_t n;
-} rlt_precision_factors;
 
 /* Efficiencies of an accelerator's kernels, as shares of the peak or of the bandwidth. */
 typedef struct rlt_kernels {
@@ -63,18 +54,6 @@ typedef struct rlt_kernels {
     double host;                      /* factor on the host's times: its processor against an x86 server's */
     char source[512];                 /* the measurements they were fitted to */
 } rlt_kernels;
-
-/* A software stack, such as a framework: factors on an accelerator's efficiencies, and times of the host. */
-typedef struct rlt_stack {
-    char name[32];
-    double most[RLT_WORK_KINDS];
-    rlt_precision_factors precisions;
-    rlt_time host_kernel_ps; /* per kernel; twice in the backward pass, where each product is two */
-    rlt_time host_expert_ps; /* per layer of experts and microbatch, forward and backward together */
-    rlt_time host_pass_ps;   /* per pass of a microbatch through a stage */
-    rlt_time host_ps;        /* per iteration: data, logging, launches of the optimizer */
-    char source[512];
-} rlt_stack;
 
 typedef struct rlt_accelerator {
     char name[64], also[64]; /* also: a shorter name, or "" */
@@ -109,7 +88,7 @@ RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision
 
 /* The constants of an accelerator for a stack and a precision. */
 typedef struct rlt_surface {
-    const char *stack; /* the stack's name, borrowed; "any": factors of 1, no host */
+    const char *stack;                  /* the stack's name, borrowed; "any": factors of 1, no host */
     uint64_t peak_Flops, peak_16_Flops; /* of products; of attention */
     uint64_t memory_Bps;
     rlt_time launch_ps;

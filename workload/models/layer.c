@@ -43,7 +43,8 @@ static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt
                          const rlt_layer_share *s, double flop, double weight_bytes)
 {
     double tp = split_of(l, s);
-    double weights = ((double)(l->parameters + l->tied_parameters) + (double)l->expert_parameters / s->ep) / tp;
+    double weights =
+        ((double)(l->parameters + l->tied_parameters) + (double)l->expert_parameters / s->ep) / tp;
     bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
     rlt_work w = {.kind = (rlt_work_kind)l->work,
                   .flop = flop * s->samples / tp * (matrix ? s->slowdown : 1),

@@ -76,7 +76,8 @@ int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error
     return 0;
 }
 
-int rlt_model_add_product(rlt_model *m, const rlt_model_product *p, rlt_error *err)
+/* Adds a product to the last layer, and its FLOPs: 2 rows in out forward, twice that backward. */
+static int add_product(rlt_model *m, const rlt_model_product *p, rlt_error *err)
 {
     int rc = rlt_grow(&m->products, &m->products_room, sizeof *m->products, (uint64_t)m->n_products + 1,
                       MAX_TENSORS, "products of a model", err);
@@ -142,7 +143,7 @@ void rlt__model_shape(rlt__model_builder *b, double rows, uint64_t in, uint64_t 
 void rlt__model_product(rlt__model_builder *b, rlt_model_product p)
 {
     if (!b->rc)
-        b->rc = rlt_model_add_product(b->m, &p, b->err);
+        b->rc = add_product(b->m, &p, b->err);
 }
 
 void rlt__model_matrix_split(rlt__model_builder *b, double rows, uint64_t in, uint64_t out, bool bias,

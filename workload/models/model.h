@@ -54,7 +54,7 @@ typedef struct rlt_model_layer {
     /* FLOPs that kernels execute, where they differ from those that count; 0: they do not. Fused causal
      * attention skips the half above the diagonal, and computes scores again in its backward pass. */
     double executed_forward, executed_backward;
-    double moved_elements; /* read and written by the forward pass, outside its products */
+    double moved_elements;              /* read and written by the forward pass, outside its products */
     uint32_t first_product, n_products; /* range in the model's products */
     /* Elements kept for the backward pass. `saved_whole` is kept on every rank of a tensor-parallel group and
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
@@ -148,8 +148,6 @@ RLT_API const char *rlt_model_settings(const char *spec);
 RLT_API rlt_model_layer *rlt_model_add(rlt_model *m, const char *name, rlt_work_kind work, rlt_error *err);
 /* Adds a tensor to the last layer, and its elements to the layer's parameters. 0 elements: adds none. */
 RLT_API int rlt_model_add_tensor(rlt_model *m, uint64_t elements, bool expert, rlt_error *err) RLT_MUST_USE;
-/* Adds a product to the last layer, and its FLOPs: 2 rows in out forward, twice that backward. */
-RLT_API int rlt_model_add_product(rlt_model *m, const rlt_model_product *p, rlt_error *err) RLT_MUST_USE;
 
 /* Returns the table of a layer's fields, except names: columns of a CSV, members of a JSON object. */
 RLT_API const rlt_param *rlt_model_layer_parameters(void);

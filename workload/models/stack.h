@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading of software stacks, and of the fields that accelerators share with them. Internal to
- * workload/models/. */
+/*
+ * Software stacks, such as frameworks: factors on the efficiencies of accelerators, and times of the host.
+ * JSON files in workload/stacks/.
+ */
 #ifndef RLT_WORKLOAD_MODELS_STACK_H
 #define RLT_WORKLOAD_MODELS_STACK_H
 
-#include "sim/text/json.h"
-#include "workload/models/accelerator.h"
+#include <stdint.h>
 
-/* Efficiencies below this are taken for a slip of the pen. */
-#define RLT__LEAST 1e-6
+#include "sim/base/time.h"
+#include "workload/models/model.h"
 
-/* Read a member of an object. One that is missing stays as it is, unless it is required. */
-int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err);
-int rlt__read_number(rlt_json v, const char *key, bool required, double least, double most, double *out,
-                     rlt_error *err);
-/* Reads a number for each kind of work. `parent` is named in errors if there is no such object. */
-int rlt__read_kinds(rlt_json v, rlt_json parent, double least, double most, bool required,
-                    double out[RLT_WORK_KINDS], rlt_error *err);
-int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err);
-/* Adds the stacks of an array. */
-int rlt__read_stacks(rlt_json list, rlt_accelerator *a, rlt_error *err);
-/* Adds the stacks of the folders `stacks` beside the directories, except those of names that are there. */
-int rlt__load_stacks(const char *dirs, rlt_accelerator *a, rlt_error *err);
+enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32 };
+
+/* Factors by precision; 1 for a precision without one. */
+typedef struct rlt_precision_factors {
+    struct {
+        char precision[16];
+        double factor;
+    } at[RLT_MAX_PEAKS];
+    uint32_t n;
+} rlt_precision_factors;
+
+typedef struct rlt_stack {
+    char name[32];
+    double most[RLT_WORK_KINDS];
+    rlt_precision_factors precisions;
+    rlt_time host_kernel_ps; /* per kernel; twice in the backward pass, where each product is two */
+    rlt_time host_expert_ps; /* per layer of experts and microbatch, forward and backward together */
+    rlt_time host_pass_ps;   /* per pass of a microbatch through a stage */
+    rlt_time host_ps;        /* per iteration: data, logging, launches of the optimizer */
+    char source[512];
+} rlt_stack;
 
 #endif

@@ -264,8 +264,9 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
      * writes a mask. */
     l->moved_elements += kernel ? 0 : all * (t->dropout ? 6.5 : 4);
-    /* A fused kernel skips keys that the mask hides, and computes scores again in the backward pass: 2.5 times
-     * its forward (Dao, arXiv 2307.08691). With a window of w of s keys, a share 1 - w / 2s is left. */
+    /* A fused kernel skips keys that the mask hides, and computes scores again in the backward pass, which
+     * costs 2.5 times the forward pass (Dao, arXiv 2307.08691). With a window of w of s keys, a share
+     * 1 - w / 2s is left. */
     double share = kernel && !t->encoder ? 1 - keys / (2 * s) : 1;
     rlt__model_tensor(b, t->sinks ? t->heads : 0, false);
     rlt__model_work(b, 2 * s * keys * ((double)t->q + (double)t->attended));
@@ -309,8 +310,8 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
         norm(t, b, t->head);
         norm(t, b, t->head);
     }
-    rlt__model_matrix_split(b, t->s, t->attended, t->hidden,
-                            t->bias == ALL_BIAS || t->bias == ATTENTION_BIAS, RLT_SPLIT_IN);
+    rlt__model_matrix_split(b, t->s, t->attended, t->hidden, t->bias == ALL_BIAS || t->bias == ATTENTION_BIAS,
+                            RLT_SPLIT_IN);
 }
 
 /* Adds what an MLP of this width keeps and moves, if `share` of the tokens go through it. */

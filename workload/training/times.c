@@ -84,13 +84,14 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
 {
     const char *wide = t->precision;
     uint64_t Flops;
+    uint32_t gradient_bytes = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes;
     *s = (speed){.t = t,
                  .share = {.samples = (double)t->microbatch / t->size[RLT_AXIS_CP],
                            .tp = t->size[RLT_AXIS_TP],
                            .ep = t->ep,
                            .sequence_parallel = t->sequence_parallel,
                            .element_bytes = t->element_bytes,
-                           .gradient_bytes = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes,
+                           .gradient_bytes = gradient_bytes,
                            .slowdown = t->slowdown,
                            .adapter_rank = t->lora_rank}};
     int rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s->in_blocks, err);

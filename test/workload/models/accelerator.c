@@ -10,6 +10,7 @@
 #include "test/support/support.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 
 static char path[] = "/tmp/ringlet-accelerator-XXXXXX";
 
@@ -115,7 +116,9 @@ static void times(void **state)
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 768, 0, 0}, 2 / 0.75},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 128, 0}, 4},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 192}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 2 * 2 * 2 * 2 * 2}, /* 256 x 128 is half an area, too */
+        {&bent,
+         {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64},
+         2 * 2 * 2 * 2 * 2}, /* 256 x 128 is half an area, too */
         {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 0, 0, 64}, 2.5},
     };
     (void)state;
@@ -155,8 +158,10 @@ static void surfaces(void **state)
     static const struct {
         const char *stack, *precision, *found;
         double most, host_us;
-    } rows[] = {{"s", "bf16", "s", 0.3, 5},    {"s", "fp8", "s", 0.5 * 0.6 * 0.8 * 0.5, 5},
-                {"t", "bf16", "any", 1, 0},    {NULL, "fp8", "any", 1, 0},
+    } rows[] = {{"s", "bf16", "s", 0.3, 5},
+                {"s", "fp8", "s", 0.5 * 0.6 * 0.8 * 0.5, 5},
+                {"t", "bf16", "any", 1, 0},
+                {NULL, "fp8", "any", 1, 0},
                 {"any", "fp32", "any", 1, 0}};
     rlt_accelerator a;
     rlt_error err;

@@ -13,6 +13,7 @@
 #include "test/support/replay.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/program/program.h"
 #include "workload/replay/alone.h"
 #include "workload/replay/replay.h"

@@ -128,7 +128,8 @@ static int leave_each_out(job *j, rlt_error *err)
         rlt_train_fit_without(j->predictor, &j->rows, &j->fit, is_left, &l);
         for (uint32_t k = i; k < j->rows.n && !rc; k++)
             if (!*j->rows.rows[k].reason && is_left(&l, &j->rows.rows[k]))
-                rc = rlt_train_predict(j->predictor, &j->rows.rows[k], false, &j->rows.rows[k].left_out_s, err);
+                rc = rlt_train_predict(j->predictor, &j->rows.rows[k], false, &j->rows.rows[k].left_out_s,
+                                       err);
     }
     rlt_train_fit_apply(j->predictor, &j->fit, NULL);
     return rc;
@@ -145,8 +146,7 @@ static const rlt_column group_columns[] = {
     {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
     {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1, "largest error"},
     {"predicted_over_measured", "pred/meas", NULL, RLT_COL_REAL, 9, 3, "median of predicted / measured"},
-    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0,
-     "measured rows that were left out of the fit"},
+    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0, "measured rows that were left out of the fit"},
     {"left_out_median", "median", "left out", RLT_COL_PERCENT, 8, 1,
      "at least half of these rows are not above this error"},
     {"left_out_p90", "p90", "left out", RLT_COL_PERCENT, 8, 1,

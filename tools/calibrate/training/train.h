@@ -23,10 +23,11 @@ typedef struct rlt_train_row {
     char reason[256]; /* why the row is not covered; "": it is covered and the rest is set */
     char spec[256];   /* model, as --model takes it */
     char accelerator[RLT_TRAIN_NAME];
-    /* Topologies: as sold, for the messages of pipelines; as an all-reduce was measured on it, for collectives.
-     * Equal where nothing was measured. */
+    /* Topologies: as sold, for the messages of pipelines; as an all-reduce was measured on it, for
+     * collectives. Equal where nothing was measured. */
     char network[192], collective[192];
-    char family[32], source[RLT_TRAIN_NAME], layouts[RLT_TRAIN_NAME]; /* layouts: "" or its group of layouts */
+    char family[32], source[RLT_TRAIN_NAME],
+        layouts[RLT_TRAIN_NAME]; /* layouts: "" or its group of layouts */
     uint32_t node;
     bool dense;
     rlt_training training; /* without model and accelerator */
@@ -34,7 +35,7 @@ typedef struct rlt_train_row {
     /* Input of the predictor: */
     rlt_model shape;
     uint32_t machine, on, collectives_on; /* indices of the accelerator and the networks */
-    uint32_t group;       /* accelerator x stack x family */
+    uint32_t group;                       /* accelerator x stack x family */
     double weight;
     double predicted_s; /* 0: not predicted */
     double left_out_s;  /* with its group left out of the fit; 0: not predicted */

@@ -3,16 +3,17 @@
  * The joint fit of accelerators and stacks: Gauss-Newton on log(predicted / measured), with priors. A
  * parameter x multiplies the constants in its scope by exp(x).
  */
-#include <igraph/igraph.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/training/training.h"
 
 /* Machines or stacks that share a parameter. */
@@ -269,7 +270,8 @@ static void list(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit 
             const rlt_stack *s = rlt_accelerator_stack(a, r->training.stack);
             const char *precision = r->training.precision;
             bool narrow = strcmp(precision, "bf16") != 0 && strcmp(precision, "fp16") != 0;
-            const char *names[] = {"", *a->generation ? a->generation : a->name, a->name, r->training.stack,
+            const char *names[] = {"",        *a->generation ? a->generation : a->name,
+                                   a->name,   r->training.stack,
                                    precision, r->training.stack};
             if ((kinds[k].scope == PRECISION && !narrow) ||
                 (kinds[k].scope == PRECISION_OF_STACK && strcmp(precision, "fp8") != 0) ||
@@ -326,19 +328,37 @@ static double robust(double residual)
 
 typedef bool skip_fn(const void *ctx, const rlt_train_row *row);
 
+/* Solves a x = b in place of b. a is symmetric and positive definite, since the priors stand in its diagonal.
+ * Only the lower half of a is read; it is overwritten. */
+static void cholesky(double a[RLT_MAX_FIT][RLT_MAX_FIT], double *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j <= i; j++) {
+            for (uint32_t k = 0; k < j; k++)
+                a[i][j] -= a[i][k] * a[j][k];
+            a[i][j] = i == j ? sqrt(a[i][i]) : a[i][j] / a[j][j];
+        }
+        for (uint32_t k = 0; k < i; k++)
+            b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        for (uint32_t k = i + 1; k < n; k++)
+            b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+}
+
 /* Solves for the step from x, where residuals and slopes are linear around f->at. */
-static void solve(const rlt_train_rows *t, const rlt_train_fit *f, const double *x, double *step, skip_fn *skip,
-                  const void *ctx)
+static void solve(const rlt_train_rows *t, const rlt_train_fit *f, const double *x, double *step,
+                  skip_fn *skip, const void *ctx)
 {
     const double noise = 0.08;
-    igraph_matrix_t a, b;
-    int info;
-    igraph_matrix_init(&a, f->n, f->n);
-    igraph_matrix_init(&b, f->n, 1);
+    double a[RLT_MAX_FIT][RLT_MAX_FIT] = {{0}};
     for (uint32_t i = 0; i < f->n; i++) {
         double width = kind_of(f, i)->width;
-        MATRIX(a, i, i) = 1 / (width * width);
-        MATRIX(b, i, 0) = -x[i] / (width * width);
+        a[i][i] = 1 / (width * width);
+        step[i] = -x[i] / (width * width);
     }
     for (uint32_t row = 0; row < t->n; row++) {
         const double *j = f->slopes + (size_t)row * f->n;
@@ -349,16 +369,12 @@ static void solve(const rlt_train_rows *t, const rlt_train_fit *f, const double 
             r += j[i] * (x[i] - f->at[i]);
         double w = t->rows[row].weight * robust(r) / (noise * noise);
         for (uint32_t i = 0; i < f->n; i++) {
-            MATRIX(b, i, 0) -= w * j[i] * r;
-            for (uint32_t k = 0; k < f->n; k++)
-                MATRIX(a, i, k) += w * j[i] * j[k];
+            step[i] -= w * j[i] * r;
+            for (uint32_t k = 0; k <= i; k++)
+                a[i][k] += w * j[i] * j[k];
         }
     }
-    igraph_lapack_dgesv(&a, NULL, &b, &info);
-    for (uint32_t i = 0; i < f->n; i++)
-        step[i] = info ? 0 : MATRIX(b, i, 0);
-    igraph_matrix_destroy(&a);
-    igraph_matrix_destroy(&b);
+    cholesky(a, step, f->n);
 }
 
 /* Moves x to the solution of the linear problem; few rounds settle the robust weights. */

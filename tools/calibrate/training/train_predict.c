@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/base/find.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"

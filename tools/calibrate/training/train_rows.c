@@ -22,19 +22,14 @@
 #include "workload/training/training.h"
 
 static const char *const precisions[][2] = {
-    {"bf16", "bf16"}, {"amp_bf16", "bf16"}, {"BF16", "bf16"},   {"fp16", "fp16"},    {"fp8", "fp8"},
-    {"FP8", "fp8"},   {"amp_fp8", "fp8"},   {"FP8-CS", "fp8"},    {"MXFP8", "mxfp8"}, {"FP8-MX", "mxfp8"}, {"NVFP4", "fp4"},
+    {"bf16", "bf16"},   {"amp_bf16", "bf16"}, {"BF16", "bf16"},   {"fp16", "fp16"},
+    {"fp8", "fp8"},     {"FP8", "fp8"},       {"amp_fp8", "fp8"}, {"FP8-CS", "fp8"},
+    {"MXFP8", "mxfp8"}, {"FP8-MX", "mxfp8"},  {"NVFP4", "fp4"},
 };
 static const char *const recomputes[][2] = {
-    {"", "none"},
-    {"False", "none"},
-    {"none", "none"},
-    {"off", "none"},
-    {"True", "full"},
-    {"full", "full"},
-    {"yes", "full"},
-    {"selective", "selective"},
-    {"selective + sequence parallel", "selective"},
+    {"", "none"},    {"False", "none"},          {"none", "none"},
+    {"off", "none"}, {"True", "full"},           {"full", "full"},
+    {"yes", "full"}, {"selective", "selective"}, {"selective + sequence parallel", "selective"},
 };
 
 typedef enum field {
@@ -76,22 +71,38 @@ typedef enum field {
 } field;
 /* Names of the columns; a second name is that of another kind of table. */
 static const char *const columns[N_FIELDS][2] = {
-    {"model"},         {"gpu_system", "accelerator"},
-    {"n_gpus", "n"},   {"global_batch"},
-    {"micro_batch"},   {"seq_len", "seq"},
-    {"precision"},     {"iteration_time_s", "iteration_s"},
-    {"tp"},            {"pp"},
-    {"dp"},            {"cp"},
-    {"vp"},            {"ep"},
-    {"sharding", "zero"}, {"recompute"},
-    {"tflops_per_gpu"},  {"note"},
-    {"source"},        {"cluster"},
-    {"stack"},         {"group_id"},
-    {"layers"},        {"hidden"},
-    {"heads"},         {"kv_heads"},
-    {"ffn"},           {"gated"},
-    {"vocab"},         {"status"},
-    {"topology"},      {"overlap"},
+    {"model"},
+    {"gpu_system", "accelerator"},
+    {"n_gpus", "n"},
+    {"global_batch"},
+    {"micro_batch"},
+    {"seq_len", "seq"},
+    {"precision"},
+    {"iteration_time_s", "iteration_s"},
+    {"tp"},
+    {"pp"},
+    {"dp"},
+    {"cp"},
+    {"vp"},
+    {"ep"},
+    {"sharding", "zero"},
+    {"recompute"},
+    {"tflops_per_gpu"},
+    {"note"},
+    {"source"},
+    {"cluster"},
+    {"stack"},
+    {"group_id"},
+    {"layers"},
+    {"hidden"},
+    {"heads"},
+    {"kv_heads"},
+    {"ffn"},
+    {"gated"},
+    {"vocab"},
+    {"status"},
+    {"topology"},
+    {"overlap"},
     {"dispatcher"},
 };
 
@@ -103,7 +114,7 @@ typedef struct reader {
     bool measured;
 } reader;
 
-/* What names.json says about a system. */
+/* A system of names.json. */
 typedef struct system_known {
     const char *accelerator, *stack;
     struct {
@@ -213,7 +224,8 @@ static bool find_system(reader *r, system_known *s)
 {
     char text[256];
     uint64_t node = 1;
-    snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "", cell(r, F_CLUSTER));
+    snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "",
+             cell(r, F_CLUSTER));
     if (*cell(r, F_TOPOLOGY)) {
         *s = (system_known){.accelerator = cell(r, F_SYSTEM), .stack = "any"};
         snprintf(r->row->network, sizeof r->row->network, "%s", cell(r, F_TOPOLOGY));
@@ -231,8 +243,8 @@ static bool find_system(reader *r, system_known *s)
         s->collectives.inside = text_of(other, "inside");
         s->collectives.between = text_of(other, "between");
     }
-    if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator || !s->stack ||
-        !s->messages.inside || !has_size(s->messages.between) || !s->collectives.inside ||
+    if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator ||
+        !s->stack || !s->messages.inside || !has_size(s->messages.between) || !s->collectives.inside ||
         !has_size(s->collectives.between))
         return cannot(r, "the names of systems are incomplete for '%.60s'", text);
     s->node = (uint32_t)node;
@@ -250,7 +262,8 @@ static void sized_model(reader *r)
                      cell(r, F_SEQUENCE), *gated && strcmp(gated, "no") != 0 ? "yes" : "no");
     size_t used = n < 0 ? sizeof row->spec : (size_t)n;
     if (used < sizeof row->spec && *cell(r, F_KV_HEADS))
-        used += (size_t)snprintf(row->spec + used, sizeof row->spec - used, ",kv_heads=%s", cell(r, F_KV_HEADS));
+        used +=
+            (size_t)snprintf(row->spec + used, sizeof row->spec - used, ",kv_heads=%s", cell(r, F_KV_HEADS));
     if (used < sizeof row->spec && *cell(r, F_FFN))
         used += (size_t)snprintf(row->spec + used, sizeof row->spec - used, ",ffn=%s", cell(r, F_FFN));
     if (used < sizeof row->spec && strstr(cell(r, F_STACK), "flash"))
@@ -336,8 +349,9 @@ static bool words_of(reader *r, const char **precision, const char **recompute)
     *precision = word_of(precisions, sizeof precisions / sizeof *precisions, cell(r, F_PRECISION));
     *recompute = word_of(recomputes, sizeof recomputes / sizeof *recomputes, cell(r, F_RECOMPUTE));
     if (!*precision)
-        return cannot(r, *cell(r, F_PRECISION) ? "the precision '%.40s' is not known" : "no precision is given%s",
-                      cell(r, F_PRECISION));
+        return cannot(
+            r, *cell(r, F_PRECISION) ? "the precision '%.40s' is not known" : "no precision is given%s",
+            cell(r, F_PRECISION));
     if (!*recompute)
         return cannot(r, "the recomputation '%.40s' is not known", cell(r, F_RECOMPUTE));
     return true;
@@ -404,7 +418,8 @@ static int interpret(reader *r, rlt_error *err)
     row->node = s.node;
     snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
     if (s.messages.inside) {
-        network_of(s.messages.inside, s.messages.between, s.node, row->ranks, row->network, sizeof row->network);
+        network_of(s.messages.inside, s.messages.between, s.node, row->ranks, row->network,
+                   sizeof row->network);
         network_of(s.collectives.inside, s.collectives.between, s.node, row->ranks, row->collective,
                    sizeof row->collective);
     }
@@ -468,8 +483,7 @@ static int find_columns(reader *r, rlt_error *err)
     return 0;
 }
 
-int rlt_train_rows_read(rlt_train_rows *t, const char *path, const char *names, bool measured,
-                        rlt_error *err)
+int rlt_train_rows_read(rlt_train_rows *t, const char *path, const char *names, bool measured, rlt_error *err)
 {
     enum { MAX_TEXT = 1 << 26 };
     char *text = NULL;

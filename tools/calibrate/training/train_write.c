@@ -10,13 +10,13 @@
 #include "sim/base/error.h"
 #include "sim/base/find.h"
 #include "sim/base/time.h"
-#include "sim/base/units.h"
 #include "sim/text/file.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/setup/locate.h"
 
 enum { MAX_FILE = 1 << 20 };

@@ -9,7 +9,6 @@
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/base/time.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/models/accelerator.h"
@@ -40,8 +39,12 @@ static int open_device(const rlt_graph_options *o, device *d, rlt_error *err)
 static rlt_layer_node node_of(const device *d, const rlt_model *m, uint32_t i, uint32_t batch)
 {
     const rlt_model_layer *l = &m->layers[i];
-    const rlt_layer_share share = {.samples = batch, .tp = 1, .ep = 1, .element_bytes = d->element_bytes,
-                                   .gradient_bytes = d->element_bytes, .slowdown = 1};
+    const rlt_layer_share share = {.samples = batch,
+                                   .tp = 1,
+                                   .ep = 1,
+                                   .element_bytes = d->element_bytes,
+                                   .gradient_bytes = d->element_bytes,
+                                   .slowdown = 1};
     double passes[3];
     for (int k = 0; k < 3; k++)
         passes[k] = rlt_layer_time(m, i, &d->surface, &share, (rlt_layer_pass)k);

@@ -10,13 +10,19 @@
  *   host_pass         time per pass of a microbatch through a stage; default 0
  *   host              time per iteration; default 0
  */
-#include "workload/models/stack.h"
+#include "workload/models/stack_read.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/find.h"
+#include "sim/text/json.h"
+#include "workload/models/model.h"
+#include "workload/models/stack.h"
+
+static const rlt__bounds factors = {0.01, 10};
 
 int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err)
 {
@@ -32,18 +38,17 @@ int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t
     return 0;
 }
 
-int rlt__read_number(rlt_json v, const char *key, bool required, double least, double most, double *out,
-                       rlt_error *err)
+int rlt__read_number(rlt_json v, const char *key, bool required, rlt__bounds in, double *out, rlt_error *err)
 {
     int rc = rlt_json_get_double(v, key, required, out, err);
-    if (!rc && !(*out >= least && *out <= most))
-        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a number from %g to %g", least,
-                           most);
+    if (!rc && !(*out >= in.least && *out <= in.most))
+        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a number from %g to %g", in.least,
+                           in.most);
     return rc;
 }
 
-int rlt__read_kinds(rlt_json v, rlt_json parent, double least, double most, bool required,
-                    double out[RLT_WORK_KINDS], rlt_error *err)
+int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt__bounds in, double out[RLT_WORK_KINDS],
+                    rlt_error *err)
 {
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
     int rc = 0;
@@ -52,7 +57,7 @@ int rlt__read_kinds(rlt_json v, rlt_json parent, double least, double most, bool
     if ((rc = rlt_json_only(v, kinds, err)))
         return rc;
     for (int k = 0; k < RLT_WORK_KINDS && !rc; k++)
-        rc = rlt__read_number(v, kinds[k], required, least, most, &out[k], err);
+        rc = rlt__read_number(v, kinds[k], required, in, &out[k], err);
     return rc;
 }
 
@@ -68,7 +73,7 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
                                  RLT_MAX_PEAKS);
         snprintf(f->at[f->n].precision, sizeof f->at[0].precision, "%s", name);
         f->at[f->n].factor = 1;
-        rc = rlt__read_number(object, name, true, 0.01, 10, &f->at[f->n++].factor, err);
+        rc = rlt__read_number(object, name, true, factors, &f->at[f->n++].factor, err);
     }
     return rc;
 }
@@ -82,7 +87,7 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
     if ((rc = rlt_json_only(v, keys, err)) ||
         (rc = rlt__read_text(v, "name", true, s->name, sizeof s->name, err)) ||
         (rc = rlt__read_text(v, "source", false, s->source, sizeof s->source, err)) ||
-        (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, 0.01, 10, false, s->most, err)) ||
+        (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, false, factors, s->most, err)) ||
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &s->precisions, err)) ||
         (rc = rlt_json_get_duration(v, "host_kernel", false, &s->host_kernel_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_expert", false, &s->host_expert_ps, err)) ||
@@ -91,32 +96,40 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
     return rlt_json_get_duration(v, "host", false, &s->host_ps, err);
 }
 
+static bool has(const rlt_stack *list, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Adds a stack. One of this name that is there already stays, or is an error. */
-static int add_stack(rlt_json v, rlt_accelerator *a, bool first_wins, rlt_error *err)
+static int add_stack(rlt_json v, rlt_stack *list, uint32_t *n, bool first_wins, rlt_error *err)
 {
     rlt_stack s;
     int rc = read_stack(v, &s, err);
-    if (rc || (first_wins && rlt_accelerator_stack(a, s.name)))
+    if (rc || (first_wins && has(list, *n, s.name)))
         return rc;
-    if (rlt_accelerator_stack(a, s.name))
+    if (has(list, *n, s.name))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "a second stack '%s': expected one", s.name);
-    if (a->n_stacks == RLT_MAX_STACKS)
+    if (*n == RLT_MAX_STACKS)
         return rlt_json_fail(v, RLT_ERANGE, err, "more than %d stacks", RLT_MAX_STACKS);
-    a->stacks[a->n_stacks++] = s;
+    list[(*n)++] = s;
     return 0;
 }
 
-int rlt__read_stacks(rlt_json list, rlt_accelerator *a, rlt_error *err)
+int rlt__read_stacks(rlt_json array, rlt_stack *list, uint32_t *n, rlt_error *err)
 {
     int rc = 0;
-    if (rlt_json_is(list) && !rlt_json_is_array(list))
-        return rlt_json_fail(list, RLT_ESCHEMA, err, "expected an array of stacks");
-    for (rlt_json v = rlt_json_first(list); rlt_json_is(v) && !rc; v = rlt_json_next(v))
-        rc = add_stack(v, a, false, err);
+    if (rlt_json_is(array) && !rlt_json_is_array(array))
+        return rlt_json_fail(array, RLT_ESCHEMA, err, "expected an array of stacks");
+    for (rlt_json v = rlt_json_first(array); rlt_json_is(v) && !rc; v = rlt_json_next(v))
+        rc = add_stack(v, list, n, false, err);
     return rc;
 }
 
-int rlt__load_stacks(const char *dirs, rlt_accelerator *a, rlt_error *err)
+int rlt__load_stacks(const char *dirs, rlt_stack *list, uint32_t *n, rlt_error *err)
 {
     static const char *const endings[] = {".json", NULL};
     char dir[PATH_MAX], beside[PATH_MAX + 16], path[PATH_MAX];
@@ -130,7 +143,7 @@ int rlt__load_stacks(const char *dirs, rlt_accelerator *a, rlt_error *err)
             if (!rlt_find_file(beside, found.names[i], path, sizeof path))
                 continue;
             if (!(rc = rlt_json_load(path, &doc, err)))
-                rc = add_stack(rlt_json_root(doc), a, true, err);
+                rc = add_stack(rlt_json_root(doc), list, n, true, err);
             rlt_json_free(doc);
         }
         rlt_find_free(&found);
