@@ -15,7 +15,8 @@
 #include "workload/experiment/run/run.h"
 #include "workload/replay/replay.h"
 
-enum { LINES = 8, COLUMNS = 512, MARKS = 6 };
+/* A line has two points for each column, and two for the time after the last bin. */
+enum { LINES = 8, COLUMNS = 512, POINTS = 2 * COLUMNS + 2, MARKS = 6 };
 
 typedef struct picture {
     rlt_plot_line lines[LINES];
@@ -64,10 +65,10 @@ static double room(const rlt_run *r, uint32_t link, rlt_time from, rlt_time to)
            (double)(to - from) * 1e-12;
 }
 
-/* Draws a step for each column. The last column ends with the run. */
+/* Draws a step for each column. The line ends with the run: a link carries nothing after the last bin. */
 static void draw(const rlt_run *r, const rlt_usage *u, picture *p, uint32_t index, uint32_t link)
 {
-    double *x = p->numbers + (size_t)index * 4 * COLUMNS, *y = x + 2 * COLUMNS;
+    double *x = p->numbers + (size_t)index * 2 * POINTS, *y = x + POINTS;
     uint32_t n = 0;
     for (uint32_t first = 0; first < p->bins; first += p->merge) {
         rlt_time from = (rlt_time)first * p->bin_ps, to = from + (rlt_time)p->merge * p->bin_ps;
@@ -80,6 +81,12 @@ static void draw(const rlt_run *r, const rlt_usage *u, picture *p, uint32_t inde
         x[n] = (double)from * 1e-12;
         x[n + 1] = (double)to * 1e-12;
         y[n] = y[n + 1] = 100 * bytes / room(r, link, from, to);
+        n += 2;
+    }
+    double used = n ? x[n - 1] : 0, end = (double)p->end_ps * 1e-12;
+    if (used < end) {
+        x[n] = used;
+        x[n + 1] = end;
         n += 2;
     }
     p->lines[index] = (rlt_plot_line){.name = p->names[index], .x = x, .y = y, .n = n};
@@ -143,7 +150,7 @@ int rlt_run_plot(const rlt_run *r, const char *path, rlt_error *err)
     while (n && classes[n - 1].usage.bytes == 0)
         n--;
     p.merge = p.bins / COLUMNS + (p.bins % COLUMNS != 0 || p.bins == 0);
-    p.numbers = calloc((size_t)LINES * 4 * COLUMNS, sizeof *p.numbers);
+    p.numbers = calloc((size_t)LINES * 2 * POINTS, sizeof *p.numbers);
     choose(classes, n, chosen, of_dim);
     for (uint32_t d = 0; d < RLT_MAX_DIMS && p.numbers; d++)
         for (uint32_t i = 0; i < of_dim[d]; i++, lines++) {

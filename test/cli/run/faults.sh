@@ -62,7 +62,8 @@ noisy=$(time_of $m --noise lognormal:cv=0.1)
 expect "the same seed is the same run" "$(time_of $m --noise lognormal:cv=0.1 --seed 1)" "$noisy"
 [ "$(time_of $m --noise lognormal:cv=0.1 --seed 2)" != "$noisy" ] && verdict "another seed is another run" "" ||
     verdict "another seed is another run" "both $noisy"
-expect "no host work, no noise on it" "$(time_of $m --noise lognormal:cv=0.1,on=host)" "$plain"
+trace="--trace traces/transformer-8 --topology switch:8@50GB/s,500ns"
+expect "no host work, no noise on it" "$(time_of $trace --noise lognormal:cv=0.1,on=host)" "$(time_of $trace)"
 run 0 "total time" $m --noise markov:slow=2,enter=0.1,leave=0.2 --noise lognormal:cv=0.05
 run 2 "--noise" $m --noise lognormal
 run 2 "unknown noise" $m --noise gauss:cv=0.1
