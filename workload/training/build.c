@@ -275,13 +275,19 @@ static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank
     return pp > 1;
 }
 
-/* Returns the elements that pass from a chunk to the next one. */
+/* Returns the bytes of activations at the end of a chunk. */
 static double boundary(const rlt__work *w, uint32_t chunk)
 {
     uint32_t first, end;
     rlt__work_layers(w, chunk, &first, &end);
-    double elements = (double)w->t->model->layers[end - 1].output_elements;
-    return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
+    return elements_bytes(w, (double)w->t->model->layers[end - 1].output_elements);
+}
+
+/* Returns true if the ranks of a tensor-parallel group, which hold the same activations, each send a part of
+ * them to the next stage, which gathers the parts (Narayanan et al., arXiv 2104.04473, section 4.1). */
+static bool scatters(const rlt__work *w)
+{
+    return w->t->scatter_gather && !w->t->sequence_parallel && w->t->schedule != RLT_SCHEDULE_MESSAGE;
 }
 
 /* Adds a message between a chunk and the one before (by < 0) or after it, in the forward or the backward
@@ -290,15 +296,25 @@ static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, 
                         uint32_t microbatch, uint32_t after)
 {
     uint32_t peer, border = by < 0 ? chunk - 1 : chunk;
+    bool divided = w->t->sequence_parallel || scatters(w);
     rlt_op_desc d = rlt_op_desc_init(kind, w->rank);
     if (!neighbour(w, chunk, by, &peer))
         return RLT_NONE;
     d.peer = peer;
-    d.bytes = (uint64_t)(boundary(w, border) + 0.5);
+    d.bytes = (uint64_t)(boundary(w, border) / (divided ? w->t->size[RLT_AXIS_TP] : 1) + 0.5);
     d.purpose = RLT_FOR_PP;
     d.tag = (border * 2 + back) * rlt_training_microbatches(w->t) + microbatch;
     d.name = rlt__work_name(w, back ? "gradient of activations" : "activations");
     return rlt__work_op(w, &d, after);
+}
+
+/* Receives the activations of a chunk, or their gradient. */
+static void receive(rlt__work *w, uint32_t chunk, bool back, uint32_t microbatch)
+{
+    w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, microbatch, w->last);
+    if (w->pending_after != RLT_NONE && scatters(w))
+        rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, boundary(w, back ? chunk : chunk - 1),
+                              "tp all-gather");
 }
 
 static uint32_t of_rank(const rlt__work *w, uint32_t op)
@@ -321,7 +337,7 @@ static void turn_of(rlt__work *w, const rlt__turn *turn, bool gradients)
     uint32_t chunk = w->at[RLT_AXIS_PP] + turn->chunk * t->size[RLT_AXIS_PP], mb = turn->microbatch;
     bool back = turn->pass != RLT__PASS_FORWARD;
     if (turn->pass != RLT__PASS_WEIGHTS)
-        w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, mb, w->last);
+        receive(w, chunk, back, mb);
     w->opened = RLT_NONE;
     if (back)
         backward(w, chunk, turn->pass, gradients);

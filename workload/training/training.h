@@ -112,6 +112,7 @@ typedef struct rlt_training {
     uint32_t shard;              /* zero=3: ranks that divide the state, copied over others (HSDP); 0: all */
     uint32_t sync_every;         /* iterations between sums of parameters (local SGD); 1: gradients instead */
     uint32_t lora_rank;          /* rank of the adapters that alone are trained (LoRA); 0: all weights are */
+    bool scatter_gather;         /* a pipeline's messages are divided over the tensor-parallel group */
     bool tp_overlap;             /* tensor-parallel communication overlaps the products that it belongs to */
     uint64_t bucket_bytes;       /* bytes of gradients per all-reduce; PyTorch DDP: 25 MiB */
     uint64_t first_bucket_bytes; /* bytes of the first one; PyTorch DDP: 1 MiB */
