@@ -53,7 +53,8 @@ static const rlt_param settings[] = {
      .help = "tensor-parallel communication overlaps the products that it belongs to (async TP)"},
     {"scatter_gather", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, scatter_gather),
      .preset = "on",
-     .help = "each rank of a tensor-parallel group sends its part of a pipeline's message, which is gathered"},
+     .help =
+         "each rank of a tensor-parallel group sends its part of a pipeline's message, which is gathered"},
     {"batch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, batch), .min = 1, .max = 1e9,
      .usual = "microbatch x dp x pp", .help = "samples per iteration, over all ranks"},
     {"microbatch", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, microbatch), .min = 1, .max = 1 << 20,

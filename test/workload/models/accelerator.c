@@ -116,7 +116,7 @@ static void times(void **state)
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 768, 0, 0}, 2 / 0.75},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 128, 0}, 4},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 192}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 32}, /* 256 x 128 is half an area, too */
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 32},     /* 256 x 128 is half an area, too */
         {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 256, 128, 64}, 5}, /* rows and area only */
     };
     (void)state;
