@@ -7,6 +7,7 @@
  *   generation                chips whose constants are fitted together: "hopper"; default none
  *   memory, bandwidth         "80GB", "2039GB/s"
  *   peaks                     by precision (fp32, tf32, fp16, bf16, fp8, ...): "312TFLOPS", without sparsity
+ *   multiprocessors           default: not known
  *   launch                    time per operation: "5us"; default 0
  *   overlap_slowdown          1 or more; default 1
  *   kernels:
@@ -52,7 +53,7 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
-static const rlt__bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, slowdowns = {1, 100};
+static const rlt__bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, counts = {0, 1e6}, slowdowns = {1, 100};
 
 static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 {
@@ -77,10 +78,12 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
-    static const char *const keys[] = {"name",      "also",  "generation", "source",           "memory",
-                                       "bandwidth", "peaks", "launch",     "overlap_slowdown", "kernels",
-                                       "stacks",    NULL};
+    static const char *const keys[] = {
+        "name",      "also",   "generation", "source",          "memory",
+        "bandwidth", "peaks",  "launch",     "multiprocessors", "overlap_slowdown",
+        "kernels",   "stacks", NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
+    double multiprocessors = 0;
     int rc;
     a->overlap_slowdown = 1;
     if ((rc = rlt_json_only(root, keys, err)) ||
@@ -90,9 +93,11 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
         (rc = rlt__read_text(root, "source", true, a->source, sizeof a->source, err)) ||
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||
+        (rc = rlt__read_number(root, "multiprocessors", false, counts, &multiprocessors, err)) ||
         (rc = rlt_json_get_duration(root, "launch", false, &a->launch_ps, err)) ||
         (rc = rlt__read_number(root, "overlap_slowdown", false, slowdowns, &a->overlap_slowdown, err)))
         return rc;
+    a->multiprocessors = (uint32_t)multiprocessors;
     if (a->memory_bytes == 0 || a->memory_Bps == 0)
         return rlt_json_fail(root, RLT_ERANGE, err, "expected memory and bandwidth above 0");
     if (!rlt_json_is_object(peaks) || rlt_json_count(peaks) == 0)

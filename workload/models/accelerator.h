@@ -65,7 +65,8 @@ typedef struct rlt_accelerator {
         uint64_t Flops;
     } peaks[RLT_MAX_PEAKS];
     uint32_t n_peaks;
-    rlt_time launch_ps; /* per operation */
+    uint32_t multiprocessors; /* 0: not known */
+    rlt_time launch_ps;       /* per operation */
     rlt_kernels kernels;
     rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */
     uint32_t n_stacks;
@@ -89,7 +90,7 @@ RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision
 /* The constants of an accelerator for a stack and a precision. */
 typedef struct rlt_surface {
     const char *stack;                  /* the stack's name, borrowed; "any": factors of 1, no host */
-    uint64_t peak_Flops, peak_16_Flops; /* of products; of attention */
+    uint64_t peak_Flops, peak_16_Flops; /* products; attention */
     uint64_t memory_Bps;
     rlt_time launch_ps;
     double most[RLT_WORK_KINDS];

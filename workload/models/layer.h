@@ -27,11 +27,11 @@ extern "C" {
 
 /* The part of a layer that a rank computes. */
 typedef struct rlt_layer_share {
-    double samples;          /* of a microbatch; a part of one under context parallelism */
+    double samples;          /* samples of a microbatch; a part of one under context parallelism */
     uint32_t tp, ep;         /* ranks of tensor and expert parallelism */
     bool sequence_parallel;  /* divides layers that tensor parallelism does not */
-    uint32_t element_bytes;  /* of activations and weights */
-    uint32_t gradient_bytes; /* of the gradients that a microbatch adds to */
+    uint32_t element_bytes;  /* an activation or a weight */
+    uint32_t gradient_bytes; /* a gradient that a microbatch adds to */
     double slowdown;         /* factor on the time of products; 1: none */
     uint32_t adapter_rank;   /* LoRA: rank of the adapters beside frozen weights; 0: weights are trained */
 } rlt_layer_share;

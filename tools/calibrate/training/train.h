@@ -65,6 +65,9 @@ rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i); /* NULL 
 int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool quick, double *iteration_s,
                       rlt_error *err) RLT_MUST_USE;
 
+/* Sets the constants that a fit changes to those before any fit. */
+void rlt_train_priors(rlt_accelerator *a);
+
 /*
  * A joint fit. Each parameter is the logarithm of a factor on constants of all machines that it names, with a
  * prior of mean 0 and a width. Minimised is the sum over rows of w rho(log(predicted / measured)), plus the

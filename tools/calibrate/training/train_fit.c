@@ -24,7 +24,7 @@ typedef enum scope { ALL, GENERATION, MACHINE, STACK, PRECISION, PRECISION_OF_ST
 typedef struct kind {
     const char *name;
     scope scope;
-    double width; /* of the prior, in logarithms */
+    double width; /* standard deviation of the prior, in logarithms */
     void (*set)(rlt_accelerator *a, const char *name, double x);
 } kind;
 
@@ -117,6 +117,12 @@ static void set_overlap(rlt_accelerator *a, const char *name, double x)
     (void)name;
     a->overlap_slowdown = 1 + (a->overlap_slowdown - 1) * exp(x);
 }
+static void set_host_factor(rlt_accelerator *a, const char *name, double x)
+{
+    (void)name;
+    if (a->kernels.host > 0 && a->kernels.host != 1)
+        a->kernels.host *= exp(x);
+}
 static void set_precision(rlt_accelerator *a, const char *name, double x)
 {
     uint64_t Flops;
@@ -169,7 +175,7 @@ static void set_host(rlt_accelerator *a, const char *name, double x)
 static const kind kinds[] = {
     {"matmul", GENERATION, 0.3, set_matmul},
     {"matmul of", MACHINE, 0.1, set_matmul},
-    {"attention", GENERATION, 0.3, set_attention},
+    {"attention", GENERATION, 0.5, set_attention},
     {"memory", ALL, 0.1, set_memory},
     {"rows_half", ALL, 0.5, set_rows},
     {"outputs_half", ALL, 0.5, set_outputs},
@@ -178,11 +184,12 @@ static const kind kinds[] = {
     {"growth of halves", ALL, 0.3, set_growth},
     {"backward", ALL, 0.1, set_backward},
     {"overlap_slowdown", ALL, 0.5, set_overlap},
+    {"host factor", ALL, 0.5, set_host_factor},
     {"precision", PRECISION, 0.2, set_precision},
     {"stack matmul", STACK, 0.1, set_stack_matmul},
-    {"stack attention", STACK, 0.2, set_stack_attention},
-    {"stack fp8", PRECISION_OF_STACK, 0.1, set_stack_fp8},
-    {"host_kernel", STACK, 0.5, set_host_kernel},
+    {"stack attention", STACK, 0.3, set_stack_attention},
+    {"stack fp8", PRECISION_OF_STACK, 0.15, set_stack_fp8},
+    {"host_kernel", STACK, 0.7, set_host_kernel},
     {"host_expert", STACK, 0.5, set_host_expert},
     {"host_pass", STACK, 0.5, set_host_pass},
     {"host", STACK, 1, set_host},
@@ -402,8 +409,10 @@ int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds
     out->slopes = calloc(((size_t)t->n + 1) * (out->n + 1), sizeof *out->slopes);
     if (!out->start || !out->residuals || !out->slopes)
         return rlt_nomem(err);
-    for (uint32_t m = 0; m < out->n_machines; m++)
+    for (uint32_t m = 0; m < out->n_machines; m++) {
+        rlt_train_priors(rlt_train_machine(p, m));
         out->start[m] = *rlt_train_machine(p, m);
+    }
     int rc = residuals(p, t, NULL, NULL, out->residuals, err);
     for (uint32_t k = 0; k < rounds && !rc; k++) {
         double x[RLT_MAX_FIT];
