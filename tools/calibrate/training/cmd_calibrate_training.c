@@ -147,8 +147,7 @@ static const rlt_column group_columns[] = {
     {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
     {"worst", "worst", "%", RLT_COL_PERCENT, 8, 1, "largest error"},
     {"predicted_over_measured", "pred/meas", NULL, RLT_COL_REAL, 9, 3, "median of predicted / measured"},
-    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0,
-     "measured rows that were left out of the fit"},
+    {"left_out_rows", "rows", "left out", RLT_COL_COUNT, 8, 0, "measured rows that were left out of the fit"},
     {"left_out_median", "median", "left out", RLT_COL_PERCENT, 8, 1,
      "at least half of these rows are not above this error"},
     {"left_out_p90", "p90", "left out", RLT_COL_PERCENT, 8, 1,
@@ -189,8 +188,7 @@ static rlt_errors errors_of(job *j, const rlt_train_row *of, int class, bool lef
     for (uint32_t i = 0; i < j->rows.n; i++) {
         const rlt_train_row *r = &j->rows.rows[i];
         double s = left_out ? r->left_out_s : r->predicted_s;
-        if (!*r->reason && s > 0 && r->dense == (class == DENSE) &&
-            (!of || grouped(j, r, of)))
+        if (!*r->reason && s > 0 && r->dense == (class == DENSE) && (!of || grouped(j, r, of)))
             j->ratios[n++] = s / r->measured_s;
     }
     return n ? rlt_errors_of(j->ratios, n) : (rlt_errors){0};
@@ -205,7 +203,9 @@ static void put_group(job *j, rlt_table *t, const rlt_train_row *r, int class)
     rlt_value v[N_GROUP] = {
         rlt_text(r ? r->accelerator : "all"),
         rlt_text(r ? r->training.stack : NULL),
-        rlt_text(!r ? classes[class] : j->s->by_source ? r->source : r->family),
+        rlt_text(!r                ? classes[class]
+                 : j->s->by_source ? r->source
+                                   : r->family),
         rlt_count(e.rows),
         rlt_real(e.median),
         rlt_real(e.p90),
