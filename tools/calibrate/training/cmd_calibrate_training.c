@@ -25,7 +25,7 @@
 #include "workload/setup/locate.h"
 
 typedef struct train_settings {
-    bool check, rows, sold;
+    bool check, rows, sold, by_source;
     const char *leave_out, *write, *format, *output, *source, *names;
     uint64_t rounds;
 } train_settings;
@@ -51,6 +51,8 @@ static const rlt_option use_options[] = {
     {0}};
 static const rlt_option report_options[] = {
     {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: in place of the groups).", AT(rows),
+     .unrecorded = true},
+    {"by-source", 0, RLT_PARAM_FLAG, NULL, "Make one group of the runs of each source.", AT(by_source),
      .unrecorded = true},
     RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
@@ -140,7 +142,7 @@ static int leave_each_out(job *j, rlt_error *err)
 static const rlt_column group_columns[] = {
     {"accelerator", "accelerator", NULL, RLT_COL_TEXT, 0, 0, "name of the accelerator"},
     {"stack", "stack", NULL, RLT_COL_TEXT, 0, 0, "software whose efficiency was used"},
-    {"family", "family", NULL, RLT_COL_TEXT, 0, 0, "models of the group"},
+    {"family", "family", NULL, RLT_COL_TEXT, 0, 0, "models of the group; with --by-source: its source"},
     {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows of the group"},
     {"median", "median", "%", RLT_COL_PERCENT, 7, 1, "at least half of the rows are not above this error"},
     {"p90", "p90", "%", RLT_COL_PERCENT, 7, 1, "at least 90 % of the rows are not above this error"},
@@ -166,21 +168,28 @@ static const rlt_column row_columns[] = {
     {"error", "error", "%", RLT_COL_PERCENT, 7, 1, "predicted / measured - 1"},
     {"left_out_error", "left out", "%", RLT_COL_PERCENT, 8, 1,
      "error of the row if it is left out of the fit"},
+    {"source", "source", NULL, RLT_COL_TEXT, 0, 0, "where the row was published"},
     {"not_covered", "not covered", NULL, RLT_COL_TEXT, 0, 0, "why the row could not be predicted"},
 };
 enum { N_ROW = sizeof row_columns / sizeof *row_columns };
 
-enum { DENSE, MOE, CLASSES, ALL_GROUPS = -1 };
+enum { DENSE, MOE, CLASSES };
 static const char *const classes[] = {"dense", "experts"};
 
-static rlt_errors errors_of(job *j, int group, int class, bool left_out)
+/* Returns true if the rows stand in the same line of the table of groups. */
+static bool grouped(const job *j, const rlt_train_row *a, const rlt_train_row *b)
+{
+    return j->s->by_source ? strcmp(a->source, b->source) == 0 : a->group == b->group;
+}
+
+/* Returns the errors of the rows of `of`'s group; NULL: of all rows. */
+static rlt_errors errors_of(job *j, const rlt_train_row *of, int class, bool left_out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->rows.n; i++) {
         const rlt_train_row *r = &j->rows.rows[i];
         double s = left_out ? r->left_out_s : r->predicted_s;
-        if (!*r->reason && s > 0 && r->dense == (class == DENSE) &&
-            (group == ALL_GROUPS || r->group == (uint32_t)group))
+        if (!*r->reason && s > 0 && r->dense == (class == DENSE) && (!of || grouped(j, r, of)))
             j->ratios[n++] = s / r->measured_s;
     }
     return n ? rlt_errors_of(j->ratios, n) : (rlt_errors){0};
@@ -189,14 +198,15 @@ static rlt_errors errors_of(job *j, int group, int class, bool left_out)
 /* Adds the line of a group, of which `r` is a row; NULL: of all rows. */
 static void put_group(job *j, rlt_table *t, const rlt_train_row *r, int class)
 {
-    int group = r ? (int)r->group : ALL_GROUPS;
-    rlt_errors e = errors_of(j, group, class, false), out = errors_of(j, group, class, true);
+    rlt_errors e = errors_of(j, r, class, false), out = errors_of(j, r, class, true);
     if (!e.rows)
         return;
     rlt_value v[N_GROUP] = {
         rlt_text(r ? r->accelerator : "all"),
         rlt_text(r ? r->training.stack : NULL),
-        rlt_text(r ? r->family : classes[class]),
+        rlt_text(!r                ? classes[class]
+                 : j->s->by_source ? r->source
+                                   : r->family),
         rlt_count(e.rows),
         rlt_real(e.median),
         rlt_real(e.p90),
@@ -230,13 +240,13 @@ static int report_groups(job *j, rlt_error *err)
     rlt_table t;
     begin_table(j, &t, "groups", group_columns, j->s->leave_out ? N_GROUP : N_SHORT);
     for (int class = 0; class < CLASSES; class ++) {
-        uint32_t next = 0;
         for (uint32_t i = 0; i < j->rows.n; i++) {
             const rlt_train_row *r = &j->rows.rows[i];
-            if (*r->reason || r->group < next)
-                continue;
-            put_group(j, &t, r, class);
-            next = r->group + 1;
+            bool told = *r->reason != '\0';
+            for (uint32_t k = 0; k < i && !told; k++)
+                told = !*j->rows.rows[k].reason && grouped(j, &j->rows.rows[k], r);
+            if (!told)
+                put_group(j, &t, r, class);
         }
         put_group(j, &t, NULL, class);
     }
@@ -268,6 +278,7 @@ static int report_rows(job *j, rlt_error *err)
             known ? rlt_real(r->predicted_s) : rlt_absent(),
             known ? rlt_real(r->predicted_s / r->measured_s - 1) : rlt_absent(),
             r->left_out_s > 0 ? rlt_real(r->left_out_s / r->measured_s - 1) : rlt_absent(),
+            rlt_text(*r->source ? r->source : NULL),
             rlt_text(*r->reason ? r->reason : NULL),
         };
         rlt_table_row(&t, v);
