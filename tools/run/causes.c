@@ -94,10 +94,12 @@ static void pipeline_lever(const rlt_training *t, char *text, size_t size)
     uint32_t m = rlt_training_microbatches(t);
     bool in_turn = t->schedule == RLT_SCHEDULE_GPIPE || t->schedule == RLT_SCHEDULE_1F1B ||
                    t->schedule == RLT_SCHEDULE_INTERLEAVED;
-    const char *other = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? ""
-                        : t->schedule == RLT_SCHEDULE_INTERLEAVED
-                            ? ", more chunks (vp), schedule=zero-bubble"
-                            : ", interleaving (schedule=interleaved,vp=2), schedule=zero-bubble";
+    const char *other = t->schedule == RLT_SCHEDULE_INTERLEAVED
+                            ? ", more chunks (vp), schedule=zero-bubble or dualpipev"
+                        : in_turn || t->schedule == RLT_SCHEDULE_MESSAGE
+                            ? ", interleaving (schedule=interleaved,vp=2), schedule=zero-bubble or dualpipev"
+                        : t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? ", schedule=dualpipev"
+                                                                  : "";
     int used =
         snprintf(text, size, "more microbatches than %u (batch, microbatch)%s, fewer stages than pp=%u", m,
                  other, t->size[RLT_AXIS_PP]);
@@ -122,7 +124,11 @@ static void training_lever(const rlt_training *t, rlt_cause c, char *text, size_
         snprintf(text, size, "smaller cp than %u, cp on faster links (order, --map)", t->size[RLT_AXIS_CP]);
         break;
     case RLT_CAUSE_EP:
-        snprintf(text, size, "smaller ep than %u, ep inside a node, a two-level all-to-all", t->ep);
+        snprintf(text, size, "smaller ep than %u, ep inside a node, a two-level all-to-all%s", t->ep,
+                 t->size[RLT_AXIS_PP] > 1 && t->schedule != RLT_SCHEDULE_DUALPIPE &&
+                         t->schedule != RLT_SCHEDULE_DUALPIPEV
+                     ? ", overlap with other microbatches (schedule=dualpipe)"
+                     : "");
         break;
     case RLT_CAUSE_DP:
         snprintf(text, size, "%s%sa larger batch an iteration, larger buckets (bucket), smaller dp than %u",

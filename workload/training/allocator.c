@@ -64,7 +64,7 @@ static weights weights_of(const rlt_training *t, uint32_t stage)
 {
     weights w = {0};
     for (uint32_t c = 0; c < t->vp; c++)
-        add_chunk(t, stage + c * t->size[RLT_AXIS_PP], &w);
+        add_chunk(t, rlt__chunk_at(t, stage, c), &w);
     return w;
 }
 
@@ -74,7 +74,7 @@ double rlt__gathered_bytes(const rlt_training *t, uint32_t stage)
         return 0;
     uint32_t pp = t->size[RLT_AXIS_PP];
     weights w = weights_of(t, stage);
-    if (t->reshard == RLT_RESHARD_ON || (t->reshard == RLT_RESHARD_AUTO && pp == 1)) {
+    if (!rlt__keeps_whole(t)) {
         uint32_t blocks = t->gathered < w.blocks ? t->gathered : w.blocks;
         return (w.outside + blocks * w.block) * t->element_bytes;
     }
@@ -90,7 +90,7 @@ static double logits_of(const rlt_training *t, uint32_t stage, double *inner)
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         bool repeats = false;
-        rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
+        rlt_training_layers(t, rlt__chunk_at(t, stage, c), &first, &end);
         for (uint32_t i = first; i < end; i++) {
             const rlt_model_layer *l = &t->model->layers[i];
             repeats = rlt__repeats(t->model, i, repeats);

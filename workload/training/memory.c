@@ -84,7 +84,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
            gradient = t->accumulate_bytes ? t->accumulate_bytes : t->element_bytes + t->main_gradient_bytes;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
-        rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
+        rlt_training_layers(t, rlt__chunk_at(t, stage, c), &first, &end);
         for (uint32_t i = first; i < end; i++)
             for (int expert = 0; expert < 2; expert++) {
                 const rlt_model_layer *l = &t->model->layers[i];
@@ -122,7 +122,7 @@ rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage)
     double most = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         double more;
-        k.elements += chunk_elements(t, stage + c * t->size[RLT_AXIS_PP], &more) / t->vp;
+        k.elements += chunk_elements(t, rlt__chunk_at(t, stage, c), &more) / t->vp;
         most = more > most ? more : most;
     }
     k.backward_bytes = rlt__backward_bytes(t, stage, most * sample_bytes(t));

@@ -39,7 +39,7 @@ void rlt__work_optimize(rlt__work *w)
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
-        rlt__work_layers(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
+        rlt__work_layers(w, rlt__chunk_at(t, w->at[RLT_AXIS_PP], c), &first, &end);
         for (uint32_t i = first; i < end; i++) {
             const rlt_model_layer *l = &t->model->layers[i];
             dense += rlt__learning(t, l);

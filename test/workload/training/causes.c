@@ -291,6 +291,9 @@ static void same_causes(void **state)
         {8, {"pp", "4", "schedule", "interleaved", "vp", "3", "dp", "2", "batch", "16", "overlap", "off"}},
         {8, {"pp", "2", "schedule", "interleaved", "vp", "2", "tp", "4", "batch", "4"}},
         {8, {"pp", "4", "schedule", "zero-bubble", "dp", "2", "batch", "16", "overlap", "off"}},
+        {8, {"pp", "4", "schedule", "dualpipe", "dp", "2", "batch", "20", "overlap", "off"}},
+        {8, {"pp", "2", "schedule", "dualpipe", "tp", "2", "dp", "2", "zero", "1", "batch", "12"}},
+        {8, {"pp", "2", "schedule", "dualpipev", "tp", "2", "dp", "2", "batch", "10", "overlap", "off"}},
         {8, {"pp", "2", "schedule", "gpipe", "dp", "4", "zero", "3", "batch", "8"}},
         {8, {"pp", "2", "drain", "on", "recompute", "full", "tp", "2", "dp", "2", "batch", "8"}},
     };
