@@ -54,12 +54,15 @@ typedef struct rlt_model_layer {
     /* FLOPs that kernels execute, where they differ from those that count; 0: they do not. Fused causal
      * attention skips the half above the diagonal, and computes scores again in its backward pass. */
     double executed_forward, executed_backward;
-    double moved_elements; /* read and written by the forward pass, outside its products */
+    double moved_elements;              /* read and written by the forward pass, outside its products */
     uint32_t first_product, n_products; /* range in the model's products */
     /* Elements kept for the backward pass. `saved_whole` is kept on every rank of a tensor-parallel group and
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
      * too, but not kept if attention is fused or recomputed selectively. */
     double saved_whole, saved_split, saved_scores;
+    /* Part of saved_whole and of saved_split that only products read, as their input, and inputs of products in
+     * saved_split that others read, too. Products in low precision keep a narrow copy: of the latter, besides. */
+    double inputs_whole, inputs_split, inputs_shared;
     /* Elements kept instead if the backward pass repeats all but every second matrix product and attention
      * (recompute=products); divided among tensor-parallel ranks. */
     double saved_products;

@@ -141,17 +141,20 @@ static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time durat
 static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
 {
     const rlt_training *t = w->t;
-    double held[2] = {0, 0};
+    double all[2] = {0, 0};
     uint32_t op = RLT_NONE;
+    bool repeats = false;
     for (uint32_t i = first; i < end; i++) {
-        held[0] += rlt__held(t, &t->model->layers[i]) + rlt__adapters(t, &t->model->layers[i]);
-        held[1] += rlt__held_experts(t, &t->model->layers[i]);
+        const rlt_model_layer *l = &t->model->layers[i];
+        repeats = rlt__repeats(t->model, i, repeats);
+        double each = rlt__weight_bytes(t, l, repeats);
+        all[0] += rlt__held(t, l) * each + rlt__adapters(t, l) * t->element_bytes;
+        all[1] += rlt__held_experts(t, l) * each;
     }
     for (int which = 0; which < 2; which++) {
         int group = state_group(t, which);
-        double bytes = held[which] * t->element_bytes;
-        if (w->groups[group] != RLT_NONE && bytes >= 1)
-            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
+        if (w->groups[group] != RLT_NONE && all[which] >= 1)
+            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(all[which] + 0.5),
                                       which ? "expert weights" : "weights");
     }
     return op;

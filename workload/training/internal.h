@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/model.h"
+#include "workload/models/precision.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 #include "workload/training/passes.h"
@@ -152,6 +153,12 @@ static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
 static inline double rlt__held_experts(const rlt_training *t, const rlt_model_layer *l)
 {
     return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+}
+/* Returns the bytes of a weight of a layer, as it is gathered. `repeats`: the layer belongs to a block. */
+static inline double rlt__weight_bytes(const rlt_training *t, const rlt_model_layer *l, bool repeats)
+{
+    uint32_t format = l->work == RLT_WORK_MATMUL && repeats ? t->param_precision : 0;
+    return rlt_precision_bytes(format, t->element_bytes);
 }
 /* Returns the number of ranks that ZeRO divides dense state over. */
 static inline double rlt__shards(const rlt_training *t)

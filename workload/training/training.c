@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/param.h"
+#include "workload/models/precision.h"
 #include "workload/training/internal.h"
 #include "workload/training/optimizers.h"
 
@@ -60,6 +61,12 @@ static const rlt_param settings[] = {
      .help = "iterations to build"},
     {"precision", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, precision), .arg = "a name",
      .preset = "bf16", .help = "precision whose peak applies: bf16, fp16, tf32, ..."},
+    {"param_precision", .kind = RLT_PARAM_CHOICE, .word_at = rlt_precision_word,
+     RLT_FIELD(rlt_training, param_precision), .preset = "element",
+     .help = "format of gathered weights of a block's products; of held ones too, unless zero=3"},
+    {"activation_precision", .kind = RLT_PARAM_CHOICE, .word_at = rlt_precision_word,
+     RLT_FIELD(rlt_training, activation_precision), .preset = "element",
+     .help = "format of the inputs of a block's products that are kept for the backward pass"},
     {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "any",
      .help = "software stack whose measured efficiency applies"},
     {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,

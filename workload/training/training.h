@@ -115,8 +115,11 @@ typedef struct rlt_training {
     uint64_t context_bytes;
     /* bytes of optimizer state per parameter, master weight included; Adam: 12 */
     uint32_t state_bytes;
-    bool state_named;            /* set by name: the optimizer does not change it */
-    uint32_t optimizer;          /* index in the table of optimizers.c */
+    bool state_named;   /* set by name: the optimizer does not change it */
+    uint32_t optimizer; /* index in the table of optimizers.c */
+    /* Formats (precision.h) of weights of products inside blocks, as they are gathered, and held unless ZeRO 3
+     * divides them; and of the inputs of these products, kept for the backward pass. 0: element_bytes. */
+    uint32_t param_precision, activation_precision;
     uint32_t shard;              /* zero=3: ranks that divide the state, copied over others (HSDP); 0: all */
     uint32_t sync_every;         /* iterations between sums of parameters (local SGD); 1: gradients instead */
     uint32_t lora_rank;          /* rank of the adapters that alone are trained (LoRA); 0: all weights are */
