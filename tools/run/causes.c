@@ -41,8 +41,8 @@ static double all_ranks(const rlt_run *r, double *s)
     return whole;
 }
 
-/* Rounds n parts to tenths of a per cent that add up to `all` of them: rounds down, then gives what is missing
- * to those that lost most. */
+/* Rounds n parts to tenths of a per cent that add up to `all` of them: rounds down, then gives what is
+ * missing to those that lost most. */
 static void round_shares(const double *part, int n, uint32_t all, uint32_t *tenths)
 {
     double lost[RLT_CAUSES], whole = 0;

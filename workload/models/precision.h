@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Number formats of tensors in memory and on the network: bytes of an element with its share of scales. A scale
- * for the whole tensor is not counted.
+ * Number formats of tensors in memory and on the network: bytes of an element with its share of scales. A
+ * scale for the whole tensor is not counted.
  *
  * Example: MXFP8 has a scale of 8 bits for 32 elements, 33 bytes in all: 1.03125 bytes per element.
  */

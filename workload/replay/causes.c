@@ -156,8 +156,8 @@ static uint32_t find_compute(const rlt_replay *r, uint32_t rank, stretch *list, 
     return n;
 }
 
-/* Returns the border in a gap between compute of iterations `before` and `after`; RLT_NONE: none. end_ps: when
- * each iteration ends in the pipeline. */
+/* Returns the border in a gap between compute of iterations `before` and `after`; RLT_NONE: none. end_ps:
+ * when each iteration ends in the pipeline. */
 static border border_of(uint32_t before, uint32_t after, const rlt_time *end_ps)
 {
     if (before == RLT_NONE)

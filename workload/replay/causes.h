@@ -10,9 +10,9 @@
  * any other is start skew. Both also count outside the rank's span: start skew before its start, the bubble
  * after its end until the last stage of its pipeline ends.
  *
- * The bubble has three parts. Warm-up ends when the rank first computes in an iteration. Drain begins after its
- * last compute operation there (an optimizer step is memory work, not counted), and lasts until the last rank
- * of its pipeline has ended its own. The bubble between two iterations is divided at that time.
+ * The bubble has three parts. Warm-up ends when the rank first computes in an iteration. Drain begins after
+ * its last compute operation there (an optimizer step is memory work, not counted), and lasts until the
+ * last rank of its pipeline has ended its own. The bubble between two iterations is divided at that time.
  *
  * Example: two stages take 1 ms for each pass of 2 microbatches, and messages take no time. Stage 1 waits
  * 1 ms for its first message (warm-up) and 1 ms after its last pass for stage 0 to end (drain). Stage 0 waits

@@ -10,9 +10,9 @@
  *               gradient by it and the gradient by the logits, in 32 bits each. 16: PyTorch's loss parallel,
  *               which has the exponential, too. 6: Megatron-LM, which has logits in 16 bits and overwrites
  *               one copy of them in 32 bits.
- *   gathered    ZeRO 3, layers outside blocks and `gathered` blocks: e (param_precision) per parameter (FSDP2: two, the one
- *               that computes and the one that is prefetched). Without resharding all weights of the stage,
- *               and r per parameter for gradients that are summed until the last microbatch; of one chunk if
+ *   gathered    ZeRO 3, layers outside blocks and `gathered` blocks: e per parameter, or the bytes of
+ *               param_precision (FSDP2: two, the one that computes and the one that is prefetched).
+ *               Without resharding all weights of the stage, and r per parameter for gradients that are summed until the last microbatch; of one chunk if
  *               there are several, and no more microbatches than stages: a chunk's gradients are then
  *               divided before those of the next begin.
  *   unsharded   ZeRO 3, while a block goes backward: e + r per parameter of the block, its gradients and the

@@ -35,8 +35,8 @@ static inline bool rlt__two_ways(const rlt_training *t)
 {
     return t->schedule == RLT_SCHEDULE_DUALPIPE || t->schedule == RLT_SCHEDULE_DUALPIPEV;
 }
-/* Return the number of chunks of layers, the chunk that a stage has at `index` (0 .. vp-1), and the stage of a
- * chunk; of two with copies of it, the first. */
+/* Return the number of chunks of layers, the chunk that a stage has at `index` (0 .. vp-1), and the stage
+ * of a chunk; of two with copies of it, the first. */
 uint32_t rlt__chunks(const rlt_training *t);
 uint32_t rlt__chunk_at(const rlt_training *t, uint32_t stage, uint32_t index);
 uint32_t rlt__stage_of(const rlt_training *t, uint32_t chunk);
@@ -163,7 +163,7 @@ static inline double rlt__weight_bytes(const rlt_training *t, const rlt_model_la
 /* Returns the number of ranks that ZeRO divides dense state over. */
 static inline double rlt__shards(const rlt_training *t)
 {
-    double copies = t->schedule == RLT_SCHEDULE_DUALPIPE ? 2 : 1; /* of each chunk, in a pipeline */
+    double copies = t->schedule == RLT_SCHEDULE_DUALPIPE ? 2 : 1; /* each chunk is on two stages */
     return t->shard ? t->shard : copies * t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
 }
 /* With LoRA: the parameters of a layer's adapters, and their forward FLOPs per sample. */

@@ -17,9 +17,9 @@
  * III): weights 2, gradients f (2 + 4), state f 12, indices f 4 and a temporary copy f 2. Example: p = 0.9
  * takes 4.4 bytes per parameter, where dense training with g = 4 takes 20.
  *
- * With param_precision, weights of products inside blocks take its bytes in place of e, except with ZeRO 3, where
- * only gathered copies do. With activation_precision of b bytes, inputs of these products take b bytes each; those
- * that a fused attention kernel reads, too, take e + b.
+ * With param_precision, weights of products inside blocks take its bytes in place of e, except with ZeRO 3,
+ * where only gathered copies do. With activation_precision of b bytes, inputs of these products take b
+ * bytes each; those that a fused attention kernel reads, too, take e + b.
  *
  * Activations: kept * K * microbatch * e / cp + B, where K are the elements that one microbatch keeps per
  * sample, `kept` the microbatches kept at once, and B the bytes that a backward pass adds (allocator.c).
@@ -28,6 +28,7 @@
 
 #include "sim/base/error.h"
 #include "workload/models/model.h"
+#include "workload/models/precision.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 

@@ -256,7 +256,7 @@ uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage)
     else if (t->schedule == RLT_SCHEDULE_ZERO_BUBBLE)
         n = p; /* kept until the weight gradients, which lag by `stage` */
     else if (rlt__two_ways(t))
-        n = rlt__chunks(t) + 1; /* of a chunk; the same at all stages */
+        n = rlt__chunks(t) + 1; /* microbatches of a chunk, at each stage */
     else if (t->schedule != RLT_SCHEDULE_GPIPE)
         n = p - stage;
     return n < m * t->vp ? n : m * t->vp;

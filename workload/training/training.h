@@ -77,8 +77,8 @@ typedef enum rlt_recompute {
     RLT_RECOMPUTE_FULL
 } rlt_recompute;
 
-/* Whether ZeRO 3 gives gathered weights back after a pass; AUTO: not in a pipeline. If not, weights are gathered
- * in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
+/* Whether ZeRO 3 gives gathered weights back after a pass; AUTO: not in a pipeline. If not, weights are
+ * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
 typedef struct rlt_training {
@@ -117,8 +117,9 @@ typedef struct rlt_training {
     uint32_t state_bytes;
     bool state_named;   /* set by name: the optimizer does not change it */
     uint32_t optimizer; /* index in the table of optimizers.c */
-    /* Formats (precision.h) of weights of products inside blocks, as they are gathered, and held unless ZeRO 3
-     * divides them; and of the inputs of these products, kept for the backward pass. 0: element_bytes. */
+    /* Formats (precision.h) of weights of products inside blocks, as they are gathered, and held unless
+     * ZeRO 3 divides them; and of the inputs of these products, kept for the backward pass. 0:
+     * element_bytes. */
     uint32_t param_precision, activation_precision;
     uint32_t shard;              /* zero=3: ranks that divide the state, copied over others (HSDP); 0: all */
     uint32_t sync_every;         /* iterations between sums of parameters (local SGD); 1: gradients instead */

@@ -132,8 +132,9 @@ static void check_parts(const fixture *f, rlt_time forward, rlt_time steps)
  * section 2.2). Empty messages take no time, so that this is exact; compute is the rest. With 12 / p blocks a
  * stage and m microbatches the iteration takes 36 (m + (p - 1) / v) / p ms.
  *
- * Stage r waits r f for its first microbatch, where f = 12 / (p v) ms is a forward pass of a chunk, and r b after its
- * last backward pass of b = 2 f; the rest, (p - 1 - r) (f + b), inside. A second iteration adds as much again. */
+ * Stage r waits r f for its first microbatch, where f = 12 / (p v) ms is a forward pass of a chunk, and r b
+ * after its last backward pass of b = 2 f; the rest, (p - 1 - r) (f + b), inside. A second iteration adds
+ * as much again. */
 static void bubble_law(void **state)
 {
     static const struct {
@@ -169,8 +170,8 @@ static void bubble_law(void **state)
     }
 }
 
-/* One block a stage of 4 with the weight gradients apart: (p - 1)(t_f + t_b - t_w), here 3 ms each for a stage
- * of 3 blocks (arXiv 2401.10241, table 1). */
+/* One block a stage of 4 with the weight gradients apart: (p - 1)(t_f + t_b - t_w), here 3 ms each for a
+ * stage of 3 blocks (arXiv 2401.10241, table 1). */
 static void zero_bubble(void **state)
 {
     static const char *const settings[] = {"schedule", "zero-bubble", "pp", "4", "batch", "8", NULL};

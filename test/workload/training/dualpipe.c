@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * DualPipe and DualPipeV: bubbles and memory of the published table (DeepSeek-AI, arXiv 2412.19437, table 2, and
- * the README of deepseek-ai/DualPipe), and communication that overlaps compute, worked out by hand.
+ * DualPipe and DualPipeV: bubbles and memory of the published table (DeepSeek-AI, arXiv 2412.19437, table
+ * 2, and the README of deepseek-ai/DualPipe), and communication that overlaps compute, worked out by hand.
  */
 #include <math.h>
 #include <stdio.h>
@@ -85,8 +85,8 @@ typedef struct row {
 
 enum { ALL = 24 };
 
-/* Makes layers of 1 + 2 ms, 1 of which are weight gradients, or by turns of 2 + 4 ms, 2 of which are, and 1 + 1 ms
- * without. */
+/* Makes layers of 1 + 2 ms, 1 of which are weight gradients, or by turns of 2 + 4 ms, 2 of which are, and 1
+ * + 1 ms without. */
 static void fill(fixture *f, bool mixed)
 {
     for (uint32_t k = 0; k < ALL; k++) {
@@ -127,9 +127,9 @@ static void check_row(const row *w)
     rlt_model_free(&f.model);
 }
 
-/* With c chunks of layers, a rank waits (c / 2 - 1) (F&B + B - 3 W), where F&B = F + B without communication, if
- * F = B - W: a forward pass takes as long as the gradients of inputs. A rank keeps c + 1 microbatches of a chunk,
- * and has two chunks: with DualPipe twice the parameters of a stage of 1F1B. */
+/* With c chunks of layers, a rank waits (c / 2 - 1) (F&B + B - 3 W), where F&B = F + B without
+ * communication, if F = B - W: a forward pass takes as long as the gradients of inputs. A rank keeps c + 1
+ * microbatches of a chunk, and has two chunks: with DualPipe twice the parameters of a stage of 1F1B. */
 static void table(void **state)
 {
     static const row rows[] = {
@@ -142,9 +142,10 @@ static void table(void **state)
         check_row(&rows[i]);
 }
 
-/* Two stages of two ranks, four microbatches, one block of 1 + 2 ms on each: two turns F and one each of F, B, the
- * pair, B, B without weights and W are 12 ms, and no stage waits. A sum over two ranks takes c after each pass.
- * That of F in the pair is hidden behind the compute of B, so that 7 of 8 sums are left: 12 ms + 7 c. */
+/* Two stages of two ranks, four microbatches, one block of 1 + 2 ms on each: two turns F and one each of F,
+ * B, the pair, B, B without weights and W are 12 ms, and no stage waits. A sum over two ranks takes c after
+ * each pass. That of F in the pair is hidden behind the compute of B, so that 7 of 8 sums are left: 12 ms +
+ * 7 c. */
 static void hidden_sums(void **state)
 {
     fixture f;
@@ -168,9 +169,9 @@ static void hidden_sums(void **state)
     assert_int_equal(took[1], 12 * RLT_MS + 7 * RLT_MS / 2);
 }
 
-/* The same with experts. Copies of c = 0.25 ms go to them before a pass and come back after it. In the pair both
- * dispatches share the links and take 2 c, F computes, B computes beside the way back of F, and then B's way back
- * takes c. So the pair adds 3 c, and the six other passes 2 c each. */
+/* The same with experts. Copies of c = 0.25 ms go to them before a pass and come back after it. In the pair
+ * both dispatches share the links and take 2 c, F computes, B computes beside the way back of F, and then
+ * B's way back takes c. So the pair adds 3 c, and the six other passes 2 c each. */
 static void hidden_copies(void **state)
 {
     fixture f;
@@ -191,8 +192,8 @@ static void hidden_copies(void **state)
     rlt_model_free(&f.model);
 }
 
-/* Gradients of both chunks are reduced over the ranks of both stages that have them, and ZeRO 1 divides the state
- * over all of these: 2 x 3 blocks of 1000 parameters over 2 x 2 ranks. */
+/* Gradients of both chunks are reduced over the ranks of both stages that have them, and ZeRO 1 divides the
+ * state over all of these: 2 x 3 blocks of 1000 parameters over 2 x 2 ranks. */
 static void copies(void **state)
 {
     fixture f;

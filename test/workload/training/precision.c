@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Formats of weights and activations: bytes on the wire and in memory of Llama 3 8B, counted by hand. It has 32
- * blocks of h = 4096 and f = 14336 with keys and values of 1024: their products have h (h + 2 x 1024) + h h + 3 h f
- * weights. Embedding, logits (128256 words) and 65 norms stay at 16 bits.
+ * Formats of weights and activations: bytes on the wire and in memory of Llama 3 8B, counted by hand. It
+ * has 32 blocks of h = 4096 and f = 14336 with keys and values of 1024: their products have h (h + 2 x
+ * 1024) + h h + 3 h f weights. Embedding, logits (128256 words) and 65 norms stay at 16 bits.
  */
 #include <math.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static void bytes_of_formats(void **state)
     assert_true(rlt_precision_bytes(0, 4) == 4);
 }
 
-/* ZeRO 3 gathers all weights in the forward and in the backward pass, and keeps shards at 16 bits. Gathered are two
- * blocks with their norms, and what is outside. */
+/* ZeRO 3 gathers all weights in the forward and in the backward pass, and keeps shards at 16 bits. Gathered
+ * are two blocks with their norms, and what is outside. */
 static void sharded(void **state)
 {
     (void)state;
@@ -82,8 +82,8 @@ static void sharded(void **state)
     }
 }
 
-/* ZeRO 1 holds whole weights in the format, and gathers them once, after the step. State stays at 12 bytes, and
- * gradients at 2. */
+/* ZeRO 1 holds whole weights in the format, and gathers them once, after the step. State stays at 12 bytes,
+ * and gradients at 2. */
 static void held(void **state)
 {
     (void)state;
@@ -104,9 +104,9 @@ static void held(void **state)
     }
 }
 
-/* Inputs of products of a block: two of s h, and of s f in the MLP, take b bytes in place of 2. The result of fused
- * attention, s h, stays, and has a copy of b bytes. Tensor parallelism divides the latter two, and all with sequence
- * parallelism. Messages stay at 16 bits. */
+/* Inputs of products of a block: two of s h, and of s f in the MLP, take b bytes in place of 2. The result
+ * of fused attention, s h, stays, and has a copy of b bytes. Tensor parallelism divides the latter two, and
+ * all with sequence parallelism. Messages stay at 16 bits. */
 static void activations(void **state)
 {
     (void)state;
@@ -136,8 +136,8 @@ static void activations(void **state)
         }
 }
 
-/* With full recomputation blocks keep their inputs only, which are those of norms. What a block computes again
- * includes the narrow copies. */
+/* With full recomputation blocks keep their inputs only, which are those of norms. What a block computes
+ * again includes the narrow copies. */
 static void recomputed(void **state)
 {
     fixture f, g;

@@ -151,8 +151,9 @@ static void hybrid_sharding(void **state)
     rlt_model_free(&f.model);
 }
 
-/* ZeRO 3 over four microbatches of n weights of 2 bytes. With resharding each of the four is gathered forward and
- * backward, and its gradients are scattered. Without, both happen once; `auto` means so in a pipeline. */
+/* ZeRO 3 over four microbatches of n weights of 2 bytes. With resharding each of the four is gathered
+ * forward and backward, and its gradients are scattered. Without, both happen once; `auto` means so in a
+ * pipeline. */
 static void whole_weights(void **state)
 {
     static const struct {
@@ -206,8 +207,8 @@ static void local_steps(void **state)
     rlt_model_free(&f.model);
 }
 
-/* With f = 0.5 ms forward and 1 ms backward per block on two ranks, and m between them for gather and scatter,
- * a block takes 3 f + 2 m apart, and m + 2 f overlapped. */
+/* With f = 0.5 ms forward and 1 ms backward per block on two ranks, and m between them for gather and
+ * scatter, a block takes 3 f + 2 m apart, and m + 2 f overlapped. */
 static void overlapped_tensors(void **state)
 {
     static const char net[] = "switch:2@1GB/s,0ns";
