@@ -237,6 +237,16 @@ const shots = process.env.SHOTS;
     clean(p);
     await p.page.evaluate(() => { const m = window.ringlet.parts.model; m.togglePick(m.rows[0]); m.togglePick(m.rows[m.rows.length - 1]); });
     await shot(p, name);
+    if (name === "training") { // time by cause, as `run --explain` names it; the parts of each point add up to its time
+      const x = await p.page.evaluate(() => { const m = window.ringlet.parts.model, data = window.ringlet.data, of = (r, k) => r[9 + data.figures.indexOf(k)];
+        m.pick.length = 0; m.togglePick(m.rows.find((r) => of(r, "bubble_ps") > 0)); const r = m.pick[0];
+        const keys = ["compute_ps", "host_ps", "idle_ps", ...data.causes.map((c) => c[0])];
+        return { label: document.querySelector("#compare svg").getAttribute("aria-label").replace(/\u2009/g, " "), share: of(r, "bubble_ps") / of(r, "time_ps"), columns: m.figures.map((f) => f.key),
+          sums: m.rows.filter((y) => of(y, "time_ps") !== null).map((y) => keys.reduce((a, k) => a + of(y, k), 0) - of(y, "time_ps")) }; });
+      ok(x.label.includes(`pipeline bubble ${(100 * x.share).toFixed(1)} %`) && /exposed (TP|DP|PP) communication/.test(x.label), "a point's bar names the bubble and exposed communication", x);
+      ok(x.sums.length > 1 && x.sums.every((d) => d === 0), "the causes of each point add up to its time", x.sums);
+      ok(x.columns.includes("bubble_ps") && !x.columns.includes("exposed_offload_ps"), "causes that occur are columns", x.columns);
+    }
     if (name === "odd") {
       const left = async (words) => { await filter(words); return p.page.evaluate(() => window.ringlet.parts.table.rows.length); };
       ok((await left("status=failed")) === 6 && (await left("layout=tp=3,pp=1")) === 6, "the points that failed are those of tp 3");

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
+#include "workload/replay/causes.h"
 
 typedef struct rlt_study rlt_study;
 
@@ -30,7 +31,10 @@ typedef struct rlt_study_figure {
     double real;
 } rlt_study_figure;
 
-enum { RLT_STUDY_FIGURES = 15 };
+enum {
+    RLT_STUDY_OWN = 15,
+    RLT_STUDY_FIGURES = RLT_STUDY_OWN + RLT_CAUSES
+}; /* causes without a column: none */
 
 typedef struct rlt_study_point {
     int64_t point, replica;
@@ -54,7 +58,8 @@ void rlt_study_close(rlt_study *s);
 bool rlt_is_study(const char *path);
 
 int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err) RLT_MUST_USE;
-/* Returns the column name of figure i in the file, such as "time_ps"; NULL past the end. */
+/* Returns the column name of figure i in the file, such as "time_ps"; NULL past the end. The causes of time
+ * (workload/replay/causes.h) come last. Files of earlier versions lack them: such figures are absent. */
 const char *rlt_study_figure_name(uint32_t i);
 /* Reads a point. RLT_ERANGE: no such point. */
 int rlt_study_point_of(rlt_study *s, int64_t point, rlt_study_point *out, rlt_error *err) RLT_MUST_USE;

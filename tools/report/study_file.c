@@ -6,26 +6,33 @@
 
 #include "sim/base/error.h"
 #include "tools/report/study_data.h"
+#include "workload/replay/causes.h"
 
-static const char *const figures[RLT_STUDY_FIGURES] = {"time_ps",
-                                                       "iteration_time_ps",
-                                                       "compute_ps",
-                                                       "exposed_comm_ps",
-                                                       "host_ps",
-                                                       "idle_ps",
-                                                       "events",
-                                                       "messages",
-                                                       "bytes",
-                                                       "busiest_utilization",
-                                                       "bound_ps",
-                                                       "memory_bytes",
-                                                       "model_flops_utilization",
-                                                       "tokens_per_second",
-                                                       "busbw_GBps"};
+static const char *const figures[RLT_STUDY_OWN] = {"time_ps",
+                                                   "iteration_time_ps",
+                                                   "compute_ps",
+                                                   "exposed_comm_ps",
+                                                   "host_ps",
+                                                   "idle_ps",
+                                                   "events",
+                                                   "messages",
+                                                   "bytes",
+                                                   "busiest_utilization",
+                                                   "bound_ps",
+                                                   "memory_bytes",
+                                                   "model_flops_utilization",
+                                                   "tokens_per_second",
+                                                   "busbw_GBps"};
 
 const char *rlt_study_figure_name(uint32_t i)
 {
-    return i < RLT_STUDY_FIGURES ? figures[i] : NULL;
+    uint32_t k = RLT_STUDY_OWN;
+    if (i < RLT_STUDY_OWN)
+        return figures[i];
+    for (int c = 0; c < RLT_CAUSES; c++)
+        if (rlt_cause_key((rlt_cause)c) && k++ == i)
+            return rlt_cause_key((rlt_cause)c);
+    return NULL;
 }
 
 bool rlt_is_study(const char *path)

@@ -7,6 +7,7 @@
 
 #include "tools/report/page.h"
 #include "tools/report/study_data.h"
+#include "workload/replay/causes.h"
 
 enum { LINKS_OF_POINT = 6, MOST_LINKS = 24000, MOST_AXES = 64 };
 
@@ -116,6 +117,16 @@ static int points_json(rlt_study *s, rlt_jw *w, const uint32_t *lengths, uint32_
     for (uint32_t i = 0; rlt_study_figure_name(i); i++)
         rlt_jw_string(w, NULL, rlt_study_figure_name(i));
     rlt_jw_end_array(w);
+    rlt_jw_array(w, "causes");
+    for (int c = 0; c < RLT_CAUSES; c++) {
+        if (!rlt_cause_key((rlt_cause)c))
+            continue;
+        rlt_jw_array(w, NULL);
+        rlt_jw_string(w, NULL, rlt_cause_key((rlt_cause)c));
+        rlt_jw_string(w, NULL, rlt_cause_name((rlt_cause)c));
+        rlt_jw_end_array(w);
+    }
+    rlt_jw_end_array(w);
     rlt_jw_array(w, "rows");
     while (!bad && (rc = rlt_study_next_point(s, &p, err)) > 0) {
         rlt_jw_array(w, NULL);
@@ -128,7 +139,7 @@ static int points_json(rlt_study *s, rlt_jw *w, const uint32_t *lengths, uint32_
         text_json(w, p.options);
         rlt_jw_i64(w, NULL, p.same_as);
         text_json(w, p.busiest_link);
-        for (int i = 0; i < RLT_STUDY_FIGURES; i++)
+        for (uint32_t i = 0; rlt_study_figure_name(i); i++)
             figure_json(w, p.figures[i]);
         rlt_jw_end_array(w);
     }

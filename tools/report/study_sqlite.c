@@ -4,6 +4,7 @@
 #ifdef RLT_WITH_SQLITE
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,28 @@ static int prepare(rlt_study *s, const char *sql, sqlite3_stmt **out, rlt_error 
     return sqlite3_prepare_v2(s->db, sql, -1, out, NULL) == SQLITE_OK ? 0 : complain(s, err);
 }
 
+/* Returns true if the table of results has a column. */
+static bool has_column(rlt_study *s, const char *name)
+{
+    sqlite3_stmt *q = NULL;
+    bool has = sqlite3_prepare_v2(s->db, "SELECT 1 FROM pragma_table_info('result') WHERE name = ?1", -1, &q,
+                                  NULL) == SQLITE_OK &&
+               sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW;
+    sqlite3_finalize(q);
+    return has;
+}
+
 static int prepare_points(rlt_study *s, const char *which, sqlite3_stmt **out, rlt_error *err)
 {
-    char sql[1200] =
+    char sql[1600] =
         "SELECT p.point, p.replica, p.name, p.coordinates, p.options, p.status, p.error, p.same_as, "
         "r.busiest_link";
-    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
-        snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", r.%s", rlt_study_figure_name((uint32_t)i));
+    for (uint32_t i = 0; rlt_study_figure_name(i); i++) {
+        const char *name = rlt_study_figure_name(i);
+        bool there = i < RLT_STUDY_OWN || has_column(s, name);
+        snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", %s%s", there ? "r." : "",
+                 there ? name : "NULL");
+    }
     snprintf(sql + strlen(sql), sizeof sql - strlen(sql),
              " FROM point p LEFT JOIN result r ON r.point = COALESCE(p.same_as, p.point) %s", which);
     return prepare(s, sql, out, err);
@@ -170,7 +186,7 @@ static rlt_study_point point(sqlite3_stmt *q)
         .error = text(q, 6),
         .same_as = sqlite3_column_type(q, 7) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 7),
         .busiest_link = text(q, 8)};
-    for (int i = 0; i < RLT_STUDY_FIGURES; i++)
+    for (int i = 0; rlt_study_figure_name((uint32_t)i); i++)
         p.figures[i] = figure(q, 9 + i);
     return p;
 }

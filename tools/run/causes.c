@@ -24,6 +24,8 @@ void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w)
     for (int c = 0; c < RLT_CAUSES; c++)
         if (rlt_cause_key((rlt_cause)c))
             rlt_jw_i64(w, rlt_cause_key((rlt_cause)c), r->causes[r->last_rank].ps[c]);
+    for (int b = 0; b < RLT_BUBBLES; b++)
+        rlt_jw_i64(w, rlt_bubble_key((rlt_bubble_part)b), r->causes[r->last_rank].bubble_ps[b]);
 }
 
 /* Returns the sums over all ranks, as seconds: in picoseconds they may overflow. */
@@ -39,21 +41,23 @@ static double all_ranks(const rlt_run *r, double *s)
     return whole;
 }
 
-/* Rounds shares to tenths of a per cent that add up to 100 %: rounds down, then gives what is missing to
- * those that lost most. */
-static void round_shares(const double *part, double whole, uint32_t *tenths)
+/* Rounds n parts to tenths of a per cent that add up to `all` of them: rounds down, then gives what is
+ * missing to those that lost most. */
+static void round_shares(const double *part, int n, uint32_t all, uint32_t *tenths)
 {
-    double lost[RLT_CAUSES];
+    double lost[RLT_CAUSES], whole = 0;
     uint32_t sum = 0;
-    for (int c = 0; c < RLT_CAUSES; c++) {
-        double exact = whole > 0 ? WHOLE * part[c] / whole : 0;
+    for (int c = 0; c < n; c++)
+        whole += part[c];
+    for (int c = 0; c < n; c++) {
+        double exact = whole > 0 ? all * part[c] / whole : 0;
         tenths[c] = (uint32_t)exact;
         lost[c] = exact - tenths[c];
         sum += tenths[c];
     }
-    for (; whole > 0 && sum < WHOLE; sum++) {
+    for (; whole > 0 && sum < all; sum++) {
         int most = 0;
-        for (int c = 1; c < RLT_CAUSES; c++)
+        for (int c = 1; c < n; c++)
             if (lost[c] > lost[most])
                 most = c;
         tenths[most]++;
@@ -63,10 +67,10 @@ static void round_shares(const double *part, double whole, uint32_t *tenths)
 
 static void rank_shares(const rlt_run *r, uint32_t *tenths)
 {
-    double part[RLT_CAUSES], whole = 0;
+    double part[RLT_CAUSES];
     for (int c = 0; c < RLT_CAUSES; c++)
-        whole += part[c] = (double)r->causes[r->last_rank].ps[c];
-    round_shares(part, whole, tenths);
+        part[c] = (double)r->causes[r->last_rank].ps[c];
+    round_shares(part, RLT_CAUSES, WHOLE, tenths);
 }
 
 void rlt_run_causes_line(const rlt_run *r, FILE *out)
@@ -94,10 +98,12 @@ static void pipeline_lever(const rlt_training *t, char *text, size_t size)
     uint32_t m = rlt_training_microbatches(t);
     bool in_turn = t->schedule == RLT_SCHEDULE_GPIPE || t->schedule == RLT_SCHEDULE_1F1B ||
                    t->schedule == RLT_SCHEDULE_INTERLEAVED;
-    const char *other = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? ""
-                        : t->schedule == RLT_SCHEDULE_INTERLEAVED
-                            ? ", more chunks (vp), schedule=zero-bubble"
-                            : ", interleaving (schedule=interleaved,vp=2), schedule=zero-bubble";
+    const char *other = t->schedule == RLT_SCHEDULE_INTERLEAVED
+                            ? ", more chunks (vp), schedule=zero-bubble or dualpipev"
+                        : in_turn || t->schedule == RLT_SCHEDULE_MESSAGE
+                            ? ", interleaving (schedule=interleaved,vp=2), schedule=zero-bubble or dualpipev"
+                        : t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? ", schedule=dualpipev"
+                                                                  : "";
     int used =
         snprintf(text, size, "more microbatches than %u (batch, microbatch)%s, fewer stages than pp=%u", m,
                  other, t->size[RLT_AXIS_PP]);
@@ -122,7 +128,11 @@ static void training_lever(const rlt_training *t, rlt_cause c, char *text, size_
         snprintf(text, size, "smaller cp than %u, cp on faster links (order, --map)", t->size[RLT_AXIS_CP]);
         break;
     case RLT_CAUSE_EP:
-        snprintf(text, size, "smaller ep than %u, ep inside a node, a two-level all-to-all", t->ep);
+        snprintf(text, size, "smaller ep than %u, ep inside a node, a two-level all-to-all%s", t->ep,
+                 t->size[RLT_AXIS_PP] > 1 && t->schedule != RLT_SCHEDULE_DUALPIPE &&
+                         t->schedule != RLT_SCHEDULE_DUALPIPEV
+                     ? ", overlap with other microbatches (schedule=dualpipe)"
+                     : "");
         break;
     case RLT_CAUSE_DP:
         snprintf(text, size, "%s%sa larger batch an iteration, larger buckets (bucket), smaller dp than %u",
@@ -175,21 +185,47 @@ static rlt_cause largest_loss(const double *s)
     return best;
 }
 
+/* Prints the parts of the bubble. They add up to its shares, in tenths of a per cent. */
+static void print_bubble(const rlt_run *r, uint32_t one_share, uint32_t all_share, FILE *out)
+{
+    double one[RLT_BUBBLES], all[RLT_BUBBLES];
+    uint32_t one_tenths[RLT_BUBBLES], all_tenths[RLT_BUBBLES];
+    char a[32];
+    for (int b = 0; b < RLT_BUBBLES; b++) {
+        one[b] = (double)r->causes[r->last_rank].bubble_ps[b];
+        all[b] = 0;
+        for (uint32_t i = 0; i < r->program->n_ranks; i++)
+            all[b] += (double)r->causes[i].bubble_ps[b] * 1e-12;
+    }
+    round_shares(one, RLT_BUBBLES, one_share, one_tenths);
+    round_shares(all, RLT_BUBBLES, all_share, all_tenths);
+    for (int b = 0; b < RLT_BUBBLES; b++)
+        if (all[b] > 0)
+            fprintf(out, "    %-22s %10s %4u.%u %% %7u.%u %%\n", rlt_bubble_name((rlt_bubble_part)b),
+                    rlt_format_duration(a, sizeof a, r->causes[r->last_rank].bubble_ps[b]),
+                    one_tenths[b] / 10, one_tenths[b] % 10, all_tenths[b] / 10, all_tenths[b] % 10);
+}
+
 void rlt_run_causes_table(const rlt_run *r, FILE *out)
 {
-    double all[RLT_CAUSES], whole = all_ranks(r, all);
+    double all[RLT_CAUSES];
     uint32_t one_share[RLT_CAUSES], all_share[RLT_CAUSES];
     char a[32], words[WORDS];
+    all_ranks(r, all);
     rlt_cause loss = largest_loss(all);
     rank_shares(r, one_share);
-    round_shares(all, whole, all_share);
+    round_shares(all, RLT_CAUSES, WHOLE, all_share);
     snprintf(a, sizeof a, "rank %u", r->last_rank);
     rlt_heading(out, "\n%-26s %19s %11s", "where the time goes", a, "all ranks");
-    for (int c = 0; c < RLT_CAUSES; c++)
-        if (all[c] > 0)
-            fprintf(out, "  %-24s %10s %4u.%u %% %7u.%u %%\n", rlt_cause_name((rlt_cause)c),
-                    rlt_format_duration(a, sizeof a, r->causes[r->last_rank].ps[c]), one_share[c] / 10,
-                    one_share[c] % 10, all_share[c] / 10, all_share[c] % 10);
+    for (int c = 0; c < RLT_CAUSES; c++) {
+        if (all[c] <= 0)
+            continue;
+        fprintf(out, "  %-24s %10s %4u.%u %% %7u.%u %%\n", rlt_cause_name((rlt_cause)c),
+                rlt_format_duration(a, sizeof a, r->causes[r->last_rank].ps[c]), one_share[c] / 10,
+                one_share[c] % 10, all_share[c] / 10, all_share[c] % 10);
+        if (c == RLT_CAUSE_BUBBLE)
+            print_bubble(r, one_share[c], all_share[c], out);
+    }
     fprintf(out, "  %-24s %10s  100.0 %%   100.0 %%\n", "sum",
             rlt_format_duration(a, sizeof a, rlt_replay_time(r->replay)));
     if (loss == RLT_CAUSE_COMPUTE)
@@ -211,6 +247,8 @@ void rlt_run_causes_json(const rlt_run *r, rlt_jw *w)
         rlt_jw_object(w, NULL);
         rlt_jw_string(w, "cause", rlt_cause_name((rlt_cause)c));
         rlt_jw_i64(w, "cause_ps", r->causes[r->last_rank].ps[c]);
+        for (int b = 0; b < RLT_BUBBLES && c == RLT_CAUSE_BUBBLE; b++)
+            rlt_jw_i64(w, rlt_bubble_key((rlt_bubble_part)b), r->causes[r->last_rank].bubble_ps[b]);
         rlt_jw_double(w, "share_of_all_ranks", all[c] / whole, 6);
         rlt_jw_end_object(w);
     }

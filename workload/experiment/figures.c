@@ -47,6 +47,10 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_EXPOSED_EP] = {"exposed_ep_ps", RLT_FIG_INTEGER, "the same, expert parallelism"},
     [RLT_FIG_EXPOSED_DP] = {"exposed_dp_ps", RLT_FIG_INTEGER, "the same, data parallelism"},
     [RLT_FIG_EXPOSED_PP] = {"exposed_pp_ps", RLT_FIG_INTEGER, "the same, messages between pipeline stages"},
+    [RLT_FIG_EXPOSED_OFFLOAD] = {"exposed_offload_ps", RLT_FIG_INTEGER,
+                                 "the same, copies between the device and its host"},
+    [RLT_FIG_EXPOSED_OTHER] = {"exposed_other_ps", RLT_FIG_INTEGER, "the same, of unknown purpose"},
+    [RLT_FIG_ENDED] = {"ended_ps", RLT_FIG_INTEGER, "time after that rank and its pipeline have ended"},
     [RLT_FIG_GAIN] = {"gain", RLT_FIG_REAL, "the best baseline's objective / the point's own"},
 };
 

@@ -46,6 +46,9 @@ typedef enum rlt_figure {
     RLT_FIG_EXPOSED_EP,
     RLT_FIG_EXPOSED_DP,
     RLT_FIG_EXPOSED_PP,
+    RLT_FIG_EXPOSED_OFFLOAD,
+    RLT_FIG_EXPOSED_OTHER,
+    RLT_FIG_ENDED,
     /* columns before this one are stored in the database, later ones are derived from them */
     RLT_FIG_STORED,
     RLT_FIG_GAIN = RLT_FIG_STORED, /* objective of the best baseline over that of this point (study.h) */
@@ -62,7 +65,7 @@ typedef struct rlt_figure_info {
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
 /* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." for the stored figures; if `typed`, each is
  * followed by INTEGER, REAL or TEXT. Returns the buffer. */
-enum { RLT_FIGURE_LIST = 1400 };
+enum { RLT_FIGURE_LIST = 1600 };
 char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST]);
 
 /* Returns how a table shows a figure: times and sizes with a unit that fits, shares in per cent, rates with

@@ -50,8 +50,9 @@ void rlt__mamba(const rlt__transformer *t, rlt__model_builder *b, const char *st
     scan(t, b, stem);
     rlt_model_layer *l = row(t, b, stem, "mamba", RLT_WORK_MATMUL);
     l->tp_elements = l->output_elements;
-    l->saved_whole = sh;
+    l->saved_whole = l->inputs_whole = sh;
     l->saved_split = t->s * (double)(2 * inner); /* the gate, and the normalised result */
+    l->inputs_split = t->s * (double)inner;
     l->moved_elements = 3 * t->s * (double)inner;
     rlt__model_matrix(b, t->s, h, into, false);
     rlt__model_tensor(b, inner, false); /* norm in front of the last matrix */

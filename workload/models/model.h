@@ -60,6 +60,10 @@ typedef struct rlt_model_layer {
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided
      * too, but not kept if attention is fused or recomputed selectively. */
     double saved_whole, saved_split, saved_scores;
+    /* Part of saved_whole and of saved_split that only products read, as their input, and inputs of
+     * products in saved_split that others read, too. Products in low precision keep a narrow copy: of the
+     * latter, besides. */
+    double inputs_whole, inputs_split, inputs_shared;
     /* Elements kept instead if the backward pass repeats all but every second matrix product and attention
      * (recompute=products); divided among tensor-parallel ranks. */
     double saved_products;

@@ -287,6 +287,7 @@ static void latent(const transformer *t, rlt__model_builder *b)
     norm(t, b, t->kv_rank);
     rlt__model_matrix(b, t->s, t->kv_rank, (uint64_t)t->heads * (t->head + t->value_head), false);
     b->layer->saved_whole += 2 * t->s * (double)narrow;
+    b->layer->inputs_whole += t->s * (double)narrow; /* behind the norms */
     b->layer->moved_elements += 4 * t->s * (double)narrow;
 }
 
@@ -299,6 +300,8 @@ static void attention(const transformer *t, rlt__model_builder *b, const char *s
     l->tp_elements = l->output_elements;
     l->saved_whole = sh;
     l->saved_split = t->s * (double)t->attended;
+    l->inputs_whole = sh;
+    *(t->fused ? &l->inputs_shared : &l->inputs_split) = l->saved_split; /* fused kernels read their result */
     l->saved_products =
         t->s * (double)(t->kv_rank ? t->q_rank + t->kv_rank + t->rotary + t->hidden : t->q + t->v);
     l->moved_elements = 2 * t->s * (double)(t->q + t->k + t->v);
@@ -321,6 +324,7 @@ static void mlp_traffic(const transformer *t, rlt_model_layer *l, double width, 
     l->saved_products += share * t->s * (width + (t->gated ? t->hidden : 0));
     l->inner_gradients += share * t->s * (into + width);
     l->saved_split += share * t->s * (into + width);
+    l->inputs_split += share * t->s * width;
     l->moved_elements += share * t->s * 2 * (into + width);
 }
 
@@ -335,7 +339,7 @@ static void mlp(const transformer *t, rlt__model_builder *b, const char *stem)
 {
     rlt_model_layer *l = row(t, b, stem, "mlp", RLT_WORK_MATMUL);
     l->tp_elements = l->output_elements;
-    l->saved_whole = t->s * t->hidden;
+    l->saved_whole = l->inputs_whole = t->s * t->hidden;
     dense(t, b, t->ffn);
 }
 
@@ -351,6 +355,7 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     l->experts = t->experts;
     l->saved_whole = sh + t->s * (double)n;
     l->saved_split = 2 * copies * sh;
+    l->inputs_split = copies * sh; /* the router reads the tokens themselves in 16 bits */
     l->moved_elements = 8 * copies * sh; /* copies are sorted by expert, and summed again in token order */
     rlt__model_matrix_split(b, t->s, h, n, t->bias == ALL_BIAS, RLT_SPLIT_NONE);
     if (t->shared_ffn)

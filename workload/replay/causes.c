@@ -52,8 +52,35 @@ static rlt_cause cause_of(rlt_purpose p)
     return causes[p];
 }
 
+const char *rlt_bubble_name(rlt_bubble_part b)
+{
+    static const char *const names[RLT_BUBBLES] = {"warm-up", "inside", "drain"};
+    return names[b];
+}
+
+const char *rlt_bubble_key(rlt_bubble_part b)
+{
+    static const char *const keys[RLT_BUBBLES] = {"bubble_warm_up_ps", "bubble_inside_ps", "bubble_drain_ps"};
+    return keys[b];
+}
+
+/* Parts of the bubble in a gap of compute: those before and after a time. */
+typedef struct border {
+    rlt_time at_ps;
+    rlt_bubble_part before, after;
+} border;
+
+static void add_bubble(const border *b, rlt_time from, rlt_time to, rlt_rank_causes *out)
+{
+    rlt_time at = b->at_ps < from ? from : b->at_ps > to ? to : b->at_ps;
+    out->ps[RLT_CAUSE_BUBBLE] += to - from;
+    out->bubble_ps[b->before] += at - from;
+    out->bubble_ps[b->after] += to - at;
+}
+
 /* Adds the part [from, to) of an operation that holds up its rank. */
-static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_time to, rlt_time *ps)
+static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_time to, const border *b,
+                     rlt_rank_causes *out)
 {
     const rlt_op *op = &r->program->ops[index];
     rlt_time begun = from;
@@ -62,17 +89,21 @@ static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_tim
     if (op->comm != RLT_NONE)
         begun = r->comms[op->comm].result.last_arrival_ps;
     begun = begun < from ? from : begun > to ? to : begun;
-    ps[op->purpose == RLT_FOR_PP ? RLT_CAUSE_BUBBLE : RLT_CAUSE_SKEW] += begun - from;
-    ps[cause_of((rlt_purpose)op->purpose)] += to - begun;
+    if (op->purpose == RLT_FOR_PP)
+        add_bubble(b, from, begun, out);
+    else
+        out->ps[RLT_CAUSE_SKEW] += begun - from;
+    out->ps[cause_of((rlt_purpose)op->purpose)] += to - begun;
 }
 
 /* Follows the causes back from an operation that ended at `to`, the end of a gap in compute. */
-static void add_gap(const rlt_replay *r, uint32_t op, rlt_time from, rlt_time to, rlt_time *ps)
+static void add_gap(const rlt_replay *r, uint32_t op, rlt_time from, rlt_time to, const border *b,
+                    rlt_rank_causes *out)
 {
     while (op != RLT_NONE && to > from) {
         rlt_time start = r->ops[op].start_ps > from ? r->ops[op].start_ps : from;
         if (start < to) {
-            add_part(r, op, start, to, ps);
+            add_part(r, op, start, to, b, out);
             to = start;
         }
         op = r->ops[op].cause;
@@ -82,6 +113,8 @@ static void add_gap(const rlt_replay *r, uint32_t op, rlt_time from, rlt_time to
 typedef struct stretch {
     rlt_time start_ps, end_ps;
     uint32_t op;
+    uint32_t
+        next; /* iteration of this compute operation or the next one; RLT_NONE: only memory work follows */
 } stretch;
 
 static int by_start(const void *a, const void *b)
@@ -92,11 +125,17 @@ static int by_start(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
+/* Returns true if an operation ran and computed, memory work left out. */
+static bool computed(const rlt_replay *r, uint32_t op)
+{
+    return r->program->ops[op].kind == RLT_OP_COMPUTE && r->ops[op].end_ps > r->ops[op].start_ps;
+}
+
 /* Lists when a rank computes, in order. *last: its operation that ended last. */
 static uint32_t find_compute(const rlt_replay *r, uint32_t rank, stretch *list, uint32_t *last)
 {
     const rlt_program *p = r->program;
-    uint32_t n = 0;
+    uint32_t n = 0, next = RLT_NONE;
     bool sorted = true;
     *last = RLT_NONE;
     for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
@@ -108,32 +147,52 @@ static uint32_t find_compute(const rlt_replay *r, uint32_t rank, stretch *list, 
         if (rlt__replay_state(&p->ops[i]) != RANK_COMPUTE || st->end_ps == st->start_ps)
             continue;
         sorted = sorted && (n == 0 || list[n - 1].start_ps <= st->start_ps);
-        list[n++] = (stretch){st->start_ps, st->end_ps, i};
+        list[n++] = (stretch){st->start_ps, st->end_ps, i, RLT_NONE};
     }
     if (!sorted)
         qsort(list, n, sizeof *list, by_start);
+    for (uint32_t i = n; i-- > 0;)
+        list[i].next = next = computed(r, list[i].op) ? p->ops[list[i].op].step : next;
     return n;
 }
 
-static void find_causes(const rlt_replay *r, uint32_t rank, stretch *list, rlt_time *ps)
+/* Returns the border in a gap between compute of iterations `before` and `after`; RLT_NONE: none. end_ps:
+ * when each iteration ends in the pipeline. */
+static border border_of(uint32_t before, uint32_t after, const rlt_time *end_ps)
+{
+    if (before == RLT_NONE)
+        return (border){0, RLT_BUBBLE_WARM_UP, RLT_BUBBLE_WARM_UP};
+    if (after == RLT_NONE)
+        return (border){0, RLT_BUBBLE_DRAIN, RLT_BUBBLE_DRAIN};
+    if (before == after)
+        return (border){0, RLT_BUBBLE_INSIDE, RLT_BUBBLE_INSIDE};
+    return (border){end_ps[before], RLT_BUBBLE_DRAIN, RLT_BUBBLE_WARM_UP};
+}
+
+static void find_causes(const rlt_replay *r, uint32_t rank, stretch *list, const rlt_time *end_ps,
+                        rlt_rank_causes *out)
 {
     rlt_rank_result k = rlt_replay_rank(r, rank);
     rlt_time busy_until = k.start_ps, known = 0;
-    uint32_t last, n = find_compute(r, rank, list, &last);
+    uint32_t last, before = RLT_NONE, n = find_compute(r, rank, list, &last);
+    border b;
     for (uint32_t i = 0; i < n; i++) {
-        add_gap(r, r->ops[list[i].op].cause, busy_until, list[i].start_ps, ps);
+        b = border_of(before, list[i].next, end_ps);
+        add_gap(r, r->ops[list[i].op].cause, busy_until, list[i].start_ps, &b, out);
         if (list[i].end_ps > busy_until)
             busy_until = list[i].end_ps;
+        before = computed(r, list[i].op) ? list[i].next : before;
     }
+    b = border_of(before, RLT_NONE, end_ps);
     if (last != RLT_NONE)
-        add_gap(r, last, busy_until, r->ops[last].end_ps, ps);
+        add_gap(r, last, busy_until, r->ops[last].end_ps, &b, out);
     for (int c = 0; c < RLT_CAUSES; c++)
-        known += c == RLT_CAUSE_COMM ? 0 : ps[c];
-    ps[RLT_CAUSE_COMM] = k.exposed_comm_ps - known;
-    ps[RLT_CAUSE_COMPUTE] = k.compute_ps;
-    ps[RLT_CAUSE_HOST] = k.host_ps;
-    ps[RLT_CAUSE_IDLE] = k.idle_ps;
-    ps[RLT_CAUSE_SKEW] += k.start_ps;
+        known += c == RLT_CAUSE_COMM ? 0 : out->ps[c];
+    out->ps[RLT_CAUSE_COMM] = k.exposed_comm_ps - known;
+    out->ps[RLT_CAUSE_COMPUTE] = k.compute_ps;
+    out->ps[RLT_CAUSE_HOST] = k.host_ps;
+    out->ps[RLT_CAUSE_IDLE] = k.idle_ps;
+    out->ps[RLT_CAUSE_SKEW] += k.start_ps;
 }
 
 /* Pipelines are the sets of ranks that messages between stages connect. */
@@ -157,45 +216,88 @@ static void connect(const rlt_replay *r, uint32_t *root)
     }
 }
 
-/* Adds what follows the end of a rank. A rank that never began has no other time. */
-static int add_ends(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err)
+/* State of a search over all ranks. The ranks of a pipeline form a list from its root. */
+typedef struct search {
+    const rlt_replay *r;
+    uint32_t *root, *first, *next;
+    stretch *list;    /* room for the compute of a rank */
+    rlt_time *end_ps; /* when each iteration ends in the pipeline at hand */
+} search;
+
+/* Notes when the iterations of a rank end, or forgets it. */
+static void note_ends(const search *s, uint32_t rank, bool forget)
 {
-    uint32_t n = r->program->n_ranks;
-    uint32_t *root = malloc(n * sizeof *root);
-    rlt_time *end = calloc(n, sizeof *end), all = r->end_ps;
-    if (root && end) {
-        connect(r, root);
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t k = find_root(root, i);
-            end[k] = r->ranks[i].end_ps > end[k] ? r->ranks[i].end_ps : end[k];
-            all = end[k] > all ? end[k] : all;
-        }
-        for (uint32_t i = 0; i < n; i++) {
-            rlt_time last = end[find_root(root, i)];
-            out[i].ps[RLT_CAUSE_BUBBLE] += last - r->ranks[i].end_ps;
-            out[i].ps[RLT_CAUSE_ENDED] += all - last;
-        }
+    const rlt_program *p = s->r->program;
+    for (uint32_t i = p->rank_first[rank]; i < p->rank_first[rank + 1]; i++) {
+        rlt_time *end = &s->end_ps[p->ops[i].step], own = s->r->ops[i].end_ps;
+        *end = forget ? 0 : computed(s->r, i) && own > *end ? own : *end;
     }
-    bool failed = !root || !end;
-    free(root);
-    free(end);
-    return failed ? rlt_nomem(err) : 0;
+}
+
+/* Finds the causes of the ranks of a pipeline, and when the last of them ends. */
+static rlt_time search_pipeline(const search *s, uint32_t root, rlt_rank_causes *out)
+{
+    rlt_time end = 0;
+    for (uint32_t i = s->first[root]; i != RLT_NONE; i = s->next[i]) {
+        note_ends(s, i, false);
+        end = s->r->ranks[i].end_ps > end ? s->r->ranks[i].end_ps : end;
+    }
+    for (uint32_t i = s->first[root]; i != RLT_NONE; i = s->next[i]) {
+        const border after = {0, RLT_BUBBLE_DRAIN, RLT_BUBBLE_DRAIN};
+        find_causes(s->r, i, s->list, s->end_ps, &out[i]);
+        add_bubble(&after, s->r->ranks[i].end_ps, end, &out[i]);
+        out[i].ps[RLT_CAUSE_ENDED] = end; /* for now */
+    }
+    for (uint32_t i = s->first[root]; i != RLT_NONE; i = s->next[i])
+        note_ends(s, i, true);
+    return end;
+}
+
+/* Finds all causes. A rank that never began has no time before the end of its pipeline. */
+static void search_all(const search *s, rlt_rank_causes *out)
+{
+    uint32_t n = s->r->program->n_ranks;
+    rlt_time all = s->r->end_ps;
+    connect(s->r, s->root);
+    for (uint32_t i = 0; i < n; i++) {
+        s->first[i] = RLT_NONE;
+        out[i] = (rlt_rank_causes){.ps = {0}};
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        uint32_t k = find_root(s->root, i);
+        s->next[i] = s->first[k];
+        s->first[k] = i;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_time end = s->first[i] == RLT_NONE ? 0 : search_pipeline(s, i, out);
+        all = end > all ? end : all;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        out[i].ps[RLT_CAUSE_ENDED] = all - out[i].ps[RLT_CAUSE_ENDED];
 }
 
 int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err)
 {
     const rlt_program *p = r->program;
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < p->n_ranks; i++)
+    uint32_t most = 0, steps = 0, n = p->n_ranks;
+    for (uint32_t i = 0; i < n; i++)
         if (p->rank_first[i + 1] - p->rank_first[i] > most)
             most = p->rank_first[i + 1] - p->rank_first[i];
-    stretch *list = malloc(((size_t)most + 1) * sizeof *list);
-    if (!list)
-        return rlt_nomem(err);
-    for (uint32_t i = 0; i < p->n_ranks; i++) {
-        out[i] = (rlt_rank_causes){{0}};
-        find_causes(r, i, list, out[i].ps);
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        steps = p->ops[i].step > steps ? p->ops[i].step : steps;
+    uint32_t *ranks = malloc(((size_t)n * 3 + 1) * sizeof *ranks);
+    search s = {.r = r,
+                .root = ranks,
+                .list = malloc(((size_t)most + 1) * sizeof *s.list),
+                .end_ps = calloc((size_t)steps + 1, sizeof *s.end_ps)};
+    int rc = ranks && s.list && s.end_ps ? 0 : rlt_nomem(err);
+    if (!rc) {
+        s.first = ranks + n;
+        s.next = s.first + n;
+        search_all(&s, out);
     }
-    free(list);
-    return add_ends(r, out, err);
+    free(ranks);
+    free(s.list);
+    free(s.end_ps);
+    return rc;
 }

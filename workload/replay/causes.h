@@ -10,8 +10,13 @@
  * any other is start skew. Both also count outside the rank's span: start skew before its start, the bubble
  * after its end until the last stage of its pipeline ends.
  *
+ * The bubble has three parts. Warm-up ends when the rank first computes in an iteration. Drain begins after
+ * its last compute operation there (an optimizer step is memory work, not counted), and lasts until the
+ * last rank of its pipeline has ended its own. The bubble between two iterations is divided at that time.
+ *
  * Example: two stages take 1 ms for each pass of 2 microbatches, and messages take no time. Stage 1 waits
- * 1 ms for its first message, stage 0 waits 1 ms for the first gradient: bubble 1 ms of 5 ms on both.
+ * 1 ms for its first message (warm-up) and 1 ms after its last pass for stage 0 to end (drain). Stage 0 waits
+ * 2 ms for gradients, inside: bubble 2 ms of 6 ms on both.
  */
 #ifndef RLT_WORKLOAD_REPLAY_CAUSES_H
 #define RLT_WORKLOAD_REPLAY_CAUSES_H
@@ -43,14 +48,25 @@ typedef enum rlt_cause {
     RLT_CAUSES
 } rlt_cause;
 
+typedef enum rlt_bubble_part {
+    RLT_BUBBLE_WARM_UP,
+    RLT_BUBBLE_INSIDE,
+    RLT_BUBBLE_DRAIN,
+    RLT_BUBBLES
+} rlt_bubble_part;
+
 typedef struct rlt_rank_causes {
     rlt_time ps[RLT_CAUSES];
+    rlt_time bubble_ps[RLT_BUBBLES]; /* parts of the bubble, which they add up to */
 } rlt_rank_causes;
 
 /* Returns the name for people, such as "pipeline bubble". */
 const char *rlt_cause_name(rlt_cause c);
 /* Returns its name in results, such as "bubble_ps"; NULL for compute, host and idle, which are states. */
 const char *rlt_cause_key(rlt_cause c);
+/* Return the same for a part of the bubble: "warm-up", "bubble_warm_up_ps". */
+const char *rlt_bubble_name(rlt_bubble_part b);
+const char *rlt_bubble_key(rlt_bubble_part b);
 /* Finds the causes of all ranks of a replay that ran; `out` has room for them. */
 int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err) RLT_MUST_USE;
 

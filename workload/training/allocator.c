@@ -10,9 +10,9 @@
  *               gradient by it and the gradient by the logits, in 32 bits each. 16: PyTorch's loss parallel,
  *               which has the exponential, too. 6: Megatron-LM, which has logits in 16 bits and overwrites
  *               one copy of them in 32 bits.
- *   gathered    ZeRO 3, layers outside blocks and `gathered` blocks: e per parameter (FSDP2: two, the one
- *               that computes and the one that is prefetched). Without resharding all weights of the stage,
- *               and r per parameter for gradients that are summed until the last microbatch; of one chunk if
+ *   gathered    ZeRO 3, layers outside blocks and `gathered` blocks: e per parameter, or the bytes of
+ *               param_precision (FSDP2: two, the one that computes and the one that is prefetched).
+ *               Without resharding all weights of the stage, and r per parameter for gradients that are summed until the last microbatch; of one chunk if
  *               there are several, and no more microbatches than stages: a chunk's gradients are then
  *               divided before those of the next begin.
  *   unsharded   ZeRO 3, while a block goes backward: e + r per parameter of the block, its gradients and the
@@ -32,13 +32,14 @@
  * the latter those behind blocks (`head`). */
 typedef struct weights {
     double all, chunk, block, outside, head;
+    double all_bytes, block_bytes; /* gathered */
     uint32_t blocks;
 } weights;
 
 static void add_chunk(const rlt_training *t, uint32_t chunk, weights *w)
 {
     uint32_t first, end;
-    double block = 0, all = 0;
+    double block = 0, block_bytes = 0, all = 0;
     bool repeats = false;
     rlt_training_layers(t, chunk, &first, &end);
     for (uint32_t i = first; i < end; i++) {
@@ -46,13 +47,17 @@ static void add_chunk(const rlt_training *t, uint32_t chunk, weights *w)
         double n = rlt__held(t, l) + rlt__held_experts(t, l);
         bool begins = i == first || l->block != l[-1].block;
         repeats = rlt__repeats(t->model, i, repeats);
+        double bytes = n * rlt__weight_bytes(t, l, repeats);
         all += n;
+        w->all_bytes += bytes;
         if (!repeats) {
             w->outside += n;
             w->head += i > 0 ? n : 0;
             continue;
         }
         block = begins ? n : block + n;
+        block_bytes = begins ? bytes : block_bytes + bytes;
+        w->block_bytes = block_bytes > w->block_bytes ? block_bytes : w->block_bytes;
         w->blocks += begins;
         w->block = block > w->block ? block : w->block;
     }
@@ -64,7 +69,7 @@ static weights weights_of(const rlt_training *t, uint32_t stage)
 {
     weights w = {0};
     for (uint32_t c = 0; c < t->vp; c++)
-        add_chunk(t, stage + c * t->size[RLT_AXIS_PP], &w);
+        add_chunk(t, rlt__chunk_at(t, stage, c), &w);
     return w;
 }
 
@@ -74,12 +79,12 @@ double rlt__gathered_bytes(const rlt_training *t, uint32_t stage)
         return 0;
     uint32_t pp = t->size[RLT_AXIS_PP];
     weights w = weights_of(t, stage);
-    if (t->reshard == RLT_RESHARD_ON || (t->reshard == RLT_RESHARD_AUTO && pp == 1)) {
+    if (!rlt__keeps_whole(t)) {
         uint32_t blocks = t->gathered < w.blocks ? t->gathered : w.blocks;
-        return (w.outside + blocks * w.block) * t->element_bytes;
+        return w.outside * t->element_bytes + blocks * w.block_bytes;
     }
     double summed = rlt_training_microbatches(t) <= pp ? w.chunk : w.all;
-    return w.all * t->element_bytes + summed * t->gradient_bytes;
+    return w.all_bytes + summed * t->gradient_bytes;
 }
 
 /* Returns the logits of a microbatch on a rank. *inner: the most gradients inside a layer of its blocks. */
@@ -90,7 +95,7 @@ static double logits_of(const rlt_training *t, uint32_t stage, double *inner)
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         bool repeats = false;
-        rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
+        rlt_training_layers(t, rlt__chunk_at(t, stage, c), &first, &end);
         for (uint32_t i = first; i < end; i++) {
             const rlt_model_layer *l = &t->model->layers[i];
             repeats = rlt__repeats(t->model, i, repeats);

@@ -25,7 +25,7 @@
 
 static int find_chunks(rlt__work *w, rlt_error *err)
 {
-    uint32_t chunks = w->t->size[RLT_AXIS_PP] * w->t->vp;
+    uint32_t chunks = rlt__chunks(w->t);
     w->firsts = malloc(((size_t)chunks + 1) * sizeof *w->firsts);
     if (!w->firsts)
         return rlt_nomem(err);
@@ -141,17 +141,20 @@ static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time durat
 static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
 {
     const rlt_training *t = w->t;
-    double held[2] = {0, 0};
+    double all[2] = {0, 0};
     uint32_t op = RLT_NONE;
+    bool repeats = false;
     for (uint32_t i = first; i < end; i++) {
-        held[0] += rlt__held(t, &t->model->layers[i]) + rlt__adapters(t, &t->model->layers[i]);
-        held[1] += rlt__held_experts(t, &t->model->layers[i]);
+        const rlt_model_layer *l = &t->model->layers[i];
+        repeats = rlt__repeats(t->model, i, repeats);
+        double each = rlt__weight_bytes(t, l, repeats);
+        all[0] += rlt__held(t, l) * each + rlt__adapters(t, l) * t->element_bytes;
+        all[1] += rlt__held_experts(t, l) * each;
     }
     for (int which = 0; which < 2; which++) {
         int group = state_group(t, which);
-        double bytes = held[which] * t->element_bytes;
-        if (w->groups[group] != RLT_NONE && bytes >= 1)
-            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(bytes + 0.5),
+        if (w->groups[group] != RLT_NONE && all[which] >= 1)
+            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(all[which] + 0.5),
                                       which ? "expert weights" : "weights");
     }
     return op;
@@ -204,7 +207,8 @@ static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt
     }
 }
 
-static void forward(rlt__work *w, uint32_t chunk)
+/* Adds the forward pass of a chunk. gathers: that of its first microbatch. */
+static void forward(rlt__work *w, uint32_t chunk, bool gathers)
 {
     const rlt_model *m = w->t->model;
     uint32_t first, end;
@@ -213,25 +217,26 @@ static void forward(rlt__work *w, uint32_t chunk)
     w->gathered += w->t->pass_ps + w->times.pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
         k = block_end(m, i, end);
-        gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
+        if (gathers || !rlt__keeps_whole(w->t))
+            gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
         forward_layers(w, i, k, w->times.forward, true);
     }
 }
 
-static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
+static void backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients)
 {
     const rlt_training *t = w->t;
     const rlt_model *m = t->model;
     uint32_t first, end;
-    bool inputs = pass == RLT__PASS_BACKWARD,
-         weights = pass == RLT__PASS_WEIGHTS || t->schedule != RLT_SCHEDULE_ZERO_BUBBLE;
+    bool inputs = turn->pass == RLT__PASS_BACKWARD, weights = !turn->apart;
     rlt__work_layers(w, chunk, &first, &end);
     w->doing = inputs ? "backward" : "weight gradients";
     w->gathered += inputs ? t->pass_ps + w->times.pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
         i = block_begin(m, k, first);
         if (inputs) {
-            gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
+            if (!rlt__keeps_whole(t))
+                gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
             w->doing = "recomputed forward";
             forward_layers(w, i, k, w->times.again,
                            t->recompute == RLT_RECOMPUTE_FULL && m->layers[i].movable);
@@ -242,8 +247,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
                 layer_comm(w, &m->layers[j], 0, true);
             if (inputs)
                 compute_layer(w, &m->layers[j], w->times.backward[j]);
-            else
-                w->gathered += w->times.weights[j];
+            w->gathered += weights ? w->times.weights[j] : 0;
             if (weights && t->sparsity > 0)
                 w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
             if (weights && gradients)
@@ -251,7 +255,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
             if (inputs)
                 layer_comm(w, &m->layers[j], 1, true);
         }
-        /* With ZeRO 3, the whole gradients of a block are not kept: they are reduced at once. */
+        /* With ZeRO 3, the whole gradients of a block are reduced at once. */
         if (weights && gradients && t->zero == 3) {
             reduce_bucket(w, 0);
             reduce_bucket(w, 1);
@@ -262,17 +266,15 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
 
 /* Between stages */
 
-/* Returns whether a chunk has a neighbour, the chunk before (-1) or after (1), and the rank of its stage. */
-static bool neighbour(const rlt__work *w, uint32_t chunk, int by, uint32_t *rank)
+/* Returns whether another rank has the chunk before (-1) or after (1) that of an index, and which. */
+static bool neighbour(const rlt__work *w, uint32_t index, int by, uint32_t *rank)
 {
-    const rlt_training *t = w->t;
-    uint32_t pp = t->size[RLT_AXIS_PP], at[RLT_AXES_OF_LAYOUT];
-    if (by < 0 ? chunk == 0 : chunk + 1 == pp * t->vp)
-        return false;
+    uint32_t at[RLT_AXES_OF_LAYOUT];
     memcpy(at, w->at, sizeof at);
-    at[RLT_AXIS_PP] = (at[RLT_AXIS_PP] + (by < 0 ? pp - 1 : 1)) % pp;
-    *rank = rlt_folded_rank(t, w->folds, at);
-    return pp > 1;
+    if (!rlt__next_stage(w->t, w->at[RLT_AXIS_PP], index, by, &at[RLT_AXIS_PP]))
+        return false;
+    *rank = rlt_folded_rank(w->t, w->folds, at);
+    return true;
 }
 
 /* Returns the bytes of activations at the end of a chunk. */
@@ -292,13 +294,14 @@ static bool scatters(const rlt__work *w)
 
 /* Adds a message between a chunk and the one before (by < 0) or after it, in the forward or the backward
  * pass. */
-static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, bool back,
+static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t index, int by, bool back,
                         uint32_t microbatch, uint32_t after)
 {
-    uint32_t peer, border = by < 0 ? chunk - 1 : chunk;
+    uint32_t peer, chunk = rlt__chunk_at(w->t, w->at[RLT_AXIS_PP], index),
+                   border = by < 0 ? chunk - 1 : chunk;
     bool divided = w->t->sequence_parallel || scatters(w);
     rlt_op_desc d = rlt_op_desc_init(kind, w->rank);
-    if (!neighbour(w, chunk, by, &peer))
+    if (!neighbour(w, index, by, &peer))
         return RLT_NONE;
     d.peer = peer;
     d.bytes = (uint64_t)(boundary(w, border) / (divided ? w->t->size[RLT_AXIS_TP] : 1) + 0.5);
@@ -308,11 +311,12 @@ static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t chunk, int by, 
     return rlt__work_op(w, &d, after);
 }
 
-/* Receives the activations of a chunk, or their gradient. */
-static void receive(rlt__work *w, uint32_t chunk, bool back, uint32_t microbatch)
+/* Gathers the parts of the activations, or of their gradient, that came from another stage. */
+static void gather_parts(rlt__work *w, const rlt__turn *turn)
 {
-    w->pending_after = message(w, RLT_OP_RECV, chunk, back ? 1 : -1, back, microbatch, w->last);
-    if (w->pending_after != RLT_NONE && scatters(w))
+    uint32_t peer, chunk = rlt__chunk_at(w->t, w->at[RLT_AXIS_PP], turn->chunk);
+    bool back = turn->pass != RLT__PASS_FORWARD;
+    if (turn->pass != RLT__PASS_WEIGHTS && scatters(w) && neighbour(w, turn->chunk, back ? 1 : -1, &peer))
         rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, boundary(w, back ? chunk : chunk - 1),
                               "tp all-gather");
 }
@@ -322,45 +326,86 @@ static uint32_t of_rank(const rlt__work *w, uint32_t op)
     return op == RLT_NONE ? RLT_NONE : op - w->origin;
 }
 
-static void record(rlt__work *w, rlt_pass kind, uint32_t chunk, uint32_t microbatch, uint32_t first,
-                   uint32_t last)
+static void record(rlt__work *w, const rlt__turn *turn, uint32_t first, uint32_t last)
 {
-    const rlt_training_pass pass = {of_rank(w, first), of_rank(w, last), microbatch, chunk, kind};
+    const rlt_training_pass pass = {of_rank(w, first), of_rank(w, last),     turn->microbatch,
+                                    turn->chunk,       (rlt_pass)turn->pass, turn->apart};
     rlt_error err = {0};
     if (w->records && rlt__passes_add(w->t->passes, w->at[RLT_AXIS_PP], &pass, &err))
         rlt_build_fail(w->b, &err);
 }
 
-static void turn_of(rlt__work *w, const rlt__turn *turn, bool gradients)
+/* Adds the receive before a turn, or the message after it. */
+static uint32_t turn_message(rlt__work *w, rlt_op_kind kind, const rlt__turn *turn)
 {
-    const rlt_training *t = w->t;
-    uint32_t chunk = w->at[RLT_AXIS_PP] + turn->chunk * t->size[RLT_AXIS_PP], mb = turn->microbatch;
     bool back = turn->pass != RLT__PASS_FORWARD;
-    if (turn->pass != RLT__PASS_WEIGHTS)
-        receive(w, chunk, back, mb);
+    int by = (kind == RLT_OP_RECV) == back ? 1 : -1;
+    if (turn->pass == RLT__PASS_WEIGHTS)
+        return RLT_NONE;
+    return message(w, kind, turn->chunk, by, back, turn->microbatch, w->last);
+}
+
+/* Adds the layers of a turn. each: gradients are reduced after each microbatch, not after the last only. */
+static void turn_layers(rlt__work *w, const rlt__turn *turn, bool each)
+{
+    uint32_t first, n, stage = w->at[RLT_AXIS_PP], chunk = rlt__chunk_at(w->t, stage, turn->chunk);
+    rlt__microbatches_of(w->t, stage, turn->chunk, &first, &n);
+    bool last = turn->microbatch + 1 == first + n;
+    gather_parts(w, turn);
     w->opened = RLT_NONE;
-    if (back)
-        backward(w, chunk, turn->pass, gradients);
+    if (turn->pass == RLT__PASS_FORWARD)
+        forward(w, chunk, turn->microbatch == first);
     else
-        forward(w, chunk);
+        backward(w, chunk, turn, !turn->apart && (each || last));
     rlt__work_flush(w, "forward");
-    record(w, (rlt_pass)turn->pass, turn->chunk, mb, w->opened, w->last);
-    if (turn->pass != RLT__PASS_WEIGHTS)
-        message(w, RLT_OP_SEND, chunk, back ? -1 : 1, back, mb, w->last);
+    record(w, turn, w->opened, w->last);
+}
+
+/* Adds a forward pass and the backward pass beside it. Both begin when both messages are there, and their
+ * results are sent when both have ended. Compute of one goes on during communication of the other. */
+static void pair(rlt__work *w, const rlt__turn *turns, bool each)
+{
+    uint32_t begin, end, other = turn_message(w, RLT_OP_RECV, &turns[1]);
+    w->pending_after = turn_message(w, RLT_OP_RECV, &turns[0]);
+    if (w->pending_after == RLT_NONE) {
+        w->pending_after = other;
+        other = RLT_NONE;
+    }
+    rlt__work_flush(w, "forward and backward");
+    if (other != RLT_NONE)
+        rlt_build_dep(w->b, w->last, other);
+    begin = w->last;
+    w->aside = w->ways[0];
+    turn_layers(w, &turns[0], each);
+    end = w->last;
+    w->last = begin;
+    w->aside = w->ways[1];
+    turn_layers(w, &turns[1], each);
+    w->aside = RLT_NONE;
+    w->pending_after = end;
+    rlt__work_flush(w, "forward and backward");
+    turn_message(w, RLT_OP_SEND, &turns[0]);
+    turn_message(w, RLT_OP_SEND, &turns[1]);
 }
 
 /* Builds an iteration in the fixed order of a schedule. */
 static int static_order(rlt__work *w, rlt_error *err)
 {
     const rlt_training *t = w->t;
-    uint32_t n, m = rlt_training_microbatches(t);
+    uint32_t n;
     rlt__turn *turns;
     int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
     /* Divided gradients are not accumulated over microbatches, if a stream can reduce them meanwhile. */
-    bool each = t->zero == 3 || (t->zero == 2 && t->overlap);
-    uint8_t last = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE ? RLT__PASS_WEIGHTS : RLT__PASS_BACKWARD;
-    for (uint32_t i = 0; i < n && !rc; i++)
-        turn_of(w, &turns[i], turns[i].pass == last && (each || turns[i].microbatch + 1 == m));
+    bool each = !rlt__keeps_whole(t) && (t->zero == 3 || (t->zero == 2 && t->overlap));
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        if (turns[i].paired) {
+            pair(w, &turns[i++], each);
+            continue;
+        }
+        w->pending_after = turn_message(w, RLT_OP_RECV, &turns[i]);
+        turn_layers(w, &turns[i], each);
+        turn_message(w, RLT_OP_SEND, &turns[i]);
+    }
     if (!rc)
         free(turns);
     return rc;
@@ -380,29 +425,31 @@ static void message_driven(rlt__work *w, uint32_t begin)
         return;
     }
     for (uint32_t i = 0; i < m; i++) {
-        uint32_t in = message(w, RLT_OP_RECV, stage, -1, false, i, from[0]);
+        const rlt__turn turns[] = {{.pass = RLT__PASS_FORWARD, .microbatch = i},
+                                   {.pass = RLT__PASS_BACKWARD, .microbatch = i}};
+        uint32_t in = message(w, RLT_OP_RECV, 0, -1, false, i, from[0]);
         from[0] = in == RLT_NONE ? from[0] : in;
         w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
         w->opened = RLT_NONE;
-        forward(w, stage);
+        forward(w, stage, true);
         /* The last stage begins the backward pass at once. */
         if (stage + 1 < pp) {
             rlt__work_flush(w, "forward");
-            message(w, RLT_OP_SEND, stage, 1, false, i, w->last);
-            w->pending_after = from[1] = message(w, RLT_OP_RECV, stage, 1, true, i, from[1]);
+            message(w, RLT_OP_SEND, 0, 1, false, i, w->last);
+            w->pending_after = from[1] = message(w, RLT_OP_RECV, 0, 1, true, i, from[1]);
         }
         uint32_t opened = w->opened;
         end = w->last;
         bool joined = w->gathered > 0; /* both passes share an operation */
         w->opened = RLT_NONE;
-        backward(w, stage, RLT__PASS_BACKWARD, false);
+        backward(w, stage, &turns[1], false);
         if (joined) {
             end = w->opened;
             opened = opened == RLT_NONE ? end : opened;
         }
-        record(w, RLT_PASS_FORWARD, 0, i, opened, end);
-        record(w, RLT_PASS_BACKWARD, 0, i, w->opened, w->last);
-        message(w, RLT_OP_SEND, stage, -1, true, i, w->last);
+        record(w, &turns[0], opened, end);
+        record(w, &turns[1], w->opened, w->last);
+        message(w, RLT_OP_SEND, 0, -1, true, i, w->last);
         latest[i] = w->last;
     }
     /* The optimizer begins after all passes. */
@@ -482,7 +529,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     const rlt_training *t = w->t;
     int rc = 0;
     w->rank = rank;
-    w->last = w->pending_after = w->ahead = w->opened = RLT_NONE;
+    w->last = w->pending_after = w->ahead = w->opened = w->aside = RLT_NONE;
     w->n_ops = 0;
     rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
@@ -491,6 +538,9 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
+    for (int i = 0; i < 2 && rlt__two_ways(t); i++)
+        w->ways[i] = rlt_build_resource(w->b, rank, RLT_RES_STREAM,
+                                        i ? "backward communication" : "forward communication");
     w->tensors = t->tp_overlap ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "tensor stream") : RLT_NONE;
     for (uint32_t s = 0; s < t->steps && !rc; s++) {
         w->step = (uint16_t)s;

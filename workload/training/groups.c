@@ -19,6 +19,22 @@ const char *rlt__group_name(int group)
     return names[group];
 }
 
+/* Returns the members of a data-parallel group of DualPipe: those of both stages that have its chunks. */
+static uint32_t with_copies(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], uint32_t *ranks,
+                            uint32_t n)
+{
+    uint32_t at[RLT_AXES_OF_LAYOUT], pp = t->size[RLT_AXIS_PP], stage = where[RLT_AXIS_PP],
+                                     low = stage < pp - 1 - stage ? stage : pp - 1 - stage;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_training_place(t, ranks[i], at);
+        at[RLT_AXIS_PP] = low;
+        ranks[i] = rlt_training_rank(t, at);
+        at[RLT_AXIS_PP] = pp - 1 - low;
+        ranks[n + i] = rlt_training_rank(t, at);
+    }
+    return 2 * n;
+}
+
 static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], uint32_t *ranks)
 {
     uint32_t at[RLT_AXES_OF_LAYOUT], stage = where[RLT_AXIS_PP];
@@ -62,5 +78,8 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         if (in)
             ranks[n++] = rlt_training_rank(t, at);
     }
-    return n;
+    bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
+    return copies && (group == RLT__GROUP_DP || group == RLT__GROUP_EXPERT_DP)
+               ? with_copies(t, where, ranks, n)
+               : n;
 }

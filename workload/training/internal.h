@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/model.h"
+#include "workload/models/precision.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 #include "workload/training/passes.h"
@@ -21,12 +22,41 @@ typedef enum rlt__pass {
 } rlt__pass;
 typedef struct rlt__turn {
     uint8_t pass;
+    bool apart;     /* a backward pass without weight gradients, which have a turn of their own */
+    bool paired;    /* a forward pass beside the backward pass that is the next turn */
     uint32_t chunk; /* index within the stage: 0 .. vp-1 */
     uint32_t microbatch;
 } rlt__turn;
 /* Lists the turns of a stage in order; *turns is malloc'ed. */
 int rlt__training_turns(const rlt_training *t, uint32_t stage, rlt__turn **turns, uint32_t *n,
                         rlt_error *err);
+/* Returns true for DualPipe and DualPipeV, where a stage has two chunks and microbatches pass both ways. */
+static inline bool rlt__two_ways(const rlt_training *t)
+{
+    return t->schedule == RLT_SCHEDULE_DUALPIPE || t->schedule == RLT_SCHEDULE_DUALPIPEV;
+}
+/* Return the number of chunks of layers, the chunk that a stage has at `index` (0 .. vp-1), and the stage
+ * of a chunk; of two with copies of it, the first. */
+uint32_t rlt__chunks(const rlt_training *t);
+uint32_t rlt__chunk_at(const rlt_training *t, uint32_t stage, uint32_t index);
+uint32_t rlt__stage_of(const rlt_training *t, uint32_t chunk);
+/* Finds the stage that has the chunk before (by < 0) or after this one. Returns false if there is none, or it
+ * is the same stage. */
+bool rlt__next_stage(const rlt_training *t, uint32_t stage, uint32_t index, int by, uint32_t *next);
+/* Finds the microbatches that pass a chunk of a stage. */
+void rlt__microbatches_of(const rlt_training *t, uint32_t stage, uint32_t index, uint32_t *first,
+                          uint32_t *n);
+/* Returns true if some weight gradients are computed apart from those of inputs. */
+static inline bool rlt__defers_weights(const rlt_training *t)
+{
+    return t->schedule == RLT_SCHEDULE_ZERO_BUBBLE || rlt__two_ways(t);
+}
+/* Returns true if ZeRO 3 keeps gathered weights, and whole gradients, over an iteration. */
+static inline bool rlt__keeps_whole(const rlt_training *t)
+{
+    return t->zero == 3 &&
+           (t->reshard == RLT_RESHARD_OFF || (t->reshard == RLT_RESHARD_AUTO && t->size[RLT_AXIS_PP] > 1));
+}
 /* Returns the largest number of microbatches (of one chunk) whose activations a stage keeps at once. */
 uint32_t rlt__training_in_flight(const rlt_training *t, uint32_t stage);
 
@@ -124,10 +154,17 @@ static inline double rlt__held_experts(const rlt_training *t, const rlt_model_la
 {
     return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
 }
+/* Returns the bytes of a weight of a layer, as it is gathered. `repeats`: the layer belongs to a block. */
+static inline double rlt__weight_bytes(const rlt_training *t, const rlt_model_layer *l, bool repeats)
+{
+    uint32_t format = l->work == RLT_WORK_MATMUL && repeats ? t->param_precision : 0;
+    return rlt_precision_bytes(format, t->element_bytes);
+}
 /* Returns the number of ranks that ZeRO divides dense state over. */
 static inline double rlt__shards(const rlt_training *t)
 {
-    return t->shard ? t->shard : (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+    double copies = t->schedule == RLT_SCHEDULE_DUALPIPE ? 2 : 1; /* each chunk is on two stages */
+    return t->shard ? t->shard : copies * t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
 }
 /* With LoRA: the parameters of a layer's adapters, and their forward FLOPs per sample. */
 static inline double rlt__adapters(const rlt_training *t, const rlt_model_layer *l)

@@ -17,6 +17,10 @@
  * III): weights 2, gradients f (2 + 4), state f 12, indices f 4 and a temporary copy f 2. Example: p = 0.9
  * takes 4.4 bytes per parameter, where dense training with g = 4 takes 20.
  *
+ * With param_precision, weights of products inside blocks take its bytes in place of e, except with ZeRO 3,
+ * where only gathered copies do. With activation_precision of b bytes, inputs of these products take b
+ * bytes each; those that a fused attention kernel reads, too, take e + b.
+ *
  * Activations: kept * K * microbatch * e / cp + B, where K are the elements that one microbatch keeps per
  * sample, `kept` the microbatches kept at once, and B the bytes that a backward pass adds (allocator.c).
  */
@@ -24,6 +28,7 @@
 
 #include "sim/base/error.h"
 #include "workload/models/model.h"
+#include "workload/models/precision.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
@@ -31,8 +36,13 @@ enum { INDEX_BYTES = 4 };
 
 static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
 {
-    double tp = t->size[RLT_AXIS_TP], whole = l->saved_whole / (t->sequence_parallel ? tp : 1);
-    return whole + (l->saved_split + (scores ? l->saved_scores : 0)) / tp;
+    double tp = t->size[RLT_AXIS_TP], whole = l->saved_whole, split = l->saved_split;
+    double narrow = rlt_precision_bytes(t->activation_precision, t->element_bytes) / t->element_bytes;
+    if (narrow < 1 || narrow > 1) { /* another format */
+        whole -= (1 - narrow) * l->inputs_whole;
+        split += narrow * l->inputs_shared - (1 - narrow) * l->inputs_split;
+    }
+    return whole / (t->sequence_parallel ? tp : 1) + (split + (scores ? l->saved_scores : 0)) / tp;
 }
 
 /* Returns the elements that one microbatch keeps per sample in a chunk. *more: elements added while it is
@@ -84,10 +94,13 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
            gradient = t->accumulate_bytes ? t->accumulate_bytes : t->element_bytes + t->main_gradient_bytes;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
-        rlt_training_layers(t, stage + c * t->size[RLT_AXIS_PP], &first, &end);
-        for (uint32_t i = first; i < end; i++)
+        rlt_training_layers(t, rlt__chunk_at(t, stage, c), &first, &end);
+        bool repeats = false;
+        for (uint32_t i = first; i < end; i++) {
+            const rlt_model_layer *l = &t->model->layers[i];
+            repeats = rlt__repeats(t->model, i, repeats);
+            double weight = t->zero >= 3 ? t->element_bytes : rlt__weight_bytes(t, l, repeats);
             for (int expert = 0; expert < 2; expert++) {
-                const rlt_model_layer *l = &t->model->layers[i];
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
                        learning = expert ? rlt__learning_experts(t, l) : rlt__learning(t, l),
                        over = expert ? dp / t->ep : dp;
@@ -96,7 +109,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                     m->optimizer += learning * t->state_bytes / (t->zero >= 1 ? over : 1);
                 }
                 parameters += n;
-                m->parameters += n * t->element_bytes / (t->zero >= 3 ? over : 1);
+                m->parameters += n * weight / (t->zero >= 3 ? over : 1);
                 if (t->sparsity > 0) {
                     m->gradients += f * n * (t->element_bytes + t->main_gradient_bytes);
                     m->optimizer += f * n * (t->state_bytes + INDEX_BYTES);
@@ -106,6 +119,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                     m->optimizer += (t->lora_rank ? 0 : n) * t->state_bytes / (t->zero >= 1 ? over : 1);
                 }
             }
+        }
     }
     if (t->offload)
         offload_state(t, parameters, m);
@@ -122,7 +136,7 @@ rlt__kept rlt__training_kept(const rlt_training *t, uint32_t stage)
     double most = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         double more;
-        k.elements += chunk_elements(t, stage + c * t->size[RLT_AXIS_PP], &more) / t->vp;
+        k.elements += chunk_elements(t, rlt__chunk_at(t, stage, c), &more) / t->vp;
         most = more > most ? more : most;
     }
     k.backward_bytes = rlt__backward_bytes(t, stage, most * sample_bytes(t));

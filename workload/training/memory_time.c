@@ -49,10 +49,8 @@ static void note(change *list, uint32_t *n, rlt_time time_ps, int kept, int agai
 }
 
 /* Lists the changes in order of time. `list` has room for two per pass. */
-static uint32_t find_changes(const rlt_training *t, const rlt_training_pass *p, uint32_t passes,
-                             const times *x, change *list)
+static uint32_t find_changes(const rlt_training_pass *p, uint32_t passes, const times *x, change *list)
 {
-    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
     uint32_t n = 0;
     for (uint32_t i = 0; i < passes; i++)
         switch (p[i].kind) {
@@ -61,7 +59,7 @@ static uint32_t find_changes(const rlt_training *t, const rlt_training_pass *p, 
             break;
         case RLT_PASS_BACKWARD:
             note(list, &n, began(x, &p[i]), 0, 1);
-            note(list, &n, ended(x, &p[i]), apart ? 0 : -1, -1);
+            note(list, &n, ended(x, &p[i]), p[i].apart ? 0 : -1, -1);
             break;
         case RLT_PASS_WEIGHTS:
             note(list, &n, ended(x, &p[i]), -1, 0);
@@ -124,7 +122,7 @@ int rlt_memory_curve_of(const rlt_training *t, const rlt_training_passes *p, con
     out->steps = malloc(((size_t)s->n * 2 + 1) * sizeof *out->steps);
     int rc = list && out->steps ? 0 : rlt_nomem(err);
     if (!rc)
-        walk(t, list, find_changes(t, &p->at[s->first], s->n, &x, list), x.start_ps, out);
+        walk(t, list, find_changes(&p->at[s->first], s->n, &x, list), x.start_ps, out);
     else
         rlt_memory_curve_free(out);
     free(list);

@@ -35,13 +35,18 @@ static double orthogonal_flop(const rlt_training *t, const rlt_model_layer *l)
 void rlt__work_optimize(rlt__work *w)
 {
     const rlt_training *t = w->t;
-    double dense = 0, experts = 0, flop = 0, dp = rlt__shards(t);
+    double dense = 0, experts = 0, flop = 0, dp = rlt__shards(t), dense_bytes = 0, expert_bytes = 0;
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_MEMORY, w->rank);
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
-        rlt__work_layers(w, w->at[RLT_AXIS_PP] + c * t->size[RLT_AXIS_PP], &first, &end);
+        rlt__work_layers(w, rlt__chunk_at(t, w->at[RLT_AXIS_PP], c), &first, &end);
+        bool repeats = false;
         for (uint32_t i = first; i < end; i++) {
             const rlt_model_layer *l = &t->model->layers[i];
+            repeats = rlt__repeats(t->model, i, repeats);
+            double each = t->lora_rank ? t->element_bytes : rlt__weight_bytes(t, l, repeats);
+            dense_bytes += rlt__learning(t, l) * each;
+            expert_bytes += rlt__learning_experts(t, l) * each;
             dense += rlt__learning(t, l);
             experts += rlt__learning_experts(t, l);
             flop += orthogonal_flop(t, l);
@@ -56,9 +61,8 @@ void rlt__work_optimize(rlt__work *w)
         rlt_build_dep(w->b, op, w->reductions[i]);
     w->last = op;
     if (t->zero == 1 || t->zero == 2) {
-        rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense * t->element_bytes, "weights");
-        rlt__work_communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, experts * t->element_bytes,
-                              "expert weights");
+        rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense_bytes, "weights");
+        rlt__work_communicate(w, RLT__GROUP_EXPERT_DP, RLT_ALL_GATHER, expert_bytes, "expert weights");
     }
     if (t->sync_every > 1 && (w->step + 1) % t->sync_every == 0)
         rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_REDUCE, (dense + experts) * t->gradient_bytes,

@@ -3,6 +3,7 @@
 #ifndef RLT_WORKLOAD_TRAINING_PASSES_H
 #define RLT_WORKLOAD_TRAINING_PASSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/error.h"
@@ -19,6 +20,7 @@ typedef struct rlt_training_pass {
     uint32_t last;              /* RLT_NONE: also nothing before it */
     uint32_t microbatch, chunk; /* chunk: index within the stage */
     rlt_pass kind;
+    bool apart; /* a backward pass whose weight gradients are a pass of their own */
 } rlt_training_pass;
 
 typedef struct rlt_stage_passes {

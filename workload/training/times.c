@@ -115,7 +115,7 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
             return rlt_nomem(err);
     out->host_ps = rlt_time_of(s.in_blocks.host_ps);
     out->pass_ps = rlt_time_of(s.in_blocks.host_pass_ps);
-    bool apart = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE, repeats = false;
+    bool apart = rlt__defers_weights(t), repeats = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         repeats = rlt__repeats(t->model, i, repeats);

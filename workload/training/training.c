@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/base/param.h"
+#include "workload/models/precision.h"
 #include "workload/training/internal.h"
 #include "workload/training/optimizers.h"
 
@@ -32,7 +33,8 @@ static const rlt_param settings[] = {
      .help = "chunks per stage; needs schedule=interleaved"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
      .preset = "off", .help = "sequence parallelism, in addition to tp"},
-    {"schedule", .kind = RLT_PARAM_CHOICE, .words = "gpipe|1f1b|interleaved|zero-bubble|message",
+    {"schedule", .kind = RLT_PARAM_CHOICE,
+     .words = "gpipe|1f1b|interleaved|zero-bubble|message|dualpipe|dualpipev",
      RLT_FIELD(rlt_training, schedule), .preset = "1f1b",
      .help = "order of microbatches in a pipeline; message: in order of arrival (AxoNN)"},
     {"recompute", .kind = RLT_PARAM_CHOICE, .words = "none|selective|products|full",
@@ -63,6 +65,12 @@ static const rlt_param settings[] = {
      .help = "iterations to build"},
     {"precision", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, precision), .arg = "a name",
      .preset = "bf16", .help = "precision whose peak applies: bf16, fp16, tf32, ..."},
+    {"param_precision", .kind = RLT_PARAM_CHOICE, .word_at = rlt_precision_word,
+     RLT_FIELD(rlt_training, param_precision), .preset = "element",
+     .help = "format of gathered weights of a block's products; of held ones too, unless zero=3"},
+    {"activation_precision", .kind = RLT_PARAM_CHOICE, .word_at = rlt_precision_word,
+     RLT_FIELD(rlt_training, activation_precision), .preset = "element",
+     .help = "format of the inputs of a block's products that are kept for the backward pass"},
     {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "any",
      .help = "software stack whose measured efficiency applies"},
     {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,
@@ -84,7 +92,8 @@ static const rlt_param settings[] = {
     {"gathered", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, gathered), .max = 4096, .preset = "0",
      .help = "zero=3: blocks whose gathered weights are in memory at once; 0: not counted"},
     {"reshard", .kind = RLT_PARAM_CHOICE, .words = "on|off|auto", RLT_FIELD(rlt_training, reshard),
-     .preset = "on", .help = "zero=3: memory of gathered weights is freed after a pass; auto: if pp=1"},
+     .preset = "on",
+     .help = "zero=3: frees gathered weights after each pass; off: gathers once an iteration; auto: if pp=1"},
     {"fragmentation", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, fragmentation), .min = 1, .max = 4,
      .preset = "1", .help = "bytes that the allocator reserves per byte allocated"},
     {"context", .kind = RLT_PARAM_SIZE, RLT_FIELD(rlt_training, context_bytes), .max = 1e12, .preset = "0",
@@ -322,7 +331,7 @@ static uint32_t spare(const rlt_model *m)
 void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end)
 {
     const rlt_model *m = t->model;
-    uint32_t chunks = t->size[RLT_AXIS_PP] * t->vp, n = places(m), begins[2];
+    uint32_t chunks = rlt__chunks(t), n = places(m), begins[2];
     /* The first n mod chunks have one block more than the others. */
     uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
     for (uint32_t k = 0; k < 2; k++) {
@@ -338,13 +347,13 @@ void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first,
 /* Returns the stage that has a layer. */
 static uint32_t stage_of(const rlt_training *t, uint32_t layer)
 {
-    uint32_t low = 0, high = t->size[RLT_AXIS_PP] * t->vp;
+    uint32_t low = 0, high = rlt__chunks(t);
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2, first, end;
         rlt_training_layers(t, middle, &first, &end);
         *(first <= layer ? &low : &high) = middle;
     }
-    return low % t->size[RLT_AXIS_PP];
+    return rlt__stage_of(t, low);
 }
 
 /* Returns the layer that holds the tied parameters: the nearest earlier one outside the blocks that repeat
@@ -400,14 +409,37 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
     return 0;
 }
 
+/* Checks the settings of DualPipe, whose stages have two chunks. */
+static int check_two_ways(rlt_training *t, rlt_error *err)
+{
+    uint32_t pp = t->size[RLT_AXIS_PP], m = rlt_training_microbatches(t);
+    bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
+    if (t->vp > 2)
+        return rlt_fail(err, RLT_ESCHEMA, "vp", "dualpipe has two chunks per stage, got %u", t->vp);
+    t->vp = 2;
+    if (pp < 2 || (copies && pp % 2))
+        return rlt_fail(err, RLT_ESCHEMA, "pp", "%s needs %s stages, got %u",
+                        copies ? "dualpipe" : "dualpipev", copies ? "an even number of" : "at least two", pp);
+    if (m < 2 * pp || (copies && m % 2))
+        return rlt_fail(err, RLT_ESCHEMA, "schedule", "%s needs at least %u microbatches%s, got %u",
+                        copies ? "dualpipe" : "dualpipev", 2 * pp, copies ? ", an even number" : "", m);
+    if (copies && t->shard)
+        return rlt_fail(err, RLT_ESCHEMA, "shard",
+                        "dualpipe divides state over all copies: expected shard=0");
+    return 0;
+}
+
 static int check_schedule(rlt_training *t, rlt_error *err)
 {
     uint32_t pp = t->size[RLT_AXIS_PP], n = places(t->model);
-    if (t->vp > 1 && t->schedule != RLT_SCHEDULE_INTERLEAVED)
+    int rc = rlt__two_ways(t) ? check_two_ways(t, err) : 0;
+    if (rc)
+        return rc;
+    if (t->vp > 1 && !rlt__two_ways(t) && t->schedule != RLT_SCHEDULE_INTERLEAVED)
         return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks per stage need schedule=interleaved");
-    if (pp * t->vp > 1 && pp * t->vp > n + (n ? spare(t->model) : 0))
+    if (rlt__chunks(t) > 1 && rlt__chunks(t) > n + (n ? spare(t->model) : 0))
         return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks exceed the model's %u blocks", pp,
-                        t->vp, n);
+                        rlt__chunks(t) / pp, n);
     if (t->schedule == RLT_SCHEDULE_INTERLEAVED && rlt_training_microbatches(t) % pp)
         return rlt_fail(err, RLT_ESCHEMA, "schedule",
                         "interleaved needs a number of microbatches divisible by %u, got %u", pp,
@@ -500,6 +532,9 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
         return rc;
     find_copies(t);
+    if (t->schedule == RLT_SCHEDULE_DUALPIPE && t->home != t->away)
+        return rlt_fail(err, RLT_EUNSUPPORTED, "schedule",
+                        "dualpipe needs tied parameters in the first and the last chunk");
     return t->stack_named && (rc = check_stack(t, err))
                ? rc
                : rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);

@@ -45,6 +45,11 @@ typedef enum rlt_axis { RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP, RLT_
  *   INTERLEAVED  several chunks per stage (arXiv 2104.04473, section 2.2)
  *   ZERO_BUBBLE  weight gradients are computed apart, after the input gradients that other stages wait for
  *                (ZB-H1, Qi et al., arXiv 2401.10241)
+ *   DUALPIPE     microbatches from both ends, on two copies of each chunk; a forward and a backward pass side
+ *                by side, so that communication of one overlaps compute of the other (DeepSeek-AI, arXiv
+ *                2412.19437, section 3.2.1)
+ *   DUALPIPEV    the same without copies: one pipeline of 2 pp chunks, folded in the middle
+ *                (deepseek-ai/DualPipe)
  *   MESSAGE      in order of arrival, with at most pp microbatches under way (AxoNN, Singh & Bhatele,
  *                IPDPS 2022, algorithms 1 and 2)
  */
@@ -54,6 +59,8 @@ typedef enum rlt_schedule {
     RLT_SCHEDULE_INTERLEAVED,
     RLT_SCHEDULE_ZERO_BUBBLE,
     RLT_SCHEDULE_MESSAGE,
+    RLT_SCHEDULE_DUALPIPE,
+    RLT_SCHEDULE_DUALPIPEV,
     RLT_SCHEDULES
 } rlt_schedule;
 
@@ -70,7 +77,8 @@ typedef enum rlt_recompute {
     RLT_RECOMPUTE_FULL
 } rlt_recompute;
 
-/* Whether ZeRO 3 gives gathered weights back after a pass; AUTO: not in a pipeline. */
+/* Whether ZeRO 3 gives gathered weights back after a pass; AUTO: not in a pipeline. If not, weights are
+ * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
 typedef struct rlt_training {
@@ -107,8 +115,12 @@ typedef struct rlt_training {
     uint64_t context_bytes;
     /* bytes of optimizer state per parameter, master weight included; Adam: 12 */
     uint32_t state_bytes;
-    bool state_named;            /* set by name: the optimizer does not change it */
-    uint32_t optimizer;          /* index in the table of optimizers.c */
+    bool state_named;   /* set by name: the optimizer does not change it */
+    uint32_t optimizer; /* index in the table of optimizers.c */
+    /* Formats (precision.h) of weights of products inside blocks, as they are gathered, and held unless
+     * ZeRO 3 divides them; and of the inputs of these products, kept for the backward pass. 0:
+     * element_bytes. */
+    uint32_t param_precision, activation_precision;
     uint32_t shard;              /* zero=3: ranks that divide the state, copied over others (HSDP); 0: all */
     uint32_t sync_every;         /* iterations between sums of parameters (local SGD); 1: gradients instead */
     uint32_t lora_rank;          /* rank of the adapters that alone are trained (LoRA); 0: all weights are */
@@ -171,7 +183,8 @@ RLT_API uint32_t rlt_training_microbatches(const rlt_training *t);
 /* Computes the place of a rank: its index along each axis. */
 RLT_API void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT]);
 RLT_API uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_LAYOUT]);
-/* Returns the layers [*first, *end) of a chunk; chunk = stage + vp index * pp. */
+/* Returns the layers [*first, *end) of a chunk; chunk = stage + vp index * pp, unless the schedule goes two
+ * ways. */
 RLT_API void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end);
 
 /* Memory of one rank of a stage, in bytes. Model state by Rajbhandari et al. (arXiv 1910.02054, section 3)

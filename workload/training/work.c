@@ -84,7 +84,8 @@ void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double b
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     rlt__work_flush(w, w->doing);
-    follow(w, rlt__work_collective(w, w->compute, group, kind, (uint64_t)(bytes + 0.5), name));
+    uint32_t stream = w->aside == RLT_NONE ? w->compute : w->aside;
+    follow(w, rlt__work_collective(w, stream, group, kind, (uint64_t)(bytes + 0.5), name));
 }
 
 void rlt__work_reduction(rlt__work *w, uint32_t op)

@@ -31,7 +31,10 @@ typedef struct rlt__work {
     /* The rank being built: */
     uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS];
     uint32_t compute, gradients, tensors; /* streams; tensors: RLT_NONE without tp_overlap */
-    uint32_t last;                        /* operation that precedes the next one on the compute stream */
+    uint32_t
+        ways[2]; /* DualPipe: streams of communication of a forward pass and of the backward pass beside it */
+    uint32_t aside; /* stream of communication while both are built; RLT_NONE: it holds up all compute */
+    uint32_t last;  /* operation that precedes the next one on the compute stream */
     uint32_t pending_after; /* second operation that precedes it, a receive or a gather; RLT_NONE: none */
     uint32_t ahead;         /* gather of the next block's weights, or RLT_NONE */
     rlt_time gathered;      /* accumulated compute, not yet an operation */

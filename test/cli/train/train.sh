@@ -260,13 +260,15 @@ says "an assumption is called one" "efficiency of stack any" run --model gpt2-sm
 says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 
 # What the time was spent on adds up to 100.0 %, as printed, and names levers; folded, the parts are the same.
-spent() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/ %$/ && !/^  sum/ { s += $(NF - column) } END { printf "%.1f", s }'; }
+spent() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/ %$/ && !/^  sum|^    / { s += $(NF - column) } END { printf "%.1f", s }'; }
 pipeline="run --model llama3-8b --accelerator h100-sxm -t hgx-h100-8 --layout tp=2,pp=2,dp=2 --train batch=32 --explain"
 says "the bubble is named" "pipeline bubble" $pipeline
 expect "parts of a rank add up" "$(spent 3)" 100.0
 expect "parts of all ranks add up" "$(spent 1)" 100.0
 expect "most is lost to" "$(sed -n 's/^most is lost to: \([^,]*\),.*/\1/p' "$tmp/out")" "pipeline bubble"
 grep -q 'schedule=interleaved,vp=2.*equal stages leave a bubble of 5.9 %, with twice the microbatches 3.0 %' "$tmp/out" && verdict "its levers" "" || verdict "its levers" "they are missing"
+bubble() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/^  pipeline bubble/ { s = $(NF - column) } /^    / { s -= $(NF - column) } END { printf "%.1f", s * s }'; }
+expect "parts of the bubble add up to it" "$(bubble 3) $(bubble 1) $(grep -c '^    \(warm-up\|inside\|drain\) ' "$tmp/out")" "0.0 0.0 3"
 named() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | cut -c 1-26; }
 parts=$(named)
 says "folded: exposed communication by purpose" "exposed TP communication" $pipeline --fold
@@ -274,6 +276,7 @@ expect "folded: parts add up" "$(spent 3)" 100.0
 expect "folded: the same parts" "$(named)" "$parts"
 "$ringlet" $pipeline -f json >"$tmp/out"
 expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
+expect "as JSON, the parts of the bubble add up" "$(jq -c '[.ranks[] | .bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] + [.bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] | unique' "$tmp/out")" '[true]'
 
 # Comparison: the differences of the states add up to the difference of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"

@@ -77,6 +77,12 @@ static void replay(fixture *f, rlt_program *p)
             assert_true(f->causes[i].ps[c] >= 0);
             sum += f->causes[i].ps[c];
         }
+        rlt_time parts = f->causes[i].ps[RLT_CAUSE_BUBBLE];
+        for (int b = 0; b < RLT_BUBBLES; b++) {
+            assert_true(f->causes[i].bubble_ps[b] >= 0);
+            parts -= f->causes[i].bubble_ps[b];
+        }
+        assert_int_equal(parts, 0);
         assert_int_equal(sum, f->time_ps);
     }
     rlt_replay_free(x);
@@ -106,9 +112,29 @@ static void run_folded(fixture *f)
     rlt_placement_free(&where);
 }
 
+/* Checks the parts of the bubble of `steps` iterations. */
+static void check_parts(const fixture *f, rlt_time forward, rlt_time steps)
+{
+    for (uint32_t r = 0; r < f->n; r++) {
+        const rlt_time expected[] = {[RLT_BUBBLE_WARM_UP] = steps * r * forward,
+                                     [RLT_BUBBLE_INSIDE] = steps * (f->n - 1 - r) * 3 * forward,
+                                     [RLT_BUBBLE_DRAIN] = steps * r * 2 * forward};
+        for (int b = 0; b < RLT_BUBBLES; b++) {
+            rlt_time part = f->causes[r].bubble_ps[b];
+            if (llabs((long long)(part - expected[b])) > 4) /* a step of the optimizer takes 1 ps */
+                fail_msg("rank %u, %s: %lld ps, expected %lld", r, rlt_bubble_name((rlt_bubble_part)b),
+                         (long long)part, (long long)expected[b]);
+        }
+    }
+}
+
 /* Equal stages wait (p - 1) / (v m + p - 1) of an iteration, with v = 1 for GPipe and 1F1B (arXiv 2104.04473,
  * section 2.2). Empty messages take no time, so that this is exact; compute is the rest. With 12 / p blocks a
- * stage and m microbatches the iteration takes 36 (m + (p - 1) / v) / p ms. */
+ * stage and m microbatches the iteration takes 36 (m + (p - 1) / v) / p ms.
+ *
+ * Stage r waits r f for its first microbatch, where f = 12 / (p v) ms is a forward pass of a chunk, and r b
+ * after its last backward pass of b = 2 f; the rest, (p - 1 - r) (f + b), inside. A second iteration adds
+ * as much again. */
 static void bubble_law(void **state)
 {
     static const struct {
@@ -129,16 +155,23 @@ static void bubble_law(void **state)
             f.model.layers[k].output_elements = 0;
         run_all(&f, rows[i].p);
         assert_int_equal(f.time_ps * p * v, 36 * RLT_MS * (v * m + p - 1));
+        check_parts(&f, 12 * RLT_MS / (p * v), 1);
         for (uint32_t k = 0; k < f.n; k++) {
             assert_int_equal(f.causes[k].ps[RLT_CAUSE_BUBBLE] * (v * m + p - 1), f.time_ps * (p - 1));
             assert_int_equal(f.causes[k].ps[RLT_CAUSE_COMPUTE], f.time_ps - f.causes[k].ps[RLT_CAUSE_BUBBLE]);
+        }
+        for (int drain = 0; drain < 2; drain++) {
+            assert_int_equal(rlt_training_set(&f.t, "steps", "2", &f.err), 0);
+            assert_int_equal(rlt_training_set(&f.t, "drain", drain ? "on" : "off", &f.err), 0);
+            run_all(&f, rows[i].p);
+            check_parts(&f, 12 * RLT_MS / (p * v), 2);
         }
         close_fixture(&f);
     }
 }
 
-/* One block a stage of 4 with the weight gradients apart: (p - 1)(t_f + t_b - t_w), here 3 ms each for a stage
- * of 3 blocks (arXiv 2401.10241, table 1). */
+/* One block a stage of 4 with the weight gradients apart: (p - 1)(t_f + t_b - t_w), here 3 ms each for a
+ * stage of 3 blocks (arXiv 2401.10241, table 1). */
 static void zero_bubble(void **state)
 {
     static const char *const settings[] = {"schedule", "zero-bubble", "pp", "4", "batch", "8", NULL};
@@ -222,6 +255,9 @@ static void late_rank(void **state)
     run_all(&f, 2); /* forward 6 and 12 ms, backward 24 and 12 ms */
     assert_int_equal(f.causes[0].ps[RLT_CAUSE_BUBBLE], 36 * RLT_MS);
     assert_int_equal(f.causes[1].ps[RLT_CAUSE_BUBBLE], 18 * RLT_MS);
+    assert_int_equal(f.causes[0].bubble_ps[RLT_BUBBLE_INSIDE], 36 * RLT_MS);
+    assert_int_equal(f.causes[1].bubble_ps[RLT_BUBBLE_WARM_UP], 6 * RLT_MS);
+    assert_int_equal(f.causes[1].bubble_ps[RLT_BUBBLE_DRAIN], 12 * RLT_MS);
     assert_int_equal(f.causes[0].ps[RLT_CAUSE_SKEW] + f.causes[1].ps[RLT_CAUSE_SKEW], 0);
     close_fixture(&f);
 }
@@ -291,6 +327,9 @@ static void same_causes(void **state)
         {8, {"pp", "4", "schedule", "interleaved", "vp", "3", "dp", "2", "batch", "16", "overlap", "off"}},
         {8, {"pp", "2", "schedule", "interleaved", "vp", "2", "tp", "4", "batch", "4"}},
         {8, {"pp", "4", "schedule", "zero-bubble", "dp", "2", "batch", "16", "overlap", "off"}},
+        {8, {"pp", "4", "schedule", "dualpipe", "dp", "2", "batch", "20", "overlap", "off"}},
+        {8, {"pp", "2", "schedule", "dualpipe", "tp", "2", "dp", "2", "zero", "1", "batch", "12"}},
+        {8, {"pp", "2", "schedule", "dualpipev", "tp", "2", "dp", "2", "batch", "10", "overlap", "off"}},
         {8, {"pp", "2", "schedule", "gpipe", "dp", "4", "zero", "3", "batch", "8"}},
         {8, {"pp", "2", "drain", "on", "recompute", "full", "tp", "2", "dp", "2", "batch", "8"}},
     };
@@ -315,6 +354,8 @@ static void same_causes(void **state)
         for (uint32_t r = 0; r < f.n; r++) {
             uint32_t at[RLT_AXES_OF_LAYOUT];
             rlt_training_place(&f.t, r, at);
+            for (int b = 0; b < RLT_BUBBLES; b++)
+                assert_int_equal(f.causes[r].bubble_ps[b], g.causes[at[RLT_AXIS_PP]].bubble_ps[b]);
             for (int c = 0; c < RLT_CAUSES; c++)
                 if (f.causes[r].ps[c] != g.causes[at[RLT_AXIS_PP]].ps[c])
                     fail_msg("row %zu, rank %u, %s: %lld ps, folded %lld", i, r, rlt_cause_name((rlt_cause)c),

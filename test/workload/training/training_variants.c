@@ -151,6 +151,40 @@ static void hybrid_sharding(void **state)
     rlt_model_free(&f.model);
 }
 
+/* ZeRO 3 over four microbatches of n weights of 2 bytes. With resharding each of the four is gathered
+ * forward and backward, and its gradients are scattered. Without, both happen once; `auto` means so in a
+ * pipeline. */
+static void whole_weights(void **state)
+{
+    static const struct {
+        const char *reshard, *pp;
+        uint64_t gathers, scatters;
+    } rows[] = {{"on", "1", 2 * 4, 4}, {"off", "1", 1, 1}, {"auto", "1", 2 * 4, 4},
+                {"on", "3", 2 * 4, 4}, {"off", "3", 1, 1}, {"auto", "3", 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int prefetch = 0; prefetch < 2; prefetch++) {
+            fixture f;
+            uint64_t bytes[RLT_COLL_KINDS] = {0}, n = (uint64_t)BLOCKS * WEIGHTS * 2;
+            open_blocks(&f);
+            test_set(&f, "zero", "3");
+            test_set(&f, "reshard", rows[i].reshard);
+            test_set(&f, "prefetch", prefetch ? "on" : "off");
+            test_set(&f, "pp", rows[i].pp);
+            test_set(&f, "dp", "2");
+            test_set(&f, "batch", "8");
+            test_set(&f, "steps", "2");
+            rlt_program *p = test_program(&f, rows[i].pp[0] == '3' ? 6 : 2);
+            for (uint32_t k = 0; k < p->n_comms; k++)
+                bytes[p->comms[k].kind] += p->comms[k].bytes;
+            assert_int_equal(bytes[RLT_ALL_GATHER], 2 * rows[i].gathers * n);
+            assert_int_equal(bytes[RLT_REDUCE_SCATTER], 2 * rows[i].scatters * n);
+            assert_int_equal(bytes[RLT_ALL_REDUCE], 0);
+            rlt_program_free(p);
+            rlt_model_free(&f.model);
+        }
+}
+
 /* Six iterations with a sum of the parameters after every third, and nothing else on the wire. */
 static void local_steps(void **state)
 {
@@ -173,8 +207,8 @@ static void local_steps(void **state)
     rlt_model_free(&f.model);
 }
 
-/* With f = 0.5 ms forward and 1 ms backward per block on two ranks, and m between them for gather and scatter,
- * a block takes 3 f + 2 m apart, and m + 2 f overlapped. */
+/* With f = 0.5 ms forward and 1 ms backward per block on two ranks, and m between them for gather and
+ * scatter, a block takes 3 f + 2 m apart, and m + 2 f overlapped. */
 static void overlapped_tensors(void **state)
 {
     static const char net[] = "switch:2@1GB/s,0ns";
@@ -265,13 +299,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states),
-        cmocka_unit_test(muon),
-        cmocka_unit_test(hybrid_sharding),
-        cmocka_unit_test(local_steps),
-        cmocka_unit_test(overlapped_tensors),
-        cmocka_unit_test(adapters),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(states),        cmocka_unit_test(muon),        cmocka_unit_test(hybrid_sharding),
+        cmocka_unit_test(whole_weights), cmocka_unit_test(local_steps), cmocka_unit_test(overlapped_tensors),
+        cmocka_unit_test(adapters),      cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

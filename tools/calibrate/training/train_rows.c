@@ -367,6 +367,11 @@ static void set_habits(const reader *r, const system_known *s, rlt_training *t)
         t->overlap = false; /* Megatron-DeepSpeed sums gradients after the backward pass */
         t->main_gradient_bytes = 4;
     }
+    if (strcmp(s->stack, "torchtitan") == 0) { /* as the strategy of this name has it */
+        t->reshard = RLT_RESHARD_AUTO;
+        if (t->recompute == RLT_RECOMPUTE_SELECTIVE)
+            t->recompute = RLT_RECOMPUTE_PRODUCTS; /* its selective checkpointing repeats operations */
+    }
 }
 
 static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)

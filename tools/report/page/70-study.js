@@ -38,12 +38,17 @@ const studyModel = (data) => {
   const m = { data, rows: data.rows, pick: [], listeners: [] };
   m.axes = data.axes.map((a, i) => ({ name: a.name, pointers: a.pointers, say: namer(a), texts: a.values.map(namer(a)), values: a.values, i,
     numeric: a.values.every((v) => !Number.isNaN(numberOf(v))), whole: a.values.every((v) => typeof v === "number") }));
+  // Causes of time come with their names. Those that no point has are left out.
+  const causes = data.causes || [];
+  for (const [key, name] of causes) FIGURES[key] = FIGURES[key] || [name.replace(/^exposed (..) communication$/, "exposed $1"), "time", "min"];
+  m.causes = causes.filter(([key]) => m.rows.some((r) => r[FIRST + data.figures.indexOf(key)] > 0));
+  const unused = causes.map((c) => c[0]).filter((k) => !m.causes.some((c) => c[0] === k));
   let base = {};
   try { base = JSON.parse(data.study.text).base || {}; } catch { /* a text of another kind */ }
   const goals = new Map((data.study.objectives || []).filter((o) => o && typeof o === "object").map((o) => [o.column, o.goal === "max" || o.goal === "maximise" || o.goal === "maximize" ? "max" : "min"]));
   m.figures = data.figures.map((key, i) => ({ key, at: FIRST + i, title: (FIGURES[key] || [key])[0], kind: (FIGURES[key] || [0, "real"])[1],
     goal: goals.get(key) || (FIGURES[key] || [0, 0, "min"])[2], objective: goals.has(key) }))
-    .filter((f) => m.rows.some((r) => r[f.at] !== null) || (data.live && f.objective));
+    .filter((f) => (!unused.includes(f.key) && m.rows.some((r) => r[f.at] !== null)) || (data.live && f.objective));
   const wanted = (data.study.columns || []).filter((k) => m.figures.some((f) => f.key === k));
   if (wanted.length) m.figures = m.figures.filter((f) => f.objective || wanted.includes(f.key));
   const order = Object.keys(FIGURES);
@@ -143,23 +148,34 @@ const pointsSection = (m) => {
 const optionWords = (text) => {
   try { return Object.entries(JSON.parse(text)).map(([k, v]) => `${k.replace(/^\//, "")} ${plain(v)}`).join(", "); } catch { return text; }
 };
-// Compares two points: inputs, results, time by state, and busy links.
+// Parts of the time of a point, [name, colour, time]: by cause if those are known, else by state.
+const timeParts = (m, r) => {
+  const of = (k) => { const f = m.data.figures.indexOf(k); return f < 0 ? 0 : r[FIRST + f] || 0; };
+  const colour = (k) => (CAUSES.find((c) => c[0] === k) || [0, 0, "idle"])[2];
+  const known = m.causes.some(([k]) => of(k) > 0);
+  return [["compute", "compute", of("compute_ps")],
+    ...(known ? m.causes.map(([k, name]) => [name, colour(k), of(k)]) : [["exposed communication", "collective", of("exposed_comm_ps")]]),
+    ["host", "host", of("host_ps")], ["idle", "idle", of("idle_ps")]].filter((p) => p[2] > 0);
+};
+// Compares two points: inputs, results, time by cause, and busy links.
 const compareSection = (m) => {
   const s = section("compare", "Side by side"), box = h("div");
   const links = () => { const by = new Map(); for (const l of m.data.links) { if (!by.has(l[0])) by.set(l[0], []); by.get(l[0]).push(l); } return by; };
   let byPoint = links();
   const bar = (r) => {
     const g = h("svg", { viewBox: "0 0 400 26", role: "img", preserveAspectRatio: "none" });
-    const of = (k) => { const f = m.data.figures.indexOf(k); return f < 0 ? 0 : r[FIRST + f] || 0; };
-    const list = [["compute_ps", "compute"], ["exposed_comm_ps", "collective"], ["host_ps", "host"], ["idle_ps", "idle"]].map(([k, c]) => [k, c, of(k)]);
-    const sum = list.reduce((a, x) => a + x[2], 0);
-    const longest = Math.max(...m.pick.map((p) => ["compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"].reduce((a, k) => a + (p[FIRST + m.data.figures.indexOf(k)] || 0), 0)), 1);
+    const list = timeParts(m, r), total = (l) => l.reduce((a, p) => a + p[2], 0), sum = total(list);
+    const longest = Math.max(...m.pick.map((p) => total(timeParts(m, p))), 1), seen = {};
     let x = 0;
-    for (const [, c, v] of list) { const w = (v / longest) * 400, q = h("rect", { x, y: 3, width: w, height: 20 }); q.style.fill = palette[c]; q.style.stroke = palette.quiet; q.style.strokeWidth = 0.5; g.append(q); x += w; }
-    g.setAttribute("aria-label", list.map(([k, , v]) => `${k.replace("_ps", "").replace(/_/g, " ")} ${percent(sum ? v / sum : 0)}`).join(", "));
+    for (const [, c, v] of list) {
+      const w = (v / longest) * 400, q = h("rect", { x, y: 3, width: w, height: 20 });
+      seen[c] = (seen[c] || 0) + 1; // parts of one colour pale one after the other
+      q.style.fill = palette[c]; q.style.fillOpacity = 1 / seen[c]; q.style.stroke = palette.quiet; q.style.strokeWidth = 0.5; g.append(q); x += w;
+    }
+    g.setAttribute("aria-label", list.map(([name, , v]) => `${name} ${percent(sum ? v / sum : 0)}`).join(", "));
     return [g, h("p", { class: "note" }, g.getAttribute("aria-label"))];
   };
-  const timed = (r) => ["compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"].some((k) => r[FIRST + m.data.figures.indexOf(k)] > 0);
+  const timed = (r) => timeParts(m, r).length > 0;
   const fill = () => {
     if (!m.pick.length) { box.replaceChildren(empty("Choose two points: in the table, in the plot, or with Enter on a row.")); return; }
     const [a, b] = m.pick, both = m.pick.length === 2;

@@ -37,6 +37,15 @@ RANK(rank_transfer, k.comm_transfer_ps)
         return rlt_ps(r->causes[i].ps[cause]);                                                               \
     }
 CAUSE(rank_bubble, RLT_CAUSE_BUBBLE)
+#define PART(function, part)                                                                                 \
+    static rlt_value function(const rlt_run *r, uint32_t i)                                                  \
+    {                                                                                                        \
+        return rlt_ps(r->causes[i].bubble_ps[part]);                                                         \
+    }
+PART(rank_warm_up, RLT_BUBBLE_WARM_UP)
+PART(rank_inside, RLT_BUBBLE_INSIDE)
+PART(rank_drain, RLT_BUBBLE_DRAIN)
+#undef PART
 CAUSE(rank_skew, RLT_CAUSE_SKEW)
 CAUSE(rank_tp, RLT_CAUSE_TP)
 CAUSE(rank_cp, RLT_CAUSE_CP)
@@ -69,6 +78,14 @@ const rlt_run_column rlt_rank_columns[] = {
     {{"bubble_ps", "bubble", "us", RLT_COL_TIME, 11, 1,
       "it waits for another pipeline stage, after its own end too, until the last stage ends"},
      rank_bubble},
+    {{"bubble_warm_up_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "part of bubble_ps before its first compute of an iteration; the next two are the other parts"},
+     rank_warm_up},
+    {{"bubble_inside_ps", NULL, NULL, RLT_COL_TIME, 0, 0, "between its compute of an iteration"},
+     rank_inside},
+    {{"bubble_drain_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "after its compute of an iteration, until its pipeline ends that of the same iteration"},
+     rank_drain},
     {{"start_skew_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
       "its late start, and exposed communication that waits for a late member, not of the pipeline"},
      rank_skew},
