@@ -39,7 +39,7 @@
 extern "C" {
 #endif
 
-enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32 };
+enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32, RLT_MAX_EVIDENCE = 48 };
 
 /* Factors by precision; 1 for a precision without one. */
 typedef struct rlt_precision_factors {
@@ -64,6 +64,23 @@ typedef struct rlt_kernels {
     char source[512];                 /* the measurements they were fitted to */
 } rlt_kernels;
 
+/* Kinds of models, apart in evidence. Only transformers were measured: OTHER is assumed. */
+typedef enum rlt_model_kind { RLT_KIND_DENSE, RLT_KIND_EXPERTS, RLT_KIND_OTHER, RLT_KINDS } rlt_model_kind;
+
+/* An 80 % interval: a measured time is within low and high times the predicted one. 0: not known. */
+typedef struct rlt_spread {
+    double low, high;
+} rlt_spread;
+
+/* Measured runs behind an accelerator's constants under a stack. rows 0: none of its own, but some of its
+ * generation or in another precision. */
+typedef struct rlt_evidence {
+    char stack[32], precision[16]; /* precision "": any other */
+    rlt_model_kind kind;
+    uint32_t rows;
+    rlt_spread spread; /* of runs that were left out of the fit */
+} rlt_evidence;
+
 /* A software stack, such as a framework: factors on an accelerator's efficiencies, and times of the host. */
 typedef struct rlt_stack {
     char name[32];
@@ -73,6 +90,7 @@ typedef struct rlt_stack {
     rlt_time host_expert_ps; /* per layer of experts and microbatch, forward and backward together */
     rlt_time host_pass_ps;   /* per pass of a microbatch through a stage */
     rlt_time host_ps;        /* per iteration: data, logging, launches of the optimizer */
+    rlt_spread spread[RLT_KINDS]; /* on accelerators that no run was fitted on */
     char source[512];
 } rlt_stack;
 
@@ -90,6 +108,8 @@ typedef struct rlt_accelerator {
     rlt_kernels kernels;
     rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */
     uint32_t n_stacks;
+    rlt_evidence evidence[RLT_MAX_EVIDENCE];
+    uint32_t n_evidence;
     /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
      * bandwidth. 1: none. */
     double overlap_slowdown;
@@ -106,6 +126,23 @@ RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path
 RLT_API const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *name);
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
                                  rlt_error *err) RLT_MUST_USE;
+
+/* What a prediction rests on: runs of this accelerator, stack and precision; runs of the accelerator's
+ * generation or in another precision; nothing measured. */
+typedef enum rlt_basis { RLT_BASIS_FITTED, RLT_BASIS_DERIVED, RLT_BASIS_ASSUMED } rlt_basis;
+typedef struct rlt_grounds {
+    rlt_basis basis;
+    uint32_t rows; /* measured runs behind it, if fitted */
+    rlt_spread spread;
+} rlt_grounds;
+RLT_API const char *rlt_basis_name(rlt_basis b); /* "fitted" */
+RLT_API rlt_model_kind rlt_model_kind_of(const rlt_model *m);
+RLT_API rlt_grounds rlt_accelerator_grounds(const rlt_accelerator *a, const char *stack, const char *precision,
+                                            rlt_model_kind kind);
+/* Returns the name of the stack with the best evidence: fitted rather than derived, then the narrowest
+ * spread. "any" if there is none. */
+RLT_API const char *rlt_accelerator_best_stack(const rlt_accelerator *a, const char *precision,
+                                               rlt_model_kind kind);
 
 /* The constants of an accelerator for a stack and a precision. */
 typedef struct rlt_surface {

@@ -18,6 +18,9 @@ int rlt__read_number(rlt_json v, const char *key, bool required, double least, d
 int rlt__read_kinds(rlt_json v, rlt_json parent, double least, double most, bool required,
                     double out[RLT_WORK_KINDS], rlt_error *err);
 int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err);
+/* Read evidence (evidence.c): the spreads of a stack; the entries of an accelerator. */
+int rlt__read_spreads(rlt_json v, rlt_spread s[RLT_KINDS], rlt_error *err);
+int rlt__read_evidence(rlt_json list, rlt_accelerator *a, rlt_error *err);
 /* Adds the stacks of an array. */
 int rlt__read_stacks(rlt_json list, rlt_accelerator *a, rlt_error *err);
 /* Adds the stacks of the folders `stacks` beside the directories, except those of names that are there. */

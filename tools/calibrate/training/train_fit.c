@@ -258,10 +258,10 @@ static void add(rlt_train_fit *f, const kind *k, const char *name)
 }
 
 /* Lists the parameters that some row can depend on. */
-static void list(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit *f)
+static void list(rlt_train_predictor *p, const rlt_train_rows *t, bool own, rlt_train_fit *f)
 {
     for (int k = 0; k < N_KINDS; k++)
-        for (uint32_t i = 0; i < t->n; i++) {
+        for (uint32_t i = 0; i < t->n && !(own && kinds[k].scope != GENERATION); i++) {
             const rlt_train_row *r = &t->rows[i];
             if (*r->reason)
                 continue;
@@ -373,12 +373,12 @@ static void settle(const rlt_train_rows *t, const rlt_train_fit *f, double *x, s
     }
 }
 
-int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, rlt_train_fit *out,
+int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own, rlt_train_fit *out,
                       rlt_error *err)
 {
     const double furthest = 0.4;
     *out = (rlt_train_fit){0};
-    list(p, t, out);
+    list(p, t, own, out);
     while (rlt_train_machine(p, out->n_machines))
         out->n_machines++;
     out->start = malloc(((size_t)out->n_machines + 1) * sizeof *out->start);

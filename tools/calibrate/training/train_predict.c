@@ -23,7 +23,7 @@
 
 /* A network, with the durations of collectives simulated on it so far. */
 typedef struct network {
-    char text[192];
+    char text[RLT_TRAIN_PATH];
     rlt_setup setup;
     rlt_replay_options how;
     rlt_timing *alone;
@@ -33,7 +33,7 @@ struct rlt_train_predictor {
     network **networks; /* allocated one by one: the timing borrows pointers */
     uint32_t n_networks, networks_room;
     rlt_accelerator **machines;
-    char (*names)[RLT_TRAIN_NAME];
+    char (*names)[RLT_TRAIN_PATH];
     uint32_t n_machines, machines_room, names_room;
 };
 
@@ -98,6 +98,11 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
         row->dense &= row->shape.layers[i].experts == 0;
     if (rlt_training_plan(&row->training, row->ranks, &why)) {
         snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
+        return 0;
+    }
+    if (rlt_training_fits(&row->training, NULL)) {
+        snprintf(row->reason, sizeof row->reason, "the layout does not fit the memory of %s",
+                 row->training.accelerator->name);
         return 0;
     }
     rc = find_network(p, row->network, &row->on, err);
@@ -194,6 +199,11 @@ int rlt_train_predictor_relatives(rlt_train_predictor *p, rlt_error *err)
 rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i)
 {
     return i < p->n_machines ? p->machines[i] : NULL;
+}
+
+const char *rlt_train_machine_spec(const rlt_train_predictor *p, uint32_t i)
+{
+    return i < p->n_machines ? p->names[i] : NULL;
 }
 
 static int simulate(const rlt_training *t, network *net, network *other, double *iteration_s, rlt_error *err)
