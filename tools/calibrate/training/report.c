@@ -162,7 +162,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Counts left-out rows within their intervals. Returns the share; *width: the median of the intervals. */
+/* Counts left-out rows within their intervals, and returns their share; -1: no other rows tell an interval.
+ * *width: the median of the intervals. */
 static double coverage(const rlt_train_report *r, chosen_fn *chosen, rlt_leave by, double *width)
 {
     uint32_t n = 0, within = 0;
@@ -173,12 +174,14 @@ static double coverage(const rlt_train_report *r, chosen_fn *chosen, rlt_leave b
             continue;
         rlt_train_like like = {row->training.accelerator, row->training.stack, row->dense, by, row};
         rlt_spread spread = rlt_train_spread(r->rows, &like);
-        within += spread.low > 0 && row->measured_s >= s * spread.low && row->measured_s <= s * spread.high;
+        if (spread.low <= 0)
+            continue;
+        within += row->measured_s >= s * spread.low && row->measured_s <= s * spread.high;
         r->first[n++] = spread.high - 1;
     }
     qsort(r->first, n, sizeof *r->first, by_size);
     *width = n ? r->first[(n - 1) / 2] : 0;
-    return n ? (double)within / n : 0;
+    return n ? (double)within / n : -1;
 }
 
 int rlt__report_summary(const rlt_train_report *r, rlt_error *err)
@@ -189,7 +192,7 @@ int rlt__report_summary(const rlt_train_report *r, rlt_error *err)
     for (size_t c = 0; c < COUNT(classes); c++)
         for (uint32_t k = 0; k < lines; k++) {
             rlt_errors e = errors_of(r, classes[c].chosen, RLT__IN_SAMPLE), out = {0};
-            double within = 0, width = 0;
+            double within = -1, width = 0;
             if (r->n_by) {
                 out = errors_of(r, classes[c].chosen, (int)r->by[k]);
                 within = coverage(r, classes[c].chosen, r->by[k], &width);
@@ -200,8 +203,8 @@ int rlt__report_summary(const rlt_train_report *r, rlt_error *err)
                              rlt_count(e.rows),
                              out.rows ? rlt_real(out.median) : absent,
                              out.rows ? rlt_real(out.p90) : absent,
-                             out.rows ? rlt_real(within) : absent,
-                             out.rows ? rlt_real(width) : absent,
+                             within >= 0 ? rlt_real(within) : absent,
+                             within >= 0 ? rlt_real(width) : absent,
                              rlt_real(e.median),
                              rlt_real(e.p90)};
             if (e.rows)

@@ -40,6 +40,7 @@ typedef struct rlt_train_row {
     char note[RLT_TRAIN_NAME * 2]; /* what names.json says about the system's measurements; "": nothing */
     uint32_t node; /* accelerators of a node; 0: not known */
     bool dense;
+    bool recompute_stated; /* else it is taken for none */
     rlt_training training; /* without model and accelerator */
     uint32_t ranks;
     /* Input of the predictor: */
@@ -88,7 +89,8 @@ int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool qui
  * prior of mean 0 and a width. Minimised is the sum over rows of w rho(log(predicted / measured)), plus the
  * squares of parameter / width. rho is quadratic up to 10 % and linear beyond; w is the size of the row's
  * group to the power -0.6, so that a large group does not decide alone. Gauss-Newton with numeric
- * derivatives.
+ * derivatives. It starts from assumed constants, the same on all accelerators and stacks: shipped ones were
+ * fitted to rows that may be left out now.
  */
 typedef struct rlt_train_fit {
     uint32_t n;
@@ -100,7 +102,8 @@ typedef struct rlt_train_fit {
     uint32_t n_machines;
 } rlt_train_fit;
 
-/* With `own`, only the efficiencies of the accelerators: all that few rows of one machine can tell. */
+/* With `own`, from the accelerators' constants, and only their efficiencies: all that few rows of one machine
+ * can tell. */
 int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own, rlt_train_fit *out,
                       rlt_error *err) RLT_MUST_USE;
 void rlt_train_fit_free(rlt_train_fit *f);

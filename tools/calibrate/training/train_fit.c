@@ -10,6 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
@@ -121,6 +122,8 @@ static void set_precision(rlt_accelerator *a, const char *name, double x)
     uint64_t Flops;
     if (rlt_accelerator_peak(a, name, &Flops, NULL) == 0)
         scale_factor(&a->kernels.precisions, name, x);
+    if (strcmp(name, "fp4") == 0 && rlt_accelerator_peak(a, "nvfp4", &Flops, NULL) == 0)
+        scale_factor(&a->kernels.precisions, "nvfp4", x);
 }
 static void set_stack_matmul(rlt_accelerator *a, const char *name, double x)
 {
@@ -373,6 +376,32 @@ static void settle(const rlt_train_rows *t, const rlt_train_fit *f, double *x, s
     }
 }
 
+/* Sets what can be fitted to assumed values, the same on all accelerators and stacks, so that the shipped
+ * constants, which were fitted to rows that may be left out now, leave no trace. */
+static void forget(rlt_accelerator *a)
+{
+    rlt_kernels *k = &a->kernels;
+    k->most[RLT_WORK_MATMUL] = 0.7;
+    k->most[RLT_WORK_ATTENTION] = 0.4;
+    k->memory = 0.8;
+    k->rows_half = 256;
+    k->outputs_half = k->inputs_half = 128;
+    k->area_half = 1e6;
+    k->backward = 0.93;
+    k->precisions.n = 0;
+    a->overlap_slowdown = 1.5;
+    for (uint32_t i = 0; i < a->n_stacks; i++) {
+        rlt_stack *s = &a->stacks[i];
+        for (int work = 0; work < RLT_WORK_KINDS; work++)
+            s->most[work] = 1;
+        s->precisions.n = 0;
+        s->host_kernel_ps = 50 * RLT_US;
+        s->host_expert_ps = s->host_expert_ps ? 5 * RLT_MS : 0;
+        s->host_pass_ps = s->host_pass_ps ? RLT_MS : 0;
+        s->host_ps = 10 * RLT_MS;
+    }
+}
+
 int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own, rlt_train_fit *out,
                       rlt_error *err)
 {
@@ -386,8 +415,11 @@ int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds
     out->slopes = calloc(((size_t)t->n + 1) * (out->n + 1), sizeof *out->slopes);
     if (!out->start || !out->residuals || !out->slopes)
         return rlt_nomem(err);
-    for (uint32_t m = 0; m < out->n_machines; m++)
+    for (uint32_t m = 0; m < out->n_machines; m++) {
+        if (!own)
+            forget(rlt_train_machine(p, m));
         out->start[m] = *rlt_train_machine(p, m);
+    }
     int rc = residuals(p, t, NULL, NULL, out->residuals, err);
     for (uint32_t k = 0; k < rounds && !rc; k++) {
         double x[RLT_MAX_FIT];

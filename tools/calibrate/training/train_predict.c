@@ -100,7 +100,10 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
         snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
         return 0;
     }
-    if (rlt_training_fits(&row->training, NULL)) {
+    rlt_training least = row->training;
+    if (!row->recompute_stated)
+        least.recompute = RLT_RECOMPUTE_FULL;
+    if (rlt_training_fits(&least, NULL)) {
         snprintf(row->reason, sizeof row->reason, "the layout does not fit the memory of %s",
                  row->training.accelerator->name);
         return 0;

@@ -431,6 +431,7 @@ static int interpret(reader *r, rlt_error *err)
     t->stack_named = s.node == 0; /* in a column of the table */
     set_habits(r, &s, t);
     row->node = s.node;
+    row->recompute_stated = *cell(r, F_RECOMPUTE);
     snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
     if (s.messages.inside) {
         network_of(s.messages.inside, s.messages.between, s.node, row->ranks, row->network, sizeof row->network);

@@ -253,9 +253,9 @@ static int write_stack(const rlt_train_rows *rows, const rlt_stack *s, const cha
     if (!stack_path(s->name, from, sizeof from))
         return 0;
     e.rc = rlt_read_file(from, MAX_FILE, &e.text, &e.length, err);
-    bool any = strcmp(s->name, "any") == 0, used = !any;
+    bool any = strcmp(s->name, "any") == 0, used = false;
     for (uint32_t i = 0; i < rows->n && !used; i++)
-        used = !*rows->rows[i].reason && strcmp(rows->rows[i].training.stack, "any") == 0;
+        used = !*rows->rows[i].reason && strcmp(rows->rows[i].training.stack, s->name) == 0;
     if (used)
         edit_stack(&e, s, source);
     if (any)
