@@ -258,7 +258,7 @@ bench: deps
 	@BUILD=$(BUILD) test/bench/bench.sh
 
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
-# LEAVE_MODEL_OUT=1 also fits each accelerator again without one model at a time (minutes).
+# Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
 MEASURED_NODES ?= ../shared/data/collectives/measured_multinode.csv
 MEASURED_TRAINING ?= $(wildcard $(addprefix ../shared/data/throughput/measured_,training.csv layouts.csv dispatch.csv))

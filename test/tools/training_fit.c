@@ -37,7 +37,7 @@ static void near(double x, double expected)
         fail_msg("%.12g, expected %.12g", x, expected);
 }
 
-/* Four groups: level 0.8 (1 + 1/4) = 1, the largest. Nine: 0.889 of nine, the eighth. */
+/* Four groups: 3.2 of them, the last. Nine: 7.2, the eighth. */
 static void levels(void **state)
 {
     rlt_train_like like = {NULL, "s", true, RLT_LEAVE_GROUP, NULL};
@@ -47,32 +47,37 @@ static void levels(void **state)
     near(rlt_train_spread(&t, &like).low, 1 / 1.04);
     t = make_rows(9);
     near(rlt_train_spread(&t, &like).high, 1.08);
-    like.without = &rows[8]; /* eight groups: 0.9 of them, the last of those that are left */
+    like.without = &rows[6]; /* 6.4 of the eight others: the seventh of them */
     near(rlt_train_spread(&t, &like).high, 1.08);
+    like.without = &rows[8];
+    near(rlt_train_spread(&t, &like).high, 1.07);
     like.dense = false;
     assert_true(rlt_train_spread(&t, &like).low == 0);
 }
 
-/* The same accelerator and stack weigh three times. Nine groups: level 0.889. The last, the largest, weighs 3
- * of 11, and the eight below it do not reach 9.8. A stack in common alone: 2 of 10, and they do not reach 8.9.
- * Nothing in common: 8 of 9 is reached. */
+/* The last of six is the largest. The same accelerator and stack weigh three times: 3 of 8, and the five below
+ * do not reach 6.4. A stack in common alone: 2 of 7, they do not reach 5.6. Nothing in common: they reach
+ * 4.8. */
 static void weights(void **state)
 {
-    rlt_train_like like = {&machines[8], "s", true, RLT_LEAVE_GROUP, NULL};
+    rlt_train_like like = {&machines[5], "s", true, RLT_LEAVE_GROUP, NULL};
     (void)state;
-    rlt_train_rows t = make_rows(9);
-    for (int i = 0; i < 8; i++)
+    rlt_train_rows t = make_rows(6);
+    for (int i = 0; i < 5; i++)
         strcpy(rows[i].training.stack, "other");
-    near(rlt_train_spread(&t, &like).high, 1.09);
+    near(rlt_train_spread(&t, &like).high, 1.06);
     rlt_accelerator stranger = {.name = "stranger"};
     like.accelerator = &stranger;
-    near(rlt_train_spread(&t, &like).high, 1.09);
+    near(rlt_train_spread(&t, &like).high, 1.06);
     like.stack = "none";
-    near(rlt_train_spread(&t, &like).high, 1.08);
-    /* Two rows in a group weigh one half each. Eight groups: level 0.9, 7.2 of 8; seven rows reach 7, and half a
-     * row more 7.5. */
+    near(rlt_train_spread(&t, &like).high, 1.05);
+    strcpy(stranger.generation, "g");
+    strcpy(machines[5].generation, "g");
+    near(rlt_train_spread(&t, &like).high, 1.06);
+    /* Two rows in a group weigh one half each: of nine rows in eight groups, the seventh reaches 6.4. */
+    t = make_rows(9);
     rows[8].group = 7;
-    near(rlt_train_spread(&t, &like).high, 1.08);
+    near(rlt_train_spread(&t, &like).high, 1.07);
 }
 
 static void together(void **state)

@@ -234,8 +234,8 @@ static int check_accelerator(const char *path, rlt_error *err)
     rlt_accelerator a;
     int rc = rlt_accelerator_load(path, NULL, &a, err);
     if (!rc)
-        printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name,
-               (double)a.memory_bytes / 1e9, a.n_peaks);
+        printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name, (double)a.memory_bytes / 1e9,
+               a.n_peaks);
     return rc;
 }
 

@@ -59,8 +59,8 @@ static const rlt_column accelerator_columns[] = {
      "peak of each precision, in 10^12 operations a second"},
     {"stacks", "stacks", NULL, RLT_COL_COUNT, 0, 0, "software stacks known for it"},
     {"evidence", "measured runs behind it, 80 % interval of others", NULL, RLT_COL_TEXT, 0, 0,
-     "measured runs behind the constants by stack and precision, and the 80 % interval of other runs; or that "
-     "they are derived or assumed"},
+     "measured runs behind the constants by stack and precision, the 80 % interval of other runs; or that "
+     "they are derived, assumed"},
 };
 
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *parameters)

@@ -74,8 +74,9 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
-    static const char *const keys[] = {"name",  "also",   "generation", "source",           "memory",  "bandwidth",
-                                       "peaks", "launch", "overlap_slowdown", "kernels", "evidence", "stacks", NULL};
+    static const char *const keys[] = {
+        "name",   "also",             "generation", "source",   "memory", "bandwidth", "peaks",
+        "launch", "overlap_slowdown", "kernels",    "evidence", "stacks", NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     int rc;
     a->overlap_slowdown = 1;

@@ -137,8 +137,8 @@ typedef struct rlt_grounds {
 } rlt_grounds;
 RLT_API const char *rlt_basis_name(rlt_basis b); /* "fitted" */
 RLT_API rlt_model_kind rlt_model_kind_of(const rlt_model *m);
-RLT_API rlt_grounds rlt_accelerator_grounds(const rlt_accelerator *a, const char *stack, const char *precision,
-                                            rlt_model_kind kind);
+RLT_API rlt_grounds rlt_accelerator_grounds(const rlt_accelerator *a, const char *stack,
+                                            const char *precision, rlt_model_kind kind);
 /* Returns the name of the stack with the best evidence: fitted rather than derived, then the narrowest
  * spread. "any" if there is none. */
 RLT_API const char *rlt_accelerator_best_stack(const rlt_accelerator *a, const char *precision,

@@ -9,12 +9,16 @@
  *   rows           measured runs of this accelerator, stack and precision; 0: related ones only
  *   low, high      80 % of runs that the fit did not see lie within these times the predicted time
  *
- * In a stack's file, "spread": {"dense": {"low": 0.7, "high": 1.4}, "experts": ...}, for accelerators of which
- * nothing was measured.
+ * In a stack's file, "spread": {"dense": {"low": 0.7, "high": 1.4}, "experts": ...}, for accelerators of
+ * which nothing was measured.
  */
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/text/json.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/models/stack.h"
 
 static const char *const kinds[RLT_KINDS + 1] = {"dense", "experts", NULL};
@@ -146,8 +150,9 @@ const char *rlt_accelerator_best_stack(const rlt_accelerator *a, const char *pre
             !rlt_accelerator_stack(a, e->stack))
             continue;
         rlt_grounds g = rlt_accelerator_grounds(a, e->stack, precision, kind);
-        if (best && (g.basis > least.basis || (g.basis == least.basis && g.spread.high / g.spread.low >=
-                                                                             least.spread.high / least.spread.low)))
+        if (best &&
+            (g.basis > least.basis || (g.basis == least.basis &&
+                                       g.spread.high / g.spread.low >= least.spread.high / least.spread.low)))
             continue;
         best = e;
         least = g;

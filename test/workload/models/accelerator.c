@@ -115,7 +115,9 @@ static void times(void **state)
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 768, 0, 0}, 2 / 0.75},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 128, 0}, 4},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 192}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 2 * 2 * 2 * 2 * 2}, /* 256 x 128 is half an area, too */
+        {&bent,
+         {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64},
+         2 * 2 * 2 * 2 * 2}, /* 256 x 128 is half an area, too */
         {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 0, 0, 64}, 2.5},
     };
     (void)state;
@@ -155,8 +157,10 @@ static void surfaces(void **state)
     static const struct {
         const char *stack, *precision, *found;
         double most, host_us;
-    } rows[] = {{"s", "bf16", "s", 0.3, 5},    {"s", "fp8", "s", 0.5 * 0.6 * 0.8 * 0.5, 5},
-                {"t", "bf16", "any", 1, 0},    {NULL, "fp8", "any", 1, 0},
+    } rows[] = {{"s", "bf16", "s", 0.3, 5},
+                {"s", "fp8", "s", 0.5 * 0.6 * 0.8 * 0.5, 5},
+                {"t", "bf16", "any", 1, 0},
+                {NULL, "fp8", "any", 1, 0},
                 {"any", "fp32", "any", 1, 0}};
     rlt_accelerator a;
     rlt_error err;
@@ -189,13 +193,14 @@ static void surfaces(void **state)
 /* Fitted goes before derived, then the narrowest interval; what has no entry is derived or assumed. */
 static void evidence(void **state)
 {
-    static const char text[] = KERNELS("0.5") "}, \"stacks\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"u\"},\n"
-        "{\"name\": \"any\", \"spread\": {\"dense\": {\"low\": 0.5, \"high\": 2}}}], \"evidence\": [\n"
-        "{\"stack\": \"s\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 3, \"low\": 0.8, \"high\": 1.25},\n"
-        "{\"stack\": \"t\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 2, \"low\": 0.9, \"high\": 1.1},\n"
-        "{\"stack\": \"t\", \"kind\": \"dense\", \"rows\": 0, \"low\": 0.7, \"high\": 1.4},\n"
-        "{\"stack\": \"s\", \"precision\": \"fp8\", \"kind\": \"dense\", \"rows\": 1, \"low\": 0.5, \"high\": 2},\n"
-        "{\"stack\": \"gone\", \"precision\": \"fp32\", \"kind\": \"dense\", \"rows\": 9, \"low\": 1, \"high\": 1}]}";
+    static const char text[] = KERNELS(
+        "0.5") "}, \"stacks\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"u\"},\n"
+               "{\"name\": \"any\", \"spread\": {\"dense\": {\"low\": 0.5, \"high\": 2}}}], \"evidence\": [\n"
+               "{\"stack\": \"s\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 3, \"low\": 0.8, \"high\": 1.25},\n"
+               "{\"stack\": \"t\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 2, \"low\": 0.9, \"high\": 1.1},\n"
+               "{\"stack\": \"t\", \"kind\": \"dense\", \"rows\": 0, \"low\": 0.7, \"high\": 1.4},\n"
+               "{\"stack\": \"s\", \"precision\": \"fp8\", \"kind\": \"dense\", \"rows\": 1, \"low\": 0.5, \"high\": 2},\n"
+               "{\"stack\": \"gone\", \"precision\": \"fp32\", \"kind\": \"dense\", \"rows\": 9, \"low\": 1, \"high\": 1}]}";
     static const struct {
         const char *stack, *precision;
         rlt_model_kind kind;
@@ -221,8 +226,8 @@ static void evidence(void **state)
         const char *best = rlt_accelerator_best_stack(&a, rows[i].precision, rows[i].kind);
         if (g.basis != rows[i].basis || g.rows != rows[i].rows || g.spread.low != rows[i].low ||
             strcmp(best, rows[i].best) != 0)
-            fail_msg("case %zu: %s, %u rows, low %g, best %s", i, rlt_basis_name(g.basis), g.rows, g.spread.low,
-                     best);
+            fail_msg("case %zu: %s, %u rows, low %g, best %s", i, rlt_basis_name(g.basis), g.rows,
+                     g.spread.low, best);
     }
 }
 
@@ -285,12 +290,14 @@ static void refused(void **state)
         {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\"},\n{\"name\": \"s\"}]}", RLT_ESCHEMA, ":4:1",
          "a second stack 's'"},
         {KERNELS("1") "},\n\"evidence\": {}}", RLT_ESCHEMA, ":3:13", "an array of evidence"},
-        {KERNELS("1") "},\n\"evidence\": [{\"stack\": \"s\",\n\"kind\": \"x\", \"rows\": 1, \"low\": 1, \"high\": 1}]}",
+        {KERNELS(
+             "1") "},\n\"evidence\": [{\"stack\": \"s\",\n\"kind\": \"x\", \"rows\": 1, \"low\": 1, \"high\": 1}]}",
          RLT_ESCHEMA, ":4:9", "dense or experts"},
-        {KERNELS("1") "},\n\"evidence\": [{\"stack\": \"s\", \"kind\": \"dense\", \"rows\": 1, \"low\": 1,\n\"high\": 0.5}]}",
+        {KERNELS(
+             "1") "},\n\"evidence\": [{\"stack\": \"s\", \"kind\": \"dense\", \"rows\": 1, \"low\": 1,\n\"high\": 0.5}]}",
          RLT_ERANGE, ":4:9", "at least low, 1"},
-        {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\",\n\"spread\": {\"dence\": 1}}]}", RLT_ESCHEMA, ":4:21",
-         "did you mean 'dense'?"},
+        {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\",\n\"spread\": {\"dence\": 1}}]}", RLT_ESCHEMA,
+         ":4:21", "did you mean 'dense'?"},
     };
     char where[100], many[8192] = KERNELS("1") "}, \"stacks\": [";
     rlt_accelerator a;
@@ -317,12 +324,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped),
-        cmocka_unit_test(times),
-        cmocka_unit_test(surfaces),
-        cmocka_unit_test(evidence),
-        cmocka_unit_test(kinds),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(shipped),  cmocka_unit_test(times), cmocka_unit_test(surfaces),
+        cmocka_unit_test(evidence), cmocka_unit_test(kinds), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -10,6 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
@@ -42,8 +43,8 @@ static const rlt_option use_options[] = {
      "All rows were measured on this accelerator; only its efficiencies are fitted (default: the "
      "accelerator of each row, and all constants).",
      AT(accelerator)},
-    {"topology", 't', RLT_PARAM_TEXT, "SPEC", "Network of rows whose system is not known and has no column topology.",
-     AT(topology)},
+    {"topology", 't', RLT_PARAM_TEXT, "SPEC",
+     "Network of rows whose system is not known and has no column topology.", AT(topology)},
     {"networks-as-sold", 0, RLT_PARAM_FLAG, NULL,
      "Take the networks of data sheets, where a site's network was measured, too.", AT(sold)},
     {"names", 0, RLT_PARAM_TEXT, "FILE",
@@ -259,9 +260,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
-static const rlt_columns *const tables[] = {&rlt__train_summary,  &rlt__train_layouts, &rlt__train_rankings,
-                                            &rlt__train_groups,   &rlt__train_worst,   &rlt__train_refused,
-                                            &rlt__train_rows,     NULL};
+static const rlt_columns *const tables[] = {
+    &rlt__train_summary, &rlt__train_layouts, &rlt__train_rankings, &rlt__train_groups,
+    &rlt__train_worst,   &rlt__train_refused, &rlt__train_rows,     NULL};
 
 const rlt_command rlt_cmd_calibrate_training = {
     .name = "calibrate-training",
@@ -270,16 +271,17 @@ const rlt_command rlt_cmd_calibrate_training = {
     .min_operands = 1,
     .max_operands = 16,
     .description =
-        "Reads measured training runs: CSV with the columns model, gpu_system, n_gpus, tp, pp, dp, cp, vp, "
-        "ep, sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and more. A "
-        "model or system that the list of names does not know is a model as --model of 'ringlet run' takes it "
-        "(a preset, a config.json), and an accelerator by name or file with a column topology, or --topology. "
-        "Predicts each iteration like 'ringlet run'; collectives are timed alone, with one rank for each "
-        "pipeline stage. Runs that cannot be predicted are refused with a reason and counted.\n\nConstants of "
-        "all accelerators and stacks are fitted jointly, as factors with priors: few runs move them little. "
-        "--leave-out shows errors of runs that the fit did not see, how many of them lie within their 80 % "
-        "interval, and how well layouts are ranked. --write also writes these intervals. With --accelerator "
-        "only the efficiencies of that accelerator are fitted: for a machine of your own and few runs.",
+        "Reads measured training runs: CSV with the columns model, gpu_system, n_gpus, tp, pp, dp, cp, "
+        "vp, ep, sharding, global_batch, micro_batch, seq_len, precision, recompute, iteration_time_s and"
+        " more. A model or system that the list of names does not know is a model as --model of 'ringlet "
+        "run' takes it (a preset, a config.json), and an accelerator by name or file with a column "
+        "topology, or --topology. Predicts each iteration like 'ringlet run'; collectives are timed "
+        "alone, with one rank for each pipeline stage. Runs that cannot be predicted are refused with a "
+        "reason and counted.\n\nConstants of all accelerators and stacks are fitted jointly, as factors "
+        "with priors: few runs move them little. --leave-out shows errors of runs that the fit did not "
+        "see, how many of them lie within their 80 % interval, and how well layouts are ranked. --write "
+        "also writes these intervals. With --accelerator only the efficiencies of that accelerator are "
+        "fitted: for a machine of your own and few runs.",
     .example = "ringlet calibrate-training --check ../shared/data/throughput/measured_training.csv",
     .options = options,
     .settings_size = sizeof(train_settings),

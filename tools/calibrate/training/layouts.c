@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
 #include "tools/calibrate/training/report.h"
+#include "tools/calibrate/training/train.h"
+#include "tools/output/output.h"
 
 enum { LEAST_ROWS = 3 }; /* a group of fewer ranks nothing */
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -132,7 +136,8 @@ static int report_rankings(const rlt_train_report *r, rlt_error *err)
     rlt_table t;
     rlt__report_begin(r, &t, &rlt__train_rankings, "rankings", "ranking of layouts by group");
     for (uint32_t i = 0; i < r->rows->n; i++) {
-        if (!begins_group(r, i) || !(r->each || r->format == RLT_FORMAT_JSON || over_nodes(&r->rows->rows[i])))
+        if (!begins_group(r, i) ||
+            !(r->each || r->format == RLT_FORMAT_JSON || over_nodes(&r->rows->rows[i])))
             continue;
         for (uint32_t k = 0; k < (r->n_by ? r->n_by : 1); k++) {
             rlt_ranking in = ranking_of(r, i, RLT__IN_SAMPLE);

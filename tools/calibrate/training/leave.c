@@ -110,21 +110,21 @@ static double quantile(off *list, uint32_t n, double level)
 rlt_spread rlt_train_spread(const rlt_train_rows *t, const rlt_train_like *of)
 {
     const double share = 0.8;
-    uint32_t n = 0, groups = 0;
+    uint32_t n = 0;
     uint32_t *sizes = calloc((size_t)t->n + 1, sizeof *sizes);
     off *list = malloc(((size_t)t->n + 1) * sizeof *list);
     rlt_spread s = {0};
     for (uint32_t i = 0; sizes && i < t->n; i++)
         if (counts(of, &t->rows[i]))
-            groups += sizes[t->rows[i].group]++ == 0;
+            sizes[t->rows[i].group]++;
     for (uint32_t i = 0; sizes && list && i < t->n; i++) {
         const rlt_train_row *r = &t->rows[i];
         if (counts(of, r))
-            list[n++] = (off){fabs(log(r->measured_s / r->left_out_s[of->by])),
-                              weight_of(of, r) / sizes[r->group]};
+            list[n++] =
+                (off){fabs(log(r->measured_s / r->left_out_s[of->by])), weight_of(of, r) / sizes[r->group]};
     }
     if (n) {
-        double level = share * (1 + 1.0 / groups), by = quantile(list, n, level < 1 ? level : 1);
+        double by = quantile(list, n, share);
         s = (rlt_spread){exp(-by), exp(by)};
     }
     free(sizes);

@@ -8,6 +8,7 @@
 
 #include "tools/calibrate/calibrate.h"
 #include "workload/models/accelerator.h"
+#include "workload/training/training.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -23,7 +24,8 @@ static const rlt_column summary_columns[] = {
      "share of the rows, left out, within the 80 % interval of their prediction"},
     {"width", "width", "interval", RLT_COL_PERCENT, 8, 0,
      "median over the rows of high / predicted - 1 of the interval"},
-    {"median", "median", "in sample", RLT_COL_PERCENT, 9, 1, "at least half of the rows are not above this error"},
+    {"median", "median", "in sample", RLT_COL_PERCENT, 9, 1,
+     "at least half of the rows are not above this error"},
     {"p90", "p90", "in sample", RLT_COL_PERCENT, 9, 1, "at least 90 % of the rows are not above this error"},
 };
 const rlt_columns rlt__train_summary = {"Errors over all: `ringlet calibrate-training`, JSON `summary[]`",
@@ -74,8 +76,8 @@ static const rlt_column worst_columns[] = {
     {"error", "error", "%", RLT_COL_PERCENT, 7, 1, "predicted / measured - 1"},
     {"reason", "reason", NULL, RLT_COL_TEXT, 0, 0, "what the tables say about such a row"},
 };
-const rlt_columns rlt__train_worst = {"Worst rows: `ringlet calibrate-training`, JSON `worst[]`", worst_columns,
-                                      COUNT(worst_columns)};
+const rlt_columns rlt__train_worst = {"Worst rows: `ringlet calibrate-training`, JSON `worst[]`",
+                                      worst_columns, COUNT(worst_columns)};
 
 static const rlt_column refused_columns[] = {
     {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows that were refused"},
@@ -272,11 +274,11 @@ int rlt__report_groups(const rlt_train_report *r, rlt_error *err)
 static bool same_settings(const rlt_train_row *a, const rlt_train_row *b)
 {
     const rlt_training *x = &a->training, *y = &b->training;
-    return a->machine == b->machine && a->on == b->on && a->ranks == b->ranks && strcmp(a->spec, b->spec) == 0 &&
-           strcmp(x->stack, y->stack) == 0 && strcmp(x->precision, y->precision) == 0 &&
-           memcmp(x->size, y->size, sizeof x->size) == 0 && x->ep == y->ep && x->vp == y->vp &&
-           x->batch == y->batch && x->microbatch == y->microbatch && x->zero == y->zero &&
-           x->recompute == y->recompute;
+    return a->machine == b->machine && a->on == b->on && a->ranks == b->ranks &&
+           strcmp(a->spec, b->spec) == 0 && strcmp(x->stack, y->stack) == 0 &&
+           strcmp(x->precision, y->precision) == 0 && memcmp(x->size, y->size, sizeof x->size) == 0 &&
+           x->ep == y->ep && x->vp == y->vp && x->batch == y->batch && x->microbatch == y->microbatch &&
+           x->zero == y->zero && x->recompute == y->recompute;
 }
 
 /* Says what the tables know about a row: its system's note, other runs of its settings, how alone it is. */
@@ -300,8 +302,8 @@ static const char *reason_of(const rlt_train_report *r, const rlt_train_row *row
         used += snprintf(text + used, size - (size_t)used, "%sruns of these settings differ by %.2fx",
                          used ? "; " : "", apart);
     if (!alike)
-        snprintf(text + used, size - (size_t)used, "%sno other group of its generation in %s", used ? "; " : "",
-                 row->training.precision);
+        snprintf(text + used, size - (size_t)used, "%sno other group of its generation in %s",
+                 used ? "; " : "", row->training.precision);
     return *text ? text : NULL;
 }
 

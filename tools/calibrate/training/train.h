@@ -40,7 +40,6 @@ typedef struct rlt_train_row {
     char note[RLT_TRAIN_NAME * 2]; /* what names.json says about the system's measurements; "": nothing */
     uint32_t node; /* accelerators of a node; 0: not known */
     bool dense;
-    bool recompute_stated; /* else it is taken for none */
     rlt_training training; /* without model and accelerator */
     uint32_t ranks;
     /* Input of the predictor: */
@@ -65,8 +64,8 @@ typedef struct rlt_train_reading {
     const char *accelerator; /* of all rows; NULL: that of each row */
     const char *topology;    /* of rows without a topology of their own; NULL: none */
 } rlt_train_reading;
-/* Reads the rows of a table. Errors name line and column; RLT_ESCHEMA names a missing column. Rows that cannot
- * be covered are kept with the reason. */
+/* Reads the rows of a table. Errors name line and column; RLT_ESCHEMA names a missing column. Rows that
+ * cannot be covered are kept with the reason. */
 int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_reading *how,
                         rlt_error *err) RLT_MUST_USE;
 void rlt_train_rows_free(rlt_train_rows *t);
@@ -104,8 +103,8 @@ typedef struct rlt_train_fit {
 
 /* With `own`, from the accelerators' constants, and only their efficiencies: all that few rows of one machine
  * can tell. */
-int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own, rlt_train_fit *out,
-                      rlt_error *err) RLT_MUST_USE;
+int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own,
+                      rlt_train_fit *out, rlt_error *err) RLT_MUST_USE;
 void rlt_train_fit_free(rlt_train_fit *f);
 /* Solves again without the rows for which skip(ctx, row) is true, from the derivatives at hand, and sets the
  * machines to that solution. */
@@ -124,14 +123,15 @@ int rlt_train_leave_out(rlt_train_predictor *p, rlt_train_rows *t, rlt_train_fit
                         rlt_error *err) RLT_MUST_USE;
 
 /*
- * The 80 % interval of a run like `of`, from |log(measured / predicted)| of rows that were left out: the
- * quantile 0.8 (1 + 1 / groups), where each group weighs the same, whatever its size; groups of the same
- * accelerator and stack weigh three times, those of its generation or of its stack twice as much. Dense
- * models and experts are apart. `without`: rows left out together with this one do not count, so that the
- * interval of a row does not rest on its own error. NULL: all count.
+ * The 80 % interval of a run like `of`: a factor down and up, the 80 % quantile of
+ * |log(measured / predicted)| over rows that were left out. Each group weighs the same, whatever its size;
+ * groups of the same accelerator and stack weigh three times, those of its generation or of its stack twice
+ * as much. Dense models and experts are apart. `without`: rows left out together with this one do not count,
+ * so that the interval of a row does not rest on its own error. NULL: all count.
  *
- * Example: four groups of other accelerators with one row each, off by 2, 5, 8 and 20 %. The level is
- * 0.8 * 1.25 = 1, and the interval 20 %. With nine groups it is 0.89: the largest but one.
+ * Example: five groups of other accelerators with one row each, off by 2, 5, 8, 9 and 20 %: the fourth
+ * reaches 80 % of the weight, and the interval is 1 / 1.09 to 1.09. If the last is of the same accelerator
+ * and stack, it weighs 3 of 7, the other four do not reach 5.6, and the interval is 1 / 1.2 to 1.2.
  */
 typedef struct rlt_train_like {
     const rlt_accelerator *accelerator; /* NULL: a generation without rows */

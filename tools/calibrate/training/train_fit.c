@@ -402,8 +402,8 @@ static void forget(rlt_accelerator *a)
     }
 }
 
-int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own, rlt_train_fit *out,
-                      rlt_error *err)
+int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own,
+                      rlt_train_fit *out, rlt_error *err)
 {
     const double furthest = 0.4;
     *out = (rlt_train_fit){0};

@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/base/find.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"
@@ -80,6 +81,18 @@ static int find_machine(rlt_train_predictor *p, const char *name, uint32_t *inde
     return rlt_find_accelerator(name, a, err);
 }
 
+/* Returns true if the weights, gradients and optimizer state of a stage alone are more than the memory.
+ * Activations depend on what tables leave open. */
+static bool state_is_too_large(const rlt_training *t)
+{
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
+        rlt_training_memory m = rlt_training_memory_of(t, i);
+        if (m.parameters + m.gradients + m.optimizer > (double)t->accelerator->memory_bytes)
+            return true;
+    }
+    return false;
+}
+
 /* Prepares a row. A layout that the generator refuses is a reason not to cover it; all else is an error. */
 static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *err)
 {
@@ -100,10 +113,7 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
         snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
         return 0;
     }
-    rlt_training least = row->training;
-    if (!row->recompute_stated)
-        least.recompute = RLT_RECOMPUTE_FULL;
-    if (rlt_training_fits(&least, NULL)) {
+    if (state_is_too_large(&row->training)) {
         snprintf(row->reason, sizeof row->reason, "the layout does not fit the memory of %s",
                  row->training.accelerator->name);
         return 0;

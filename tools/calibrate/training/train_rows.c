@@ -236,7 +236,8 @@ static bool find_system(reader *r, system_known *s)
     char text[256];
     uint64_t node = 1;
     const char *named = r->how->accelerator, *topology = cell(r, F_TOPOLOGY);
-    snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "", cell(r, F_CLUSTER));
+    snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "",
+             cell(r, F_CLUSTER));
     rlt_json known = entry_of(r->systems, text);
     if (!*topology && r->how->topology && (named || !rlt_json_is(known)))
         topology = r->how->topology;
@@ -431,7 +432,6 @@ static int interpret(reader *r, rlt_error *err)
     t->stack_named = s.node == 0; /* in a column of the table */
     set_habits(r, &s, t);
     row->node = s.node;
-    row->recompute_stated = *cell(r, F_RECOMPUTE);
     snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
     if (s.messages.inside) {
         network_of(s.messages.inside, s.messages.between, s.node, row->ranks, row->network, sizeof row->network);

@@ -11,8 +11,8 @@
 #include "sim/base/error.h"
 #include "sim/base/find.h"
 #include "sim/base/time.h"
-#include "sim/base/units.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/training/train.h"
@@ -106,7 +106,8 @@ static rlt_spread own_spread(const about *x, const char *stack, bool dense)
     const double known_runs = 3;
     const rlt_train_like like = {x->a, stack, dense, RLT_LEAVE_ROW, NULL};
     rlt_spread s = rlt_train_spread(x->rows, &like),
-               known = rlt_accelerator_grounds(x->a, stack, "", dense ? RLT_KIND_DENSE : RLT_KIND_EXPERTS).spread;
+               known =
+                   rlt_accelerator_grounds(x->a, stack, "", dense ? RLT_KIND_DENSE : RLT_KIND_EXPERTS).spread;
     double n = count_rows(x, stack, dense, NULL, false), by = log(s.high), other = by;
     if (known.high > 1)
         other = log(known.high);
