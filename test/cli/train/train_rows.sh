@@ -119,6 +119,13 @@ expect "JSON says what a prediction rests on" "$(grep -c '"basis": "assumed"' "$
 expect "unlike evidence is told" "$(grep -c 'that on mi300x is assumed: their difference rests on no measurement' "$tmp/err")" 1
 "$ringlet" run --compare "$tmp/h100-sxm.json" "$tmp/h100-sxm.json" >"$tmp/out" 2>"$tmp/err"
 expect "like evidence is not" "$(grep -c 'assumed' "$tmp/err")" 0
+cat >"$tmp/study.json" <<'END'
+{"name": "both", "command": "run", "base": {"model": "llama3-8b:sequence=4096", "topology": "switch:8@450GB/s,500ns", "fold": true,
+  "network": "alpha-beta", "layout": {"dp": 8}, "train": {"zero": 3, "recompute": "full"}},
+ "axes": [{"name": "accelerator", "pointer": "/accelerator", "values": ["h100-sxm", "mi300x"]}]}
+END
+"$ringlet" sweep "$tmp/study.json" >"$tmp/out" 2>"$tmp/err"
+expect "a sweep over unlike evidence tells, too" "$(grep -c "others' are assumed" "$tmp/err")" 1
 "$ringlet" list accelerators >"$tmp/out" 2>&1
 expect "accelerators say what is behind them" "$(grep -c '^h100-sxm .*llm-foundry bf16 [0-9]* runs' "$tmp/out"; grep -c '^h200 .*derived from hopper' "$tmp/out"; grep -c '^mi300x .*assumed' "$tmp/out")" "1
 1

@@ -257,6 +257,8 @@ static bool find_system(reader *r, system_known *s)
         !has_size(s->collectives.between))
         return cannot(r, "the names of systems are incomplete for '%.60s'", text);
     s->node = (uint32_t)node;
+    if (text_of(v, "note"))
+        snprintf(r->row->note, sizeof r->row->note, "%s", text_of(v, "note"));
     return true;
 }
 
