@@ -5,7 +5,6 @@
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
-# LEAVE_MODEL_OUT=1              validate: also shows errors of efficiencies fitted without the model shown (minutes)
 #   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
@@ -259,10 +258,10 @@ bench: deps
 	@BUILD=$(BUILD) test/bench/bench.sh
 
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
-# LEAVE_MODEL_OUT=1 also fits each accelerator again without one model at a time (minutes).
+# Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
 MEASURED_NODES ?= ../shared/data/collectives/measured_multinode.csv
-MEASURED_TRAINING ?= ../shared/data/throughput/measured_training.csv
+MEASURED_TRAINING ?= $(wildcard $(addprefix ../shared/data/throughput/measured_,training.csv layouts.csv dispatch.csv))
 validate: EVALUATIONS ?= 2000
 validate: HARNESS ?= row
 validate: all
@@ -273,8 +272,9 @@ validate: all
 	    $(BUILD)/ringlet calibrate $$test --clusters tools/calibrate/clusters.json --max-evaluations 100 $(MEASURED_NODES) $(MEASURED) || exit; done; \
 	else echo 'validate: skipped, $(MEASURED_NODES) is not here (MEASURED_NODES=FILE names another table)'; fi
 	@RINGLET=$(BUILD)/ringlet tools/calibrate/all_to_all.sh
-	@if [ -r $(MEASURED_TRAINING) ]; then $(BUILD)/ringlet calibrate-training $(if $(LEAVE_MODEL_OUT),--leave-model-out,--check) $(MEASURED_TRAINING); \
-	else echo 'validate: skipped, $(MEASURED_TRAINING) is not here (MEASURED_TRAINING=FILE names another table)'; fi
+	@if [ -n "$(strip $(MEASURED_TRAINING))" ]; then for sold in '' --networks-as-sold; do \
+	    $(BUILD)/ringlet calibrate-training $$sold --leave-out group,accelerator,source $(MEASURED_TRAINING) || exit; done; \
+	else echo 'validate: skipped, ../shared/data/throughput is not here (MEASURED_TRAINING=FILES names other tables)'; fi
 
 # Saving by each added dimension at equal iteration time, in network interfaces and dollars, for three models: table and plot.
 design-page: all

@@ -273,7 +273,8 @@ static int check_training(const char *path, rlt_error *err)
     rlt_train_rows t = {0};
     char names[PATH_MAX];
     int rc = rlt_names_path("names", names, sizeof names, err);
-    if (!rc && !(rc = rlt_train_rows_read(&t, path, names, true, err)))
+    const rlt_train_reading how = {.names = names, .measured = true};
+    if (!rc && !(rc = rlt_train_rows_read(&t, path, &how, err)))
         printf("%s: ok: %u measured trainings\n", path, t.n);
     rlt_train_rows_free(&t);
     return rc;

@@ -58,6 +58,9 @@ static const rlt_column accelerator_columns[] = {
     {"peak_TFLOPS", "TFLOPS by precision", NULL, RLT_COL_TEXT, 0, 0,
      "peak of each precision, in 10^12 operations a second"},
     {"stacks", "stacks", NULL, RLT_COL_COUNT, 0, 0, "software stacks known for it"},
+    {"evidence", "measured runs behind it, 80 % interval of others", NULL, RLT_COL_TEXT, 0, 0,
+     "measured runs behind the constants by stack and precision, the 80 % interval of other runs; or that "
+     "they are derived, assumed"},
 };
 
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *parameters)
@@ -254,9 +257,28 @@ static void put_topology(rlt_table *table, const char *name)
     rlt_topology_free(t);
 }
 
+/* Lists the runs behind an accelerator's constants: "megatron-bridge fp8 9 runs -12..+14 %". */
+static void describe_evidence(const rlt_accelerator *a, char *text, size_t size)
+{
+    char one[128];
+    *text = '\0';
+    for (uint32_t i = 0; i < a->n_evidence; i++) {
+        const rlt_evidence *e = &a->evidence[i];
+        if (!e->rows)
+            continue;
+        snprintf(one, sizeof one, "%s %s%s %u run%s %+.0f..%+.0f %%", e->stack, e->precision,
+                 e->kind == RLT_KIND_EXPERTS ? " experts" : "", e->rows, e->rows == 1 ? "" : "s",
+                 100 * (e->spread.low - 1), 100 * (e->spread.high - 1));
+        rlt_list_name(text, size, one);
+    }
+    if (!*text)
+        snprintf(text, size, "%s%s", a->n_evidence ? "derived from " : "assumed",
+                 a->n_evidence ? a->generation : "");
+}
+
 static void put_accelerator(rlt_table *table, const char *name)
 {
-    char peaks[256] = "";
+    char peaks[256] = "", evidence[ORIGIN_TEXT];
     rlt_accelerator a;
     rlt_error why = {0};
     if (rlt_find_accelerator(name, &a, &why)) {
@@ -268,8 +290,10 @@ static void put_accelerator(rlt_table *table, const char *name)
         snprintf(one, sizeof one, "%s %g", a.peaks[i].precision, (double)a.peaks[i].Flops / 1e12);
         rlt_list_name(peaks, sizeof peaks, one);
     }
+    describe_evidence(&a, evidence, sizeof evidence);
     rlt_value v[] = {rlt_text(name),          rlt_text(a.also), rlt_count(a.memory_bytes),
-                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_stacks)};
+                     rlt_count(a.memory_Bps), rlt_text(peaks),  rlt_count(a.n_stacks),
+                     rlt_text(evidence)};
     rlt_table_row(table, v);
 }
 
@@ -305,7 +329,7 @@ static const struct {
     uint32_t n_columns;
 } sections[] = {
     {"topologies", NULL, list_topologies, NULL, topology_columns, 3},
-    {"accelerators", NULL, list_accelerators, NULL, accelerator_columns, 6},
+    {"accelerators", NULL, list_accelerators, NULL, accelerator_columns, 7},
     {"collectives", list_collectives, NULL, NULL, columns, 3},
     {"algorithms", list_algorithms, NULL, NULL, columns, 3},
     {"networks", list_networks, NULL, NULL, columns, 3},

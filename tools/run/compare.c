@@ -20,12 +20,14 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
+#include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
+#include "workload/models/accelerator.h"
 #include "workload/replay/causes.h"
 
 enum { STATES = 4, MAX_KINDS = 64, MAX_STATE_PS = INT32_MAX };
@@ -44,6 +46,7 @@ typedef struct side {
     uint32_t n_kinds;
     char busiest[200];
     double utilization, memory_bytes;
+    char basis[16], accelerator[64]; /* of a training; "": none */
 } side;
 
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
@@ -155,8 +158,19 @@ static int read_link(side *s, const source *f, rlt_error *err)
     return 0;
 }
 
-static int read_stages(side *s, const source *f, rlt_error *err)
+/* Copies a text of the training; "" if there is none. */
+static void copy_text(const source *f, const char *key, char *out, size_t size)
 {
+    uint32_t token = member(f, 0, key);
+    const char *text = token == RLT_NONE ? NULL : rlt_jpiece_text(&f->piece, token);
+    snprintf(out, size, "%s", text ? text : "");
+    rlt_make_printable(out);
+}
+
+static int read_training(side *s, const source *f, rlt_error *err)
+{
+    copy_text(f, "basis", s->basis, sizeof s->basis);
+    copy_text(f, "accelerator", s->accelerator, sizeof s->accelerator);
     const rlt_jpiece *p = &f->piece;
     uint32_t stages = rlt_jpiece_get(p, 0, "stages");
     int rc = 0;
@@ -196,7 +210,7 @@ static int read_piece(side *s, source *f, rlt_error *err)
     case LINKS:
         return f->piece.element ? read_link(s, f, err) : 0;
     case TRAINING:
-        return read_stages(s, f, err);
+        return read_training(s, f, err);
     default:
         return m < MEMBERS ? get_time(f, 0, members[m], &s->state_ps[m - FIRST_STATE], err)
                            : read_cause(s, f, err);
@@ -386,6 +400,17 @@ static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
     return rc;
 }
 
+/* Warns if the two rest on unlike evidence: their difference may be one of assumptions. */
+static void warn_of_basis(const side *a, const side *b)
+{
+    const char *assumed = rlt_basis_name(RLT_BASIS_ASSUMED);
+    bool first = strcmp(a->basis, assumed) == 0;
+    if (*a->basis && *b->basis && first != (strcmp(b->basis, assumed) == 0))
+        rlt_warn("the time on %s is %s, that on %s is assumed: their difference rests on no measurement",
+                 first ? b->accelerator : a->accelerator, first ? b->basis : a->basis,
+                 first ? a->accelerator : b->accelerator);
+}
+
 static int put_json(const side *sides, const rlt_parsed *args, const char *path, rlt_error *err)
 {
     rlt_jw w;
@@ -415,6 +440,8 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
         rlt_jw_end_array(&w);
         rlt_jw_double(&w, "utilization", s->utilization, 6);
         rlt_jw_double(&w, "memory_bytes", s->memory_bytes, 0);
+        if (*s->basis)
+            rlt_jw_string(&w, "basis", s->basis);
         rlt_jw_end_object(&w);
     }
     rlt_jw_end_array(&w);
@@ -437,6 +464,8 @@ int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *e
         return rlt_nomem(err);
     for (int k = 0; k < 2 && !rc; k++)
         rc = read_side(&sides[k], args->operands[k], err);
+    if (!rc)
+        warn_of_basis(&sides[0], &sides[1]);
     if (!rc && rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_JSON) {
         rc = put_json(sides, args, s->report.output, err);
     } else if (!rc && !(rc = rlt_file_open(&f, s->report.output, err))) {

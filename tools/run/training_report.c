@@ -82,6 +82,29 @@ static const rlt_stack *stack_of(const rlt_training *t)
     return s ? s : rlt_accelerator_stack(t->accelerator, "any");
 }
 
+/* Prints the interval of an iteration, and what it rests on. */
+static void interval_lines(const rlt_run *r, FILE *out)
+{
+    const rlt_training *t = &r->training;
+    const rlt_accelerator *a = t->accelerator;
+    rlt_training_figures f = rlt_run_training_figures(r);
+    if (f.iteration_low_s > 0)
+        fprintf(out, "80 %% interval of an iteration: %.4g to %.4g s (%+.0f to %+.0f %%), ",
+                f.iteration_low_s, f.iteration_high_s, 100 * (f.grounds.spread.low - 1),
+                100 * (f.grounds.spread.high - 1));
+    fprintf(out, "%s: ", rlt_basis_name(f.grounds.basis));
+    if (f.grounds.basis == RLT_BASIS_FITTED)
+        fprintf(out, "%u measured run%s on %s with %s in %s\n", f.grounds.rows,
+                f.grounds.rows == 1 ? "" : "s", a->name, t->stack, t->precision);
+    else if (f.grounds.basis == RLT_BASIS_DERIVED)
+        fprintf(out, "measured runs on %s, none of them on %s with %s in %s\n",
+                *a->generation ? a->generation : a->name, a->name, t->stack, t->precision);
+    else
+        fprintf(out, "no measured run of such a model on %s or its generation\n", a->name);
+    if (t->stack_auto)
+        fprintf(out, "stack %s: the best known on %s (stack=NAME takes another)\n", t->stack, a->name);
+}
+
 /* Prints what a framework adds to the memory, and that selective recomputation saves nothing. */
 static void allocator_lines(const rlt_training *t, const rlt_training_memory *m, FILE *out)
 {
@@ -127,10 +150,22 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
     fold_line(r, out);
+    interval_lines(r, out);
     const rlt_stack *s = stack_of(t);
     fprintf(out, "efficiency of %s: %s\n", t->accelerator->name, t->accelerator->kernels.source);
     if (s)
         fprintf(out, "stack %s: %s\n", s->name, s->source);
+}
+
+static void interval_json(const rlt_run *r, rlt_jw *w)
+{
+    rlt_training_figures f = rlt_run_training_figures(r);
+    if (f.iteration_low_s > 0) {
+        rlt_jw_double(w, "iteration_low_s", f.iteration_low_s, 6);
+        rlt_jw_double(w, "iteration_high_s", f.iteration_high_s, 6);
+    }
+    rlt_jw_string(w, "basis", rlt_basis_name(f.grounds.basis));
+    rlt_jw_u64(w, "rows", f.grounds.rows);
 }
 
 int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
@@ -151,12 +186,14 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     rlt_jw_double(w, "model_flop", rlt_training_flop(t), 0);
     rlt_jw_double(w, "model_flops_utilization", rlt_run_training_figures(r).utilization, 6);
     rlt_jw_double(w, "tokens_per_s", rlt_run_training_figures(r).tokens_per_s, 3);
+    interval_json(r, w);
     const rlt_stack *s = stack_of(t);
     rlt_jw_string(w, "efficiency_source", t->accelerator->kernels.source);
     if (s) {
         rlt_jw_object(w, "stack");
         rlt_jw_string(w, "name", s->name);
         rlt_jw_string(w, "source", s->source);
+        rlt_jw_bool(w, "chosen", t->stack_auto);
         rlt_jw_end_object(w);
     }
     rlt_jw_bool(w, "recompute_saves_nothing", rlt_training_saves_nothing(t));

@@ -36,6 +36,7 @@ typedef struct rlt_sweep {
     uint64_t next, end;                       /* points of this stretch still to be looked at */
     int64_t last;                             /* highest point in the database at the start; -1: none */
     uint64_t done, failed, total;
+    bool assumed, measured; /* points of this run rest on nothing measured; on measured runs */
     double began_s;
     rlt_progress progress;
     char label[96];

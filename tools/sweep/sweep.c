@@ -124,6 +124,8 @@ static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
                          .same_as = w->slots[slot].same_as,
                          .outcome = &e->outcome};
     bool failed = e->outcome.status != 0;
+    w->assumed |= e->outcome.assumed;
+    w->measured |= e->outcome.measured;
     if (failed && !w->first_error[0])
         snprintf(w->first_error, sizeof w->first_error, "point %llu: %.170s", (unsigned long long)e->point.id,
                  e->outcome.error);

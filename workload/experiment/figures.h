@@ -94,6 +94,7 @@ typedef struct rlt_outcome {
     int32_t status; /* exit status that `ringlet run` or `coll` would have had */
     uint32_t n_links;
     bool there[RLT_FIGURES];
+    bool assumed, measured; /* the time of a training rests on nothing measured; on measured runs */
     int64_t integer[RLT_FIGURES];
     double real[RLT_FIGURES];
     char busiest[160];

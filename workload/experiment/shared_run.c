@@ -81,6 +81,8 @@ int rlt_run_figures(const rlt_run *r, rlt_figure_links links, rlt_outcome *o, rl
         rlt_outcome_integer(o, RLT_FIG_MEMORY, (int64_t)(f.memory_bytes + 0.5));
         rlt_outcome_real(o, RLT_FIG_MFU, f.utilization);
         rlt_outcome_real(o, RLT_FIG_TOKENS, f.tokens_per_s);
+        o->assumed = f.grounds.basis == RLT_BASIS_ASSUMED;
+        o->measured = !o->assumed;
     }
     if (!net)
         return 0;

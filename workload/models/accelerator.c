@@ -19,6 +19,7 @@
  *     precisions              factors on matmul by precision; default 1 each
  *     host                    factor on the host's times; default 1
  *     source                  text
+ *   evidence                  measured runs behind the constants (evidence.c)
  *   stacks                    an array of stacks of this file's own, each as in workload/stacks/ (stack.c)
  */
 #include "workload/models/accelerator.h"
@@ -79,9 +80,9 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
     static const char *const keys[] = {
-        "name",      "also",   "generation", "source",          "memory",
-        "bandwidth", "peaks",  "launch",     "multiprocessors", "overlap_slowdown",
-        "kernels",   "stacks", NULL};
+        "name",   "also",   "generation",      "source",           "memory",  "bandwidth",
+        "peaks",  "launch", "multiprocessors", "overlap_slowdown", "kernels", "evidence",
+        "stacks", NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     double multiprocessors = 0;
     int rc;
@@ -106,7 +107,8 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
     if (!rlt_json_is_object(kernels))
         return rlt_json_fail(rlt_json_is(kernels) ? kernels : root, RLT_ESCHEMA, err,
                              "expected 'kernels', an object with the efficiencies of the accelerator");
-    if ((rc = read_peaks(peaks, a, err)) || (rc = read_kernels(kernels, &a->kernels, err)))
+    if ((rc = read_peaks(peaks, a, err)) || (rc = read_kernels(kernels, &a->kernels, err)) ||
+        (rc = rlt__read_evidence(rlt_json_get(root, "evidence"), a->evidence, &a->n_evidence, err)))
         return rc;
     return rlt__read_stacks(rlt_json_get(root, "stacks"), a->stacks, &a->n_stacks, err);
 }

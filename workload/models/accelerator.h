@@ -70,6 +70,8 @@ typedef struct rlt_accelerator {
     rlt_kernels kernels;
     rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */
     uint32_t n_stacks;
+    rlt_evidence evidence[RLT_MAX_EVIDENCE];
+    uint32_t n_evidence;
     /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
      * bandwidth. 1: none. */
     double overlap_slowdown;
@@ -86,6 +88,23 @@ RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path
 RLT_API const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *name);
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
                                  rlt_error *err) RLT_MUST_USE;
+
+/* What a prediction rests on: runs of this accelerator, stack and precision; runs of the accelerator's
+ * generation or in another precision; nothing measured. */
+typedef enum rlt_basis { RLT_BASIS_FITTED, RLT_BASIS_DERIVED, RLT_BASIS_ASSUMED } rlt_basis;
+typedef struct rlt_grounds {
+    rlt_basis basis;
+    uint32_t rows; /* measured runs behind it, if fitted */
+    rlt_spread spread;
+} rlt_grounds;
+RLT_API const char *rlt_basis_name(rlt_basis b); /* "fitted" */
+RLT_API rlt_model_kind rlt_model_kind_of(const rlt_model *m);
+RLT_API rlt_grounds rlt_accelerator_grounds(const rlt_accelerator *a, const char *stack,
+                                            const char *precision, rlt_model_kind kind);
+/* Returns the name of the stack with the best evidence: fitted rather than derived, then the narrowest
+ * spread. "any" if there is none. */
+RLT_API const char *rlt_accelerator_best_stack(const rlt_accelerator *a, const char *precision,
+                                               rlt_model_kind kind);
 
 /* The constants of an accelerator for a stack and a precision. */
 typedef struct rlt_surface {

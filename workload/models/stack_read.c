@@ -9,6 +9,7 @@
  *   host_expert       time per layer of experts and microbatch; default 0
  *   host_pass         time per pass of a microbatch through a stage; default 0
  *   host              time per iteration; default 0
+ *   spread            by kind of model, on accelerators that were not measured (evidence.c)
  */
 #include "workload/models/stack_read.h"
 
@@ -81,7 +82,7 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
 static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
 {
     static const char *const keys[] = {"name",        "source",    "most", "precisions", "host_kernel",
-                                       "host_expert", "host_pass", "host", NULL};
+                                       "host_expert", "host_pass", "host", "spread",     NULL};
     int rc;
     *s = (rlt_stack){.most = {1, 1, 1, 1, 1}};
     if ((rc = rlt_json_only(v, keys, err)) ||
@@ -91,7 +92,8 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &s->precisions, err)) ||
         (rc = rlt_json_get_duration(v, "host_kernel", false, &s->host_kernel_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_expert", false, &s->host_expert_ps, err)) ||
-        (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)))
+        (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)) ||
+        (rc = rlt__read_spreads(rlt_json_get(v, "spread"), s->spread, err)))
         return rc;
     return rlt_json_get_duration(v, "host", false, &s->host_ps, err);
 }

@@ -355,7 +355,7 @@ static void experts(const transformer *t, rlt__model_builder *b, const char *ste
     l->experts = t->experts;
     l->saved_whole = sh + t->s * (double)n;
     l->saved_split = 2 * copies * sh;
-    l->inputs_split = copies * sh; /* the router reads the tokens themselves in 16 bits */
+    l->inputs_split = copies * sh;       /* the router reads the tokens themselves in 16 bits */
     l->moved_elements = 8 * copies * sh; /* copies are sorted by expert, and summed again in token order */
     rlt__model_matrix_split(b, t->s, h, n, t->bias == ALL_BIAS, RLT_SPLIT_NONE);
     if (t->shared_ffn)

@@ -71,8 +71,8 @@ static const rlt_param settings[] = {
     {"activation_precision", .kind = RLT_PARAM_CHOICE, .word_at = rlt_precision_word,
      RLT_FIELD(rlt_training, activation_precision), .preset = "element",
      .help = "format of the inputs of a block's products that are kept for the backward pass"},
-    {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "any",
-     .help = "software stack whose measured efficiency applies"},
+    {"stack", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, stack), .arg = "a name", .preset = "auto",
+     .help = "software stack whose measured efficiency applies; auto: the one best known on the accelerator"},
     {"element", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, element_bytes), .min = 1, .max = 8,
      .preset = "2", .help = "bytes per activation or weight"},
     {"gradient", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, gradient_bytes), .min = 1, .max = 8,
@@ -183,7 +183,10 @@ static int read_order(const rlt_param *param, void *into, const char *value, con
 
 int rlt_training_set(rlt_training *t, const char *name, const char *value, rlt_error *err)
 {
-    t->stack_named |= strcmp(name, "stack") == 0;
+    if (strcmp(name, "stack") == 0) {
+        t->stack_named = true;
+        t->stack_auto = false;
+    }
     t->state_named |= strcmp(name, "state") == 0;
     int rc = rlt_params_set(settings, "a training", t, name, value, err);
     if (!rc && !t->state_named)
@@ -513,6 +516,16 @@ static int check_stack(const rlt_training *t, rlt_error *err)
     return rlt_fail(err, RLT_EUNSUPPORTED, "stack", "no stack '%s'; known are: %s", t->stack, known);
 }
 
+/* Chooses the stack unless one is named. */
+static void choose_stack(rlt_training *t)
+{
+    if (strcmp(t->stack, "auto") == 0)
+        t->stack_auto = true;
+    if (t->stack_auto)
+        snprintf(t->stack, sizeof t->stack, "%s",
+                 rlt_accelerator_best_stack(t->accelerator, t->precision, rlt_model_kind_of(t->model)));
+}
+
 int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     int rc;
@@ -535,6 +548,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
     if (t->schedule == RLT_SCHEDULE_DUALPIPE && t->home != t->away)
         return rlt_fail(err, RLT_EUNSUPPORTED, "schedule",
                         "dualpipe needs tied parameters in the first and the last chunk");
+    choose_stack(t);
     return t->stack_named && (rc = check_stack(t, err))
                ? rc
                : rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);

@@ -86,6 +86,7 @@ typedef struct rlt_training {
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
     bool stack_named;                   /* set by name: the accelerator must have a surface of it */
+    bool stack_auto;                    /* set by rlt_training_plan: it chose the stack */
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
     uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                    /* vp: chunks per stage */

@@ -189,6 +189,66 @@ static void surfaces(void **state)
     assert_true(s.most[RLT_WORK_MATMUL] == 0.5 && s.host_kernel_ps == 0);
 }
 
+/* Fitted goes before derived, then the narrowest interval; what has no entry is derived or assumed. */
+static void evidence(void **state)
+{
+    static const char text[] = KERNELS(
+        "0.5") "}, \"stacks\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"u\"},\n"
+               "{\"name\": \"any\", \"spread\": {\"dense\": {\"low\": 0.5, \"high\": 2}}}], \"evidence\": [\n"
+               "{\"stack\": \"s\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 3, \"low\": 0.8, \"high\": 1.25},\n"
+               "{\"stack\": \"t\", \"precision\": \"bf16\", \"kind\": \"dense\", \"rows\": 2, \"low\": 0.9, \"high\": 1.1},\n"
+               "{\"stack\": \"t\", \"kind\": \"dense\", \"rows\": 0, \"low\": 0.7, \"high\": 1.4},\n"
+               "{\"stack\": \"s\", \"precision\": \"fp8\", \"kind\": \"dense\", \"rows\": 1, \"low\": 0.5, \"high\": 2},\n"
+               "{\"stack\": \"gone\", \"precision\": \"fp32\", \"kind\": \"dense\", \"rows\": 9, \"low\": 1, \"high\": 1}]}";
+    static const struct {
+        const char *stack, *precision;
+        rlt_model_kind kind;
+        rlt_basis basis;
+        uint32_t rows;
+        double low;
+        const char *best;
+    } rows[] = {
+        {"s", "bf16", RLT_KIND_DENSE, RLT_BASIS_FITTED, 3, 0.8, "t"},
+        {"t", "bf16", RLT_KIND_DENSE, RLT_BASIS_FITTED, 2, 0.9, "t"},
+        {"t", "fp8", RLT_KIND_DENSE, RLT_BASIS_DERIVED, 0, 0.7, "s"}, /* fitted, if wider */
+        {"s", "fp32", RLT_KIND_DENSE, RLT_BASIS_DERIVED, 0, 0.5, "t"},
+        {"u", "bf16", RLT_KIND_DENSE, RLT_BASIS_DERIVED, 0, 0.5, "t"},
+        {"s", "bf16", RLT_KIND_EXPERTS, RLT_BASIS_ASSUMED, 0, 0, "any"},
+        {"s", "bf16", RLT_KIND_OTHER, RLT_BASIS_ASSUMED, 0, 0.5, "any"},
+    };
+    rlt_accelerator a;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(load_text(text, &a, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_grounds g = rlt_accelerator_grounds(&a, rows[i].stack, rows[i].precision, rows[i].kind);
+        const char *best = rlt_accelerator_best_stack(&a, rows[i].precision, rows[i].kind);
+        if (g.basis != rows[i].basis || g.rows != rows[i].rows || g.spread.low != rows[i].low ||
+            strcmp(best, rows[i].best) != 0)
+            fail_msg("case %zu: %s, %u rows, low %g, best %s", i, rlt_basis_name(g.basis), g.rows,
+                     g.spread.low, best);
+    }
+}
+
+/* Convolutions and state spaces were never measured; lookups are no experts. */
+static void kinds(void **state)
+{
+    static const struct {
+        const char *spec;
+        rlt_model_kind kind;
+    } rows[] = {{"gpt3-175b", RLT_KIND_DENSE},
+                {"mixtral-8x7b", RLT_KIND_EXPERTS},
+                {"resnet50", RLT_KIND_OTHER},
+                {"dlrm", RLT_KIND_OTHER}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_model m;
+        assert_int_equal(rlt_model_open(rows[i].spec, &m, NULL), 0);
+        assert_int_equal(rlt_model_kind_of(&m), rows[i].kind);
+        rlt_model_free(&m);
+    }
+}
+
 #define BEGIN "{\"name\": \"x\", \"source\": \"y\", \"memory\": \"1GB\", \"bandwidth\": \"1GB/s\""
 
 static void refused(void **state)
@@ -228,6 +288,15 @@ static void refused(void **state)
         {KERNELS("1") "},\n\"stacks\": [{}]}", RLT_ESCHEMA, ":3:12", "missing 'name'"},
         {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\"},\n{\"name\": \"s\"}]}", RLT_ESCHEMA, ":4:1",
          "a second stack 's'"},
+        {KERNELS("1") "},\n\"evidence\": {}}", RLT_ESCHEMA, ":3:13", "an array of evidence"},
+        {KERNELS(
+             "1") "},\n\"evidence\": [{\"stack\": \"s\",\n\"kind\": \"x\", \"rows\": 1, \"low\": 1, \"high\": 1}]}",
+         RLT_ESCHEMA, ":4:9", "dense or experts"},
+        {KERNELS(
+             "1") "},\n\"evidence\": [{\"stack\": \"s\", \"kind\": \"dense\", \"rows\": 1, \"low\": 1,\n\"high\": 0.5}]}",
+         RLT_ERANGE, ":4:9", "at least low, 1"},
+        {KERNELS("1") "},\n\"stacks\": [{\"name\": \"s\",\n\"spread\": {\"dence\": 1}}]}", RLT_ESCHEMA,
+         ":4:21", "did you mean 'dense'?"},
     };
     char where[100], many[8192] = KERNELS("1") "}, \"stacks\": [";
     rlt_accelerator a;
@@ -254,10 +323,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped),
-        cmocka_unit_test(times),
-        cmocka_unit_test(surfaces),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(shipped),  cmocka_unit_test(times), cmocka_unit_test(surfaces),
+        cmocka_unit_test(evidence), cmocka_unit_test(kinds), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

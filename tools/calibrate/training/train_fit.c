@@ -128,6 +128,8 @@ static void set_precision(rlt_accelerator *a, const char *name, double x)
     uint64_t Flops;
     if (rlt_accelerator_peak(a, name, &Flops, NULL) == 0)
         scale_factor(&a->kernels.precisions, name, x);
+    if (strcmp(name, "fp4") == 0 && rlt_accelerator_peak(a, "nvfp4", &Flops, NULL) == 0)
+        scale_factor(&a->kernels.precisions, "nvfp4", x);
 }
 static void set_stack_matmul(rlt_accelerator *a, const char *name, double x)
 {
@@ -266,10 +268,10 @@ static void add(rlt_train_fit *f, const kind *k, const char *name)
 }
 
 /* Lists the parameters that some row can depend on. */
-static void list(rlt_train_predictor *p, const rlt_train_rows *t, rlt_train_fit *f)
+static void list(rlt_train_predictor *p, const rlt_train_rows *t, bool own, rlt_train_fit *f)
 {
     for (int k = 0; k < N_KINDS; k++)
-        for (uint32_t i = 0; i < t->n; i++) {
+        for (uint32_t i = 0; i < t->n && !(own && kinds[k].scope != GENERATION); i++) {
             const rlt_train_row *r = &t->rows[i];
             if (*r->reason)
                 continue;
@@ -396,12 +398,12 @@ static void settle(const rlt_train_rows *t, const rlt_train_fit *f, double *x, s
     }
 }
 
-int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, rlt_train_fit *out,
-                      rlt_error *err)
+int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds, bool own,
+                      rlt_train_fit *out, rlt_error *err)
 {
     const double furthest = 0.4;
     *out = (rlt_train_fit){0};
-    list(p, t, out);
+    list(p, t, own, out);
     while (rlt_train_machine(p, out->n_machines))
         out->n_machines++;
     out->start = malloc(((size_t)out->n_machines + 1) * sizeof *out->start);
@@ -410,7 +412,8 @@ int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds
     if (!out->start || !out->residuals || !out->slopes)
         return rlt_nomem(err);
     for (uint32_t m = 0; m < out->n_machines; m++) {
-        rlt_train_priors(rlt_train_machine(p, m));
+        if (!own)
+            rlt_train_priors(rlt_train_machine(p, m));
         out->start[m] = *rlt_train_machine(p, m);
     }
     int rc = residuals(p, t, NULL, NULL, out->residuals, err);

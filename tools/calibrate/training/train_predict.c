@@ -24,7 +24,7 @@
 
 /* A network, with the durations of collectives simulated on it so far. */
 typedef struct network {
-    char text[192];
+    char text[RLT_TRAIN_PATH];
     rlt_setup setup;
     rlt_replay_options how;
     rlt_timing *alone;
@@ -34,7 +34,7 @@ struct rlt_train_predictor {
     network **networks; /* allocated one by one: the timing borrows pointers */
     uint32_t n_networks, networks_room;
     rlt_accelerator **machines;
-    char (*names)[RLT_TRAIN_NAME];
+    char (*names)[RLT_TRAIN_PATH];
     uint32_t n_machines, machines_room, names_room;
 };
 
@@ -81,6 +81,18 @@ static int find_machine(rlt_train_predictor *p, const char *name, uint32_t *inde
     return rlt_find_accelerator(name, a, err);
 }
 
+/* Returns true if the weights, gradients and optimizer state of a stage alone are more than the memory.
+ * Activations depend on what tables leave open. */
+static bool state_is_too_large(const rlt_training *t)
+{
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
+        rlt_training_memory m = rlt_training_memory_of(t, i);
+        if (m.parameters + m.gradients + m.optimizer > (double)t->accelerator->memory_bytes)
+            return true;
+    }
+    return false;
+}
+
 /* Prepares a row. A layout that the generator refuses is a reason not to cover it; all else is an error. */
 static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *err)
 {
@@ -99,6 +111,11 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
         row->dense &= row->shape.layers[i].experts == 0;
     if (rlt_training_plan(&row->training, row->ranks, &why)) {
         snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
+        return 0;
+    }
+    if (state_is_too_large(&row->training)) {
+        snprintf(row->reason, sizeof row->reason, "the layout does not fit the memory of %s",
+                 row->training.accelerator->name);
         return 0;
     }
     rc = find_network(p, row->network, &row->on, err);
@@ -195,6 +212,11 @@ int rlt_train_predictor_relatives(rlt_train_predictor *p, rlt_error *err)
 rlt_accelerator *rlt_train_machine(rlt_train_predictor *p, uint32_t i)
 {
     return i < p->n_machines ? p->machines[i] : NULL;
+}
+
+const char *rlt_train_machine_spec(const rlt_train_predictor *p, uint32_t i)
+{
+    return i < p->n_machines ? p->names[i] : NULL;
 }
 
 static int simulate(const rlt_training *t, network *net, network *other, double *iteration_s, rlt_error *err)

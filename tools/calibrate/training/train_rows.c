@@ -4,6 +4,7 @@
  * is the rest of the accelerators; recomputation is off. Megatron-Bridge shards the optimizer state (ZeRO 1).
  * Both Megatron-Bridge and torchtitan use sequence parallelism with tensor parallelism.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "tools/calibrate/training/train.h"
+#include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/setup/locate.h"
 #include "workload/training/training.h"
 
 static const char *const precisions[][2] = {
@@ -111,7 +114,7 @@ typedef struct reader {
     int column[N_FIELDS];
     rlt_train_row *row;
     rlt_json systems, models;
-    bool measured;
+    const rlt_train_reading *how;
 } reader;
 
 /* A system of names.json. */
@@ -219,27 +222,44 @@ static bool has_size(const char *shape)
     return at && !strchr(at + 1, '%');
 }
 
-/* Finds the system: one that names.json knows, or an accelerator with a topology of its own column. */
+/* Takes the system for an accelerator by name or file, on the topology that is given. */
+static bool own_system(reader *r, const char *system, const char *topology, system_known *s)
+{
+    rlt_train_row *row = r->row;
+    char path[PATH_MAX];
+    if (!rlt_accelerator_path(system, rlt_accelerator_dirs().list, path, sizeof path))
+        return cannot(r, "the system '%.60s' is not known, and no accelerator has this name", system);
+    if (strlen(system) >= sizeof row->accelerator)
+        return cannot(r, "the name of the accelerator is too long");
+    if (!*topology)
+        return cannot(r, "no topology is given for the system '%.60s'", system);
+    if (strlen(topology) >= sizeof row->network)
+        return cannot(r, "the topology is too long");
+    *s = (system_known){.accelerator = system, .stack = *cell(r, F_STACK) ? cell(r, F_STACK) : "auto"};
+    snprintf(row->network, sizeof row->network, "%s", topology);
+    snprintf(row->collective, sizeof row->collective, "%s", topology);
+    return true;
+}
+
+/* Finds the system: one that names.json knows, or an accelerator. */
 static bool find_system(reader *r, system_known *s)
 {
     char text[256];
     uint64_t node = 1;
+    const char *named = r->how->accelerator, *topology = cell(r, F_TOPOLOGY);
     snprintf(text, sizeof text, "%s%s%s", cell(r, F_SYSTEM), *cell(r, F_CLUSTER) ? " " : "",
              cell(r, F_CLUSTER));
-    if (*cell(r, F_TOPOLOGY)) {
-        *s = (system_known){.accelerator = cell(r, F_SYSTEM), .stack = "any"};
-        snprintf(r->row->network, sizeof r->row->network, "%s", cell(r, F_TOPOLOGY));
-        snprintf(r->row->collective, sizeof r->row->collective, "%s", cell(r, F_TOPOLOGY));
-        return true;
-    }
-    rlt_json v = entry_of(r->systems, text);
-    if (!rlt_json_is(v))
-        return cannot(r, "the system '%.60s' is not known, and no topology is given", text);
+    rlt_json known = entry_of(r->systems, text);
+    if (!*topology && r->how->topology && (named || !rlt_json_is(known)))
+        topology = r->how->topology;
+    if (named || *topology || !rlt_json_is(known))
+        return own_system(r, named ? named : cell(r, F_SYSTEM), topology, s);
+    rlt_json v = known;
     *s = (system_known){.accelerator = text_of(v, "accelerator"), .stack = text_of(v, "stack"), .node = 1};
     s->messages.inside = s->collectives.inside = text_of(v, "inside");
     s->messages.between = s->collectives.between = text_of(v, "between");
     rlt_json other = rlt_json_get(v, "collectives");
-    if (r->measured && rlt_json_is(other)) {
+    if (r->how->measured && rlt_json_is(other)) {
         s->collectives.inside = text_of(other, "inside");
         s->collectives.between = text_of(other, "between");
     }
@@ -248,6 +268,8 @@ static bool find_system(reader *r, system_known *s)
         !has_size(s->collectives.between))
         return cannot(r, "the names of systems are incomplete for '%.60s'", text);
     s->node = (uint32_t)node;
+    if (text_of(v, "note"))
+        snprintf(r->row->note, sizeof r->row->note, "%s", text_of(v, "note"));
     return true;
 }
 
@@ -283,8 +305,15 @@ static bool find_model(reader *r, uint64_t sequence)
     const char *spec = text_of(v, "model"), *family = text_of(v, "family");
     if (!spec)
         spec = cell(r, F_MODEL);
-    snprintf(row->spec, sizeof row->spec, "%s%csequence=%llu", spec, strchr(spec, ':') ? ',' : ':',
-             (unsigned long long)sequence);
+    if (strlen(spec) + 32 > sizeof row->spec)
+        return cannot(r, "the model's text is too long");
+    if (strstr(spec, "sequence="))
+        snprintf(row->spec, sizeof row->spec, "%s", spec);
+    else if (sequence)
+        snprintf(row->spec, sizeof row->spec, "%s%csequence=%llu", spec, strchr(spec, ':') ? ',' : ':',
+                 (unsigned long long)sequence);
+    else
+        return cannot(r, "no %s is given", columns[F_SEQUENCE][0]);
     snprintf(row->family, sizeof row->family, "%s", family ? family : cell(r, F_MODEL));
     return true;
 }
@@ -376,14 +405,15 @@ static void set_habits(const reader *r, const system_known *s, rlt_training *t)
 
 static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
 {
-    static const field required[] = {F_GPUS, F_BATCH, F_MICROBATCH, F_SEQUENCE};
-    static const field optional[] = {F_TP, F_PP, F_CP, F_VP, F_EP};
+    static const field required[] = {F_GPUS, F_TP, F_PP, F_BATCH, F_MICROBATCH};
+    static const field optional[] = {F_CP, F_VP, F_EP};
     int rc = 0;
     for (size_t i = 0; i < sizeof optional / sizeof *optional && !rc; i++)
         rc = count_of(r, optional[i], 1, &n[optional[i]], err);
     for (size_t i = 0; i < sizeof required / sizeof *required && !rc; i++)
         rc = count_of(r, required[i], 0, &n[required[i]], err);
-    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)))
+    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)) ||
+        (rc = count_of(r, F_SEQUENCE, 0, &n[F_SEQUENCE], err)))
         return rc;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!n[required[i]])
@@ -419,6 +449,7 @@ static int interpret(reader *r, rlt_error *err)
         (rc = rlt_training_set(t, "recompute", recompute, err)))
         return rc;
     set_stack(r, s.stack, t);
+    t->stack_named = s.node == 0; /* in a column of the table */
     set_habits(r, &s, t);
     row->node = s.node;
     snprintf(row->accelerator, sizeof row->accelerator, "%s", s.accelerator);
@@ -488,18 +519,18 @@ static int find_columns(reader *r, rlt_error *err)
     return 0;
 }
 
-int rlt_train_rows_read(rlt_train_rows *t, const char *path, const char *names, bool measured, rlt_error *err)
+int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_reading *how, rlt_error *err)
 {
     enum { MAX_TEXT = 1 << 26 };
     char *text = NULL;
     size_t length;
     rlt_json_doc *doc = NULL;
     reader *r = calloc(1, sizeof *r);
-    int rc = r ? rlt_json_load(names, &doc, err) : rlt_nomem(err);
+    int rc = r ? rlt_json_load(how->names, &doc, err) : rlt_nomem(err);
     if (!rc) {
         r->systems = rlt_json_get(rlt_json_root(doc), "systems");
         r->models = rlt_json_get(rlt_json_root(doc), "models");
-        r->measured = measured;
+        r->how = how;
         rc = rlt_read_file(path, MAX_TEXT, &text, &length, err);
     }
     if (!rc && !(rc = rlt_csv_begin(&r->csv, path, text, length, err)))

@@ -2,6 +2,7 @@
 /* Writes the files of accelerators and stacks with fitted constants. Text that is not a constant stays. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "sim/base/find.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "sim/text/json.h"
 #include "tools/base/file.h"
 #include "tools/base/json_edit.h"
 #include "tools/calibrate/training/train.h"
@@ -72,6 +74,104 @@ static void edit_source(edited *e, const char *path, const char *source)
     edit(e, path, text);
 }
 
+/* What evidence is written about: a kind of model under a stack, and where its rows are. */
+typedef struct about {
+    const rlt_train_predictor *p;
+    const rlt_train_rows *rows;
+    const rlt_accelerator *a;
+    bool own;
+} about;
+
+/* Counts the rows of a stack, a kind and a precision (NULL: any) on the accelerator; `related`: on its
+ * generation. */
+static uint32_t count_rows(const about *x, const char *stack, bool dense, const char *precision, bool related)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->rows->n; i++) {
+        const rlt_train_row *r = &x->rows->rows[i];
+        if (*r->reason)
+            continue;
+        const rlt_accelerator *b = r->training.accelerator;
+        bool here = strcmp(b->name, x->a->name) == 0 ||
+                    (related && *b->generation && strcmp(b->generation, x->a->generation) == 0);
+        n += here && r->dense == dense && strcmp(r->training.stack, stack) == 0 &&
+             (!precision || strcmp(r->training.precision, precision) == 0);
+    }
+    return n;
+}
+
+/* Returns the interval of few runs of one machine, each left out of the fit: its square is the mean of theirs
+ * and of the known one, which counts as three runs. */
+static rlt_spread own_spread(const about *x, const char *stack, bool dense)
+{
+    const double known_runs = 3;
+    const rlt_train_like like = {x->a, stack, dense, RLT_LEAVE_ROW, NULL};
+    rlt_spread s = rlt_train_spread(x->rows, &like),
+               known =
+                   rlt_accelerator_grounds(x->a, stack, "", dense ? RLT_KIND_DENSE : RLT_KIND_EXPERTS).spread;
+    double n = count_rows(x, stack, dense, NULL, false), by = log(s.high), other = by;
+    if (known.high > 1)
+        other = log(known.high);
+    by = sqrt((n * by * by + known_runs * other * other) / (n + known_runs));
+    return (rlt_spread){exp(-by), exp(by)};
+}
+
+/* Adds an entry of evidence to a list in text form. */
+static void put_evidence(const about *x, rlt_jw *w, const char *stack, bool dense, const char *precision)
+{
+    uint32_t rows = precision ? count_rows(x, stack, dense, precision, false) : 0;
+    bool here = count_rows(x, stack, dense, NULL, false) > 0;
+    const rlt_train_like like = {x->a, stack, dense, here ? RLT_LEAVE_GROUP : RLT_LEAVE_ACCELERATOR, NULL};
+    rlt_spread s = x->own ? own_spread(x, stack, dense) : rlt_train_spread(x->rows, &like);
+    if ((precision && !rows) || s.low <= 0)
+        return;
+    rlt_jw_object(w, NULL);
+    rlt_jw_string(w, "stack", stack);
+    if (precision)
+        rlt_jw_string(w, "precision", precision);
+    rlt_jw_string(w, "kind", dense ? "dense" : "experts");
+    rlt_jw_u64(w, "rows", rows);
+    rlt_jw_double(w, "low", s.low, 3);
+    rlt_jw_double(w, "high", s.high, 3);
+    rlt_jw_end_object(w);
+}
+
+static void edit_evidence(edited *e, const about *x)
+{
+    rlt_jw w;
+    rlt_jw_init(&w, false);
+    rlt_jw_array(&w, NULL);
+    for (uint32_t i = 0; i < x->a->n_stacks; i++)
+        for (int dense = 1; dense >= 0; dense--) {
+            const char *stack = x->a->stacks[i].name;
+            if (!count_rows(x, stack, dense, NULL, true))
+                continue;
+            for (uint32_t k = 0; k < x->a->n_peaks; k++)
+                put_evidence(x, &w, stack, dense, x->a->peaks[k].precision);
+            put_evidence(x, &w, stack, dense, NULL);
+        }
+    rlt_jw_end_array(&w);
+    char *text = rlt_jw_finish(&w, NULL);
+    if (text)
+        edit(e, "evidence", text);
+    else if (!e->rc)
+        e->rc = rlt_nomem(e->err);
+    free(text);
+}
+
+/* Writes the spread of accelerators without rows, which the stack "any" holds. */
+static void edit_spread(edited *e, const rlt_train_rows *rows)
+{
+    for (int dense = 1; dense >= 0; dense--) {
+        const rlt_train_like like = {NULL, "", dense, RLT_LEAVE_GENERATION, NULL};
+        rlt_spread s = rlt_train_spread(rows, &like);
+        if (s.low <= 0)
+            continue;
+        edit_number(e, dense ? "spread.dense.low" : "spread.experts.low", s.low);
+        edit_number(e, dense ? "spread.dense.high" : "spread.experts.high", s.high);
+    }
+}
+
 static void edit_accelerator(edited *e, const rlt_accelerator *a, const char *source)
 {
     const rlt_kernels *k = &a->kernels;
@@ -122,15 +222,17 @@ static int finish(edited *e, const char *dir, const char *name)
     return e->rc;
 }
 
-static int write_accelerator(const rlt_accelerator *a, const char *dir, const char *source, rlt_error *err)
+static int write_accelerator(const about *x, const char *spec, const char *dir, const char *source,
+                             rlt_error *err)
 {
     char from[PATH_MAX];
     edited e = {.from = from, .err = err};
-    if (!rlt_accelerator_path(a->name, rlt_accelerator_dirs().list, from, sizeof from))
-        return 0; /* a file of the user's own, found under another name: reported by the caller */
+    if (!rlt_accelerator_path(spec, rlt_accelerator_dirs().list, from, sizeof from))
+        return rlt_fail(err, RLT_EIO, spec, "the accelerator's file is gone");
     e.rc = rlt_read_file(from, MAX_FILE, &e.text, &e.length, err);
-    edit_accelerator(&e, a, source);
-    return finish(&e, dir, a->name);
+    edit_accelerator(&e, x->a, source);
+    edit_evidence(&e, x);
+    return finish(&e, dir, x->a->name);
 }
 
 /* Finds the file of a stack beside the folders of accelerators. */
@@ -147,18 +249,26 @@ static bool stack_path(const char *name, char *path, size_t size)
     return false;
 }
 
-static int write_stack(const rlt_stack *s, const char *dir, const char *source, rlt_error *err)
+static int write_stack(const rlt_train_rows *rows, const rlt_stack *s, const char *dir, const char *source,
+                       rlt_error *err)
 {
     char from[PATH_MAX];
     edited e = {.from = from, .err = err};
     if (!stack_path(s->name, from, sizeof from))
         return 0;
     e.rc = rlt_read_file(from, MAX_FILE, &e.text, &e.length, err);
-    edit_stack(&e, s, source);
+    bool any = strcmp(s->name, "any") == 0, used = false;
+    for (uint32_t i = 0; i < rows->n && !used; i++)
+        used = !*rows->rows[i].reason && strcmp(rows->rows[i].training.stack, s->name) == 0;
+    if (used)
+        edit_stack(&e, s, source);
+    if (any)
+        edit_spread(&e, rows);
     return finish(&e, dir, s->name);
 }
 
-int rlt_train_write(rlt_train_predictor *p, const char *dir, const char *source, rlt_error *err)
+int rlt_train_write(rlt_train_predictor *p, const rlt_train_rows *t, bool own, const char *dir,
+                    const char *source, rlt_error *err)
 {
     char accelerators[PATH_MAX], stacks[PATH_MAX];
     const rlt_accelerator *a;
@@ -166,13 +276,15 @@ int rlt_train_write(rlt_train_predictor *p, const char *dir, const char *source,
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return rlt_fail(err, RLT_EIO, dir, "%s", strerror(errno));
     if ((rc = make_folder(dir, "accelerators", accelerators, sizeof accelerators, err)) ||
-        (rc = make_folder(dir, "stacks", stacks, sizeof stacks, err)))
+        (!own && (rc = make_folder(dir, "stacks", stacks, sizeof stacks, err))))
         return rc;
-    for (uint32_t m = 0; !rc && (a = rlt_train_machine(p, m)); m++)
-        rc = write_accelerator(a, accelerators, source, err);
+    for (uint32_t m = 0; !rc && (a = rlt_train_machine(p, m)); m++) {
+        const about x = {p, t, a, own};
+        rc = write_accelerator(&x, rlt_train_machine_spec(p, m), accelerators, source, err);
+    }
     /* Parameters of stacks are the same on all machines. */
-    a = rlt_train_machine(p, 0);
+    a = own ? NULL : rlt_train_machine(p, 0);
     for (uint32_t i = 0; a && i < a->n_stacks && !rc; i++)
-        rc = write_stack(&a->stacks[i], stacks, source, err);
+        rc = write_stack(t, &a->stacks[i], stacks, source, err);
     return rc;
 }

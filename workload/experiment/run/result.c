@@ -152,5 +152,9 @@ rlt_training_figures rlt_run_training_figures(const rlt_run *r)
             f.fullest = i;
         }
     }
+    const rlt_training *t = &r->training;
+    f.grounds = rlt_accelerator_grounds(t->accelerator, t->stack, t->precision, rlt_model_kind_of(t->model));
+    f.iteration_low_s = iteration_s(r) * f.grounds.spread.low;
+    f.iteration_high_s = iteration_s(r) * f.grounds.spread.high;
     return f;
 }

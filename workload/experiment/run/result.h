@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/experiment/run/run.h"
+#include "workload/models/accelerator.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
@@ -44,11 +45,13 @@ double rlt_run_slowdown(const rlt_run *r);
 double rlt_run_busbw(const rlt_run *r, uint32_t comm, rlt_time transfer_ps);
 uint32_t rlt_run_comm_ranks(const rlt_run *r, uint32_t comm);
 
-/* Figures of a training: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) per
- * second. */
+/* Figures of a training: bytes of the fullest stage, model FLOPs over the peak, tokens (samples) per second,
+ * and the 80 % interval of an iteration (0: not known). */
 typedef struct rlt_training_figures {
     double memory_bytes, utilization, tokens_per_s;
     uint32_t fullest;
+    rlt_grounds grounds;
+    double iteration_low_s, iteration_high_s;
 } rlt_training_figures;
 rlt_training_figures rlt_run_training_figures(const rlt_run *r);
 
