@@ -10,7 +10,8 @@
  *
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
- * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the products.
+ * Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
+ * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the products.
  *
  * Example: m = 4096, n = 2048, k = 4096 in bf16: F = 2 m n k = 6.87e10, b = 67 MB. Let peak = 312 TFLOPS,
  * bandwidth = 2039 GB/s, most = 0.77, rows_half = 380, outputs_half = 170, inputs_half = 110, e_memory = 0.8.
@@ -69,10 +70,15 @@ typedef struct rlt_stack {
     char name[32];
     double most[RLT_WORK_KINDS];
     rlt_precision_factors precisions;
-    rlt_time host_kernel_ps; /* per kernel; twice in the backward pass, where each product is two */
-    rlt_time host_expert_ps; /* per layer of experts and microbatch, forward and backward together */
-    rlt_time host_pass_ps;   /* per pass of a microbatch through a stage */
-    rlt_time host_ps;        /* per iteration: data, logging, launches of the optimizer */
+    rlt_time host_kernel_ps;   /* per kernel; twice in the backward pass, where each product is two */
+    rlt_time host_expert_ps;   /* per layer of experts and microbatch, forward and backward together */
+    rlt_time host_pass_ps;     /* per pass of a microbatch through a stage */
+    rlt_time host_handover_ps; /* per such pass in a pipeline: synchronising, handing over to another stage */
+    rlt_time host_image_ps;    /* per image, where the process that trains also loads it */
+    rlt_time host_ps;          /* per iteration: data, logging, launches of the optimizer */
+    /* Times that a score of attention is read or written in a forward pass, if the stack does not fuse
+     * attention; 0: as the model says. */
+    double score_passes;
     char source[512];
 } rlt_stack;
 
@@ -109,13 +115,14 @@ RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision
 
 /* The constants of an accelerator for a stack and a precision. */
 typedef struct rlt_surface {
-    const char *stack; /* the stack's name, borrowed; "any": factors of 1, no host */
+    const char *stack;                  /* the stack's name, borrowed; "any": factors of 1, no host */
     uint64_t peak_Flops, peak_16_Flops; /* of products; of attention */
     uint64_t memory_Bps;
     rlt_time launch_ps;
     double most[RLT_WORK_KINDS];
     double rows_half, outputs_half, inputs_half, area_half, memory, backward;
-    double host_kernel_ps, host_expert_ps, host_pass_ps, host_ps;
+    double host_kernel_ps, host_expert_ps, host_pass_ps, host_handover_ps, host_image_ps, host_ps;
+    double score_passes;
 } rlt_surface;
 /* Multiplies the constants of accelerator and stack. NULL or an unknown stack: that named "any", or none.
  * RLT_EUNSUPPORTED if there is no peak for the precision. The result borrows from `a`. */

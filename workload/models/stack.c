@@ -8,7 +8,11 @@
  *   host_kernel       time per kernel: "50us"; default 0
  *   host_expert       time per layer of experts and microbatch; default 0
  *   host_pass         time per pass of a microbatch through a stage; default 0
+ *   host_handover     time per such pass in a pipeline, to synchronise and hand over to another stage; default 0
+ *   host_image        time per image that the training process loads itself; default 0
  *   host              time per iteration; default 0
+ *   score_passes      times that a forward pass reads or writes a score of attention, if the stack does not
+ *                     fuse attention: 0 to 100; default 0, as the model says
  */
 #include "workload/models/stack.h"
 
@@ -33,7 +37,7 @@ int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t
 }
 
 int rlt__read_number(rlt_json v, const char *key, bool required, double least, double most, double *out,
-                       rlt_error *err)
+                     rlt_error *err)
 {
     int rc = rlt_json_get_double(v, key, required, out, err);
     if (!rc && !(*out >= least && *out <= most))
@@ -75,8 +79,9 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
 
 static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
 {
-    static const char *const keys[] = {"name",        "source",    "most", "precisions", "host_kernel",
-                                       "host_expert", "host_pass", "host", NULL};
+    static const char *const keys[] = {"name",        "source",      "most",         "precisions",
+                                       "host_kernel", "host_expert", "host_pass",    "host_handover",
+                                       "host_image",  "host",        "score_passes", NULL};
     int rc;
     *s = (rlt_stack){.most = {1, 1, 1, 1, 1}};
     if ((rc = rlt_json_only(v, keys, err)) ||
@@ -86,7 +91,10 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &s->precisions, err)) ||
         (rc = rlt_json_get_duration(v, "host_kernel", false, &s->host_kernel_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_expert", false, &s->host_expert_ps, err)) ||
-        (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)))
+        (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)) ||
+        (rc = rlt_json_get_duration(v, "host_handover", false, &s->host_handover_ps, err)) ||
+        (rc = rlt_json_get_duration(v, "host_image", false, &s->host_image_ps, err)) ||
+        (rc = rlt__read_number(v, "score_passes", false, 0, 100, &s->score_passes, err)))
         return rc;
     return rlt_json_get_duration(v, "host", false, &s->host_ps, err);
 }
