@@ -8,7 +8,7 @@
  *   host_kernel       time per kernel: "50us"; default 0
  *   host_expert       time per layer of experts and microbatch; default 0
  *   host_pass         time per pass of a microbatch through a stage; default 0
- *   host_handover     time per such pass in a pipeline, to synchronise and hand over to another stage; default 0
+ *   host_handover     time per such pass in a pipeline, to synchronise and hand over; default 0
  *   host_image        time per image that the training process loads itself; default 0
  *   host              time per iteration; default 0
  *   score_passes      times that a forward pass reads or writes a score of attention, if the stack does not

@@ -202,7 +202,7 @@ static const rlt_training_strategy strategies[] = {
     {"samo", "AxoNN with compressed state of pruned models (IPDPS 2023)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,tie=off,stack=axonn,"
-     "sparsity=0.9"},
+     "sparsity=0.9,compress=18e9"},
     {"sputnik", "AxoNN with sparse kernels, 3.7 times slower (fitted to GPT-3 2.7B)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,tie=off,stack=axonn,"
