@@ -33,6 +33,7 @@
 #include "tools/output/report_options.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/program/reader.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"

@@ -236,7 +236,10 @@ int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const c
                          .host_kernel_ps = (double)s->host_kernel_ps * k->host,
                          .host_expert_ps = (double)s->host_expert_ps * k->host,
                          .host_pass_ps = (double)s->host_pass_ps * k->host,
-                         .host_ps = (double)s->host_ps * k->host};
+                         .host_handover_ps = (double)s->host_handover_ps * k->host,
+                         .host_image_ps = (double)s->host_image_ps * k->host,
+                         .host_ps = (double)s->host_ps * k->host,
+                         .score_passes = s->score_passes};
     for (int i = 0; i < RLT_WORK_KINDS; i++) {
         double e = k->most[i] * s->most[i];
         if (i == RLT_WORK_MATMUL)
@@ -257,12 +260,16 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
     /* Long sums are split over multiprocessors: weight gradients of few weights and many rows. */
-    const double split = 4096;
-    double area = w->m * w->n * (w->k > split ? w->k / split : 1);
-    e *= share(w->m, s->rows_half) * share(area, s->area_half);
-    /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. */
-    return w->kind == RLT_WORK_CONVOLUTION ? e
-                                           : e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
+    const double split = 4096, tile_rows = 128;
+    double sums = w->k > split ? w->k / split : 1;
+    if (w->kind == RLT_WORK_CONVOLUTION) {
+        /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. A tile of few
+         * rows is as long as a full one, and counts as one. */
+        double rows = w->m > tile_rows ? w->m : tile_rows;
+        return e * share(w->m, s->rows_half) * share(rows * w->n * sums, s->area_half);
+    }
+    e *= share(w->m, s->rows_half) * share(w->m * w->n * sums, s->area_half);
+    return e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
 rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)

@@ -10,8 +10,10 @@
  *
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
- * For all other kinds e = most. Attention runs at the peak of 16 bits, whatever the precision of the
- * products.
+ * Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
+ * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention runs
+ * at the peak of 16 bits, whatever the precision of the products. A stack without fused attention computes it
+ * as products of matrices.
  *
  * Example: m = 4096, n = 2048, k = 4096 in bf16: F = 2 m n k = 6.87e10, b = 67 MB. Let peak = 312 TFLOPS,
  * bandwidth = 2039 GB/s, most = 0.77, rows_half = 380, outputs_half = 170, inputs_half = 110, e_memory = 0.8.
@@ -114,7 +116,8 @@ typedef struct rlt_surface {
     rlt_time launch_ps;
     double most[RLT_WORK_KINDS];
     double rows_half, outputs_half, inputs_half, area_half, memory, backward;
-    double host_kernel_ps, host_expert_ps, host_pass_ps, host_ps;
+    double host_kernel_ps, host_expert_ps, host_pass_ps, host_handover_ps, host_image_ps, host_ps;
+    double score_passes;
 } rlt_surface;
 /* Multiplies the constants of accelerator and stack. NULL or an unknown stack: that named "any", or none.
  * RLT_EUNSUPPORTED if there is no peak for the precision. The result borrows from `a`. */

@@ -100,7 +100,7 @@ static void fully_connected(chain *c, const char *name, uint32_t width, uint32_t
     uint64_t in = (uint64_t)image(c);
     c->channels = width;
     c->side = 1;
-    rlt_model_layer *l = layer(c, name, RLT_WORK_MATMUL);
+    rlt_model_layer *l = layer(c, name, RLT_WORK_CONVOLUTION); /* of one pixel */
     l->saved_whole = (double)in;
     l->moved_elements = 1.0 * passes * width;
     rlt__model_matrix(&c->b, 1, in, width, true);

@@ -38,6 +38,36 @@ static double product_time(const rlt_model_layer *l, const rlt_model_product *p,
     return (double)rlt_surface_time(f, &w);
 }
 
+/* Returns true if the stack computes the scores of attention apart, whatever the model says. */
+static bool unfused(const rlt_model_layer *l, const rlt_surface *f)
+{
+    return f->score_passes > 0 && l->scores > 0;
+}
+
+static double moved(const rlt_model_layer *l, const rlt_surface *f)
+{
+    return unfused(l, f) ? l->moved_elements - l->moved_scores + f->score_passes * l->scores
+                         : l->moved_elements;
+}
+
+/* Returns the time of attention as products of matrices: queries times keys (head wide), whose results are
+ * scores, and scores times values (as long as there are keys). Of the backward pass one is like the former,
+ * three like the latter. All heads are one kernel. */
+static double scores_time(const rlt_model_layer *l, const rlt_surface *f, const rlt_layer_share *s,
+                          rlt_layer_pass pass)
+{
+    double scores = l->scores * s->samples / split_of(l, s), rows = scores / l->keys;
+    double times = pass == RLT_LAYER_FORWARD ? 1 : 1 / f->backward;
+    rlt_work into = {.kind = RLT_WORK_MATMUL, .flop = 2 * scores * l->head * times},
+             out = {.kind = RLT_WORK_MATMUL, .flop = 2 * scores * l->value_head * times};
+    into.m = out.m = rows;
+    into.n = out.k = l->keys;
+    into.k = l->head;
+    out.n = l->value_head;
+    return (double)rlt_surface_time(f, &into) +
+           (pass == RLT_LAYER_FORWARD ? 1 : 3) * (double)rlt_surface_time(f, &out);
+}
+
 /* Returns the time of a layer without a list of products: one of the model's width. */
 static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
                          const rlt_layer_share *s, double flop, double weight_bytes)
@@ -63,6 +93,8 @@ static double products_time(const rlt_model *m, const rlt_model_layer *l, const 
         sum += product_time(l, &m->products[l->first_product + i], f, s, pass);
     if (l->n_products)
         return sum;
+    if (unfused(l, f))
+        return pass == RLT_LAYER_WEIGHTS ? 0 : scores_time(l, f, s, pass);
     bool learns = l->parameters + l->tied_parameters + l->expert_parameters > 0;
     double forward = l->executed_forward > 0 ? l->executed_forward : l->forward_flop,
            backward = (l->executed_backward > 0 ? l->executed_backward : l->backward_flop) / f->backward;
@@ -99,7 +131,7 @@ double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, cons
     if (!l->sharded && s->sequence_parallel)
         split = s->tp;
     rlt_work w = {.kind = RLT_WORK_VECTOR,
-                  .bytes = l->moved_elements * times * s->samples * s->element_bytes / split};
+                  .bytes = moved(l, f) * times * s->samples * s->element_bytes / split};
     return products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0);
 }
 

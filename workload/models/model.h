@@ -54,7 +54,11 @@ typedef struct rlt_model_layer {
     /* FLOPs that kernels execute, where they differ from those that count; 0: they do not. Fused causal
      * attention skips the half above the diagonal, and computes scores again in its backward pass. */
     double executed_forward, executed_backward;
-    double moved_elements;              /* read and written by the forward pass, outside its products */
+    double moved_elements; /* read and written by the forward pass, outside its products */
+    /* Attention: its scores, how many keys each query has, the widths of a head, and those of moved_elements
+     * that are scores. A software stack without fused attention computes and moves scores apart, whatever the
+     * model says. */
+    double scores, keys, head, value_head, moved_scores;
     uint32_t first_product, n_products; /* range in the model's products */
     /* Elements kept for the backward pass. `saved_whole` is kept on every rank of a tensor-parallel group and
      * divided only with sequence parallelism. `saved_split` is divided among them. `saved_scores` is divided

@@ -43,10 +43,15 @@ typedef struct rlt_stack {
     char name[32];
     double most[RLT_WORK_KINDS];
     rlt_precision_factors precisions;
-    rlt_time host_kernel_ps;      /* per kernel; twice in the backward pass, where each product is two */
-    rlt_time host_expert_ps;      /* per layer of experts and microbatch, forward and backward together */
-    rlt_time host_pass_ps;        /* per pass of a microbatch through a stage */
-    rlt_time host_ps;             /* per iteration: data, logging, launches of the optimizer */
+    rlt_time host_kernel_ps;   /* per kernel; twice in the backward pass, where each product is two */
+    rlt_time host_expert_ps;   /* per layer of experts and microbatch, forward and backward together */
+    rlt_time host_pass_ps;     /* per pass of a microbatch through a stage */
+    rlt_time host_handover_ps; /* per such pass in a pipeline: synchronising, handing over to another stage */
+    rlt_time host_image_ps;    /* per image, where the process that trains also loads it */
+    rlt_time host_ps;          /* per iteration: data, logging, launches of the optimizer */
+    /* Times that a score of attention is read or written in a forward pass, if the stack does not fuse
+     * attention; 0: as the model says. */
+    double score_passes;
     rlt_spread spread[RLT_KINDS]; /* on accelerators that no run was fitted on */
     char source[512];
 } rlt_stack;

@@ -8,8 +8,12 @@
  *   host_kernel       time per kernel: "50us"; default 0
  *   host_expert       time per layer of experts and microbatch; default 0
  *   host_pass         time per pass of a microbatch through a stage; default 0
+ *   host_handover     time per such pass in a pipeline, to synchronise and hand over; default 0
+ *   host_image        time per image that the training process loads itself; default 0
  *   host              time per iteration; default 0
  *   spread            by kind of model, on accelerators that were not measured (evidence.c)
+ *   score_passes      times that a forward pass reads or writes a score of attention, if the stack does not
+ *                     fuse attention: 0 to 100; default 0, as the model says
  */
 #include "workload/models/stack_read.h"
 
@@ -23,7 +27,7 @@
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
 
-static const rlt__bounds factors = {0.01, 10};
+static const rlt__bounds factors = {0.01, 10}, passes = {0, 100};
 
 int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err)
 {
@@ -81,8 +85,9 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
 
 static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
 {
-    static const char *const keys[] = {"name",        "source",    "most", "precisions", "host_kernel",
-                                       "host_expert", "host_pass", "host", "spread",     NULL};
+    static const char *const keys[] = {
+        "name",          "source",     "most", "precisions", "host_kernel",  "host_expert", "host_pass",
+        "host_handover", "host_image", "host", "spread",     "score_passes", NULL};
     int rc;
     *s = (rlt_stack){.most = {1, 1, 1, 1, 1}};
     if ((rc = rlt_json_only(v, keys, err)) ||
@@ -93,6 +98,9 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
         (rc = rlt_json_get_duration(v, "host_kernel", false, &s->host_kernel_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_expert", false, &s->host_expert_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)) ||
+        (rc = rlt_json_get_duration(v, "host_handover", false, &s->host_handover_ps, err)) ||
+        (rc = rlt_json_get_duration(v, "host_image", false, &s->host_image_ps, err)) ||
+        (rc = rlt__read_number(v, "score_passes", false, passes, &s->score_passes, err)) ||
         (rc = rlt__read_spreads(rlt_json_get(v, "spread"), s->spread, err)))
         return rc;
     return rlt_json_get_duration(v, "host", false, &s->host_ps, err);

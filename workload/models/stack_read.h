@@ -27,7 +27,8 @@ int rlt__read_number(rlt_json v, const char *key, bool required, rlt__bounds in,
 int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt__bounds in, double out[RLT_WORK_KINDS],
                     rlt_error *err);
 int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err);
-/* Read evidence (evidence.c): the spreads of a stack; the entries of an accelerator, RLT_MAX_EVIDENCE at most. */
+/* Read evidence (evidence.c): the spreads of a stack; the entries of an accelerator, RLT_MAX_EVIDENCE at
+ * most. */
 int rlt__read_spreads(rlt_json v, rlt_spread s[RLT_KINDS], rlt_error *err);
 int rlt__read_evidence(rlt_json array, rlt_evidence *list, uint32_t *n, rlt_error *err);
 /* Adds the stacks of an array to a list of RLT_MAX_STACKS places. */

@@ -263,7 +263,12 @@ static void scores(const transformer *t, rlt__model_builder *b, const char *stem
     l->moved_elements = s * (widths + (double)t->attended);
     /* Scores are written, read and written by the softmax, and read. Dropout reads and writes them, and
      * writes a mask. */
-    l->moved_elements += kernel ? 0 : all * (t->dropout ? 6.5 : 4);
+    l->scores = all;
+    l->keys = keys;
+    l->head = t->head + t->rotary;
+    l->value_head = t->value_head;
+    l->moved_scores = kernel ? 0 : all * (t->dropout ? 6.5 : 4);
+    l->moved_elements += l->moved_scores;
     /* A fused kernel skips keys that the mask hides, and computes scores again in the backward pass, which
      * costs 2.5 times the forward pass (Dao, arXiv 2307.08691). With a window of w of s keys, a share
      * 1 - w / 2s is left. */

@@ -12,9 +12,10 @@
  *               one copy of them in 32 bits.
  *   gathered    ZeRO 3, layers outside blocks and `gathered` blocks: e per parameter, or the bytes of
  *               param_precision (FSDP2: two, the one that computes and the one that is prefetched).
- *               Without resharding all weights of the stage, and r per parameter for gradients that are summed until the last microbatch; of one chunk if
- *               there are several, and no more microbatches than stages: a chunk's gradients are then
- *               divided before those of the next begin.
+ *               Without resharding all weights of the stage, and r per parameter for gradients that are
+ *               summed until the last microbatch; of one chunk if there are several, and no more
+ *               microbatches than stages: a chunk's gradients are then divided before those of the next
+ *               begin.
  *   unsharded   ZeRO 3, while a block goes backward: e + r per parameter of the block, its gradients and the
  *               copy in which they are summed, and e per parameter of the head, whose gradients wait.
  *   gradients   inside the layer of a block that has the most, in its backward pass; counted if the loss is.

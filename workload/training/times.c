@@ -2,6 +2,7 @@
 /* Times of layers and of the optimizer on the accelerator. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -113,8 +114,11 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     for (size_t k = 0; k < 4; k++)
         if (!(*all[k] = calloc(n, sizeof(rlt_time))))
             return rlt_nomem(err);
-    out->host_ps = rlt_time_of(s.in_blocks.host_ps);
-    out->pass_ps = rlt_time_of(s.in_blocks.host_pass_ps);
+    bool images = strcmp(t->model->sample, "image") == 0;
+    double loaded = images ? (double)(t->batch / t->size[RLT_AXIS_DP]) : 0;
+    out->host_ps = rlt_time_of(s.in_blocks.host_ps + loaded * s.in_blocks.host_image_ps);
+    bool pipeline = t->size[RLT_AXIS_PP] > 1;
+    out->pass_ps = rlt_time_of(s.in_blocks.host_pass_ps + (pipeline ? s.in_blocks.host_handover_ps : 0));
     bool apart = rlt__defers_weights(t), repeats = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];

@@ -211,21 +211,21 @@ static const rlt_training_strategy strategies[] = {
      "zero=3,sp=on,gradient=4,gathered=2,reshard=auto," PYTORCH},
     {"axonn", "message-driven pipelines (Singh & Bhatele, IPDPS 2022)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn"},
+     "checkpoint=4,tie=off,stack=axonn"},
     {"axonn-offload", "AxoNN with the optimizer state in the host's memory",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn,offload=on"},
+     "checkpoint=4,tie=off,stack=axonn,offload=on"},
     {"samo", "AxoNN with compressed state of pruned models (IPDPS 2023)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
-     "sparsity=0.9"},
-    {"sputnik", "AxoNN with sparse kernels, three times slower (fitted to GPT-3 2.7B)",
+     "checkpoint=4,tie=off,stack=axonn,"
+     "sparsity=0.9,compress=18e9"},
+    {"sputnik", "AxoNN with sparse kernels, 3.7 times slower (fitted to GPT-3 2.7B)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,tie=off,stack=axonn,"
-     "sparsity=0.9,compress=1e15,slowdown=3"},
+     "checkpoint=4,tie=off,stack=axonn,"
+     "sparsity=0.9,compress=1e15,slowdown=3.7"},
     {"deepspeed-3d", "1F1B pipelines with ZeRO-1",
      "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
-     "checkpoint=4,pass=3ms,stack=axonn"},
+     "checkpoint=4,stack=axonn"},
 };
 
 static rlt_registry registry = RLT_REGISTRY_OF_ARRAY("strategy", RLT_EUSAGE, strategies);

@@ -116,8 +116,11 @@ static void times(void **state)
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 768, 0, 0}, 2 / 0.75},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 128, 0}, 4},
         {&bent, {RLT_WORK_MATMUL, 1e12, 0, 0, 0, 192}, 2 / 0.75},
-        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 32},     /* 256 x 128 is half an area, too */
-        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 256, 128, 64}, 5}, /* rows and area only */
+        {&bent, {RLT_WORK_MATMUL, 1e12, 0, 256, 128, 64}, 32}, /* 256 x 128 is half an area, too */
+        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 0, 0, 64}, 1 / 0.8},
+        /* Half for the rows. A sum of 8192 is two pieces, so 256 x 128 is twice half an area. */
+        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 256, 128, 8192}, 2 * 1.5 / 0.8},
+        {&bent, {RLT_WORK_CONVOLUTION, 1e12, 0, 1, 256, 64}, 257 * 2 / 0.8}, /* a tile has 128 rows */
     };
     (void)state;
     bent.memory = 0.5;

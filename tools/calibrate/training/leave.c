@@ -7,6 +7,7 @@
 #include "sim/base/error.h"
 #include "tools/calibrate/training/train.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/stack.h"
 
 const char *rlt_leave_name(rlt_leave by)
 {

@@ -8,6 +8,7 @@
 
 #include "tools/calibrate/calibrate.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/stack.h"
 #include "workload/training/training.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

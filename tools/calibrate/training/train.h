@@ -11,6 +11,7 @@
 #include "tools/calibrate/calibrate.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/models/stack.h"
 #include "workload/training/training.h"
 
 enum { RLT_MAX_TRAIN_ROWS = 1 << 16, RLT_TRAIN_NAME = 64, RLT_TRAIN_PATH = 256, RLT_MAX_FIT = 64 };
