@@ -45,7 +45,7 @@ bad 3 ":1:21: layers[0].nam: unknown key 'nam', did you mean 'name'?" '{"layers"
 bad 3 ':3: expected "count" or "id count"' "# counts
 3 10
 4 x" u.txt
-bad 3 ":1:90: peaks.bf16: " '{"name": "a", "source": "none", "memory": "1GB", "bandwidth": "1TB/s", "peaks": {"bf16": "3"}, "surfaces": [{"most": {"matmul": 0.5}, "memory": {"vector": 0.5}}]}' a.json
+bad 3 ":1:90: peaks.bf16: " '{"name": "a", "source": "none", "memory": "1GB", "bandwidth": "1TB/s", "peaks": {"bf16": "3"}, "kernels": {"most": {"matmul": 0.5}, "memory": 0.5}}' a.json
 bad 5 ":1:65: topology: nowhere" '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "nowhere"}' o.json
 bad 3 ":1:36: modl: no option of this command; did you mean 'model'?" '{"topology": "hgx-h100-8", "modl": "gpt2-small"}' o.json
 bad 3 ":1:62: train: recompute: expected one of none, selective, products, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
@@ -55,7 +55,7 @@ bad 3 ": no row is usable: 1 row skipped: row 2: size_bytes: expected a whole nu
 all_reduce,8,x,10" c.csv
 bad 3 ":2:" "$head
 $(echo "$row" | sed 's/,0.661,/,fast,/')" t.csv
-bad 3 ":1: no column 'params'" "model,gpu_system,iteration_time_s
+bad 3 ":1: no column 'n_gpus'" "model,gpu_system,iteration_time_s
 a,b,1" t.csv
 bad 3 ":1:1: unknown column 'foo'; a table of layers has" "foo,bar
 1,2" f.csv
