@@ -46,7 +46,8 @@ typedef struct side {
     uint32_t n_kinds;
     char busiest[200];
     double utilization, memory_bytes;
-    char basis[16], accelerator[64]; /* of a training; "": none */
+    char basis[16], accelerator[64]; /* grounds of a training; "": none */
+    char stack[32];                  /* chosen for it; "": none, or named by the user */
 } side;
 
 static const char *const state_keys[STATES] = {"compute_ps", "exposed_comm_ps", "host_ps", "idle_ps"};
@@ -158,10 +159,10 @@ static int read_link(side *s, const source *f, rlt_error *err)
     return 0;
 }
 
-/* Copies a text of the training; "" if there is none. */
-static void copy_text(const source *f, const char *key, char *out, size_t size)
+/* Copies a text of the training, or of an object in it; "" if there is none. */
+static void copy_text(const source *f, uint32_t object, const char *key, char *out, size_t size)
 {
-    uint32_t token = member(f, 0, key);
+    uint32_t token = member(f, object, key);
     const char *text = token == RLT_NONE ? NULL : rlt_jpiece_text(&f->piece, token);
     snprintf(out, size, "%s", text ? text : "");
     rlt_make_printable(out);
@@ -169,8 +170,12 @@ static void copy_text(const source *f, const char *key, char *out, size_t size)
 
 static int read_training(side *s, const source *f, rlt_error *err)
 {
-    copy_text(f, "basis", s->basis, sizeof s->basis);
-    copy_text(f, "accelerator", s->accelerator, sizeof s->accelerator);
+    uint32_t stack = member(f, 0, "stack"),
+             chosen = stack == RLT_NONE ? RLT_NONE : member(f, stack, "chosen");
+    copy_text(f, 0, "basis", s->basis, sizeof s->basis);
+    copy_text(f, 0, "accelerator", s->accelerator, sizeof s->accelerator);
+    if (chosen != RLT_NONE && f->piece.tokens[chosen].type == RLT_J_TRUE)
+        copy_text(f, stack, "name", s->stack, sizeof s->stack);
     const rlt_jpiece *p = &f->piece;
     uint32_t stages = rlt_jpiece_get(p, 0, "stages");
     int rc = 0;
@@ -409,6 +414,10 @@ static void warn_of_basis(const side *a, const side *b)
         rlt_warn("the time on %s is %s, that on %s is assumed: their difference rests on no measurement",
                  first ? b->accelerator : a->accelerator, first ? b->basis : a->basis,
                  first ? a->accelerator : b->accelerator);
+    else if (*a->stack && *b->stack && strcmp(a->stack, b->stack) != 0)
+        rlt_warn(
+            "the stacks chosen differ, %s and %s: part of the difference is software's (stack=NAME names one)",
+            a->stack, b->stack);
 }
 
 static int put_json(const side *sides, const rlt_parsed *args, const char *path, rlt_error *err)

@@ -102,7 +102,8 @@ static void interval_lines(const rlt_run *r, FILE *out)
     else
         fprintf(out, "no measured run of such a model on %s or its generation\n", a->name);
     if (t->stack_auto)
-        fprintf(out, "stack %s: the best known on %s (stack=NAME takes another)\n", t->stack, a->name);
+        fprintf(out, "stack %s: %s on %s (stack=NAME takes another)\n", t->stack,
+                f.grounds.basis == RLT_BASIS_ASSUMED ? "nothing is known" : "the best known", a->name);
 }
 
 /* Prints what a framework adds to the memory, and that selective recomputation saves nothing. */

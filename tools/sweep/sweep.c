@@ -126,6 +126,10 @@ static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     bool failed = e->outcome.status != 0;
     w->assumed |= e->outcome.assumed;
     w->measured |= e->outcome.measured;
+    if (!*w->stack)
+        snprintf(w->stack, sizeof w->stack, "%s", e->outcome.stack);
+    else if (*e->outcome.stack && strcmp(w->stack, e->outcome.stack) != 0)
+        snprintf(w->other, sizeof w->other, "%s", e->outcome.stack);
     if (failed && !w->first_error[0])
         snprintf(w->first_error, sizeof w->first_error, "point %llu: %.170s", (unsigned long long)e->point.id,
                  e->outcome.error);

@@ -95,6 +95,7 @@ typedef struct rlt_outcome {
     uint32_t n_links;
     bool there[RLT_FIGURES];
     bool assumed, measured; /* the time of a training rests on nothing measured; on measured runs */
+    char stack[32];         /* chosen for a training; "": none, or named by the user */
     int64_t integer[RLT_FIGURES];
     double real[RLT_FIGURES];
     char busiest[160];

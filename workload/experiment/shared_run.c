@@ -84,6 +84,8 @@ int rlt_run_figures(const rlt_run *r, rlt_figure_links links, rlt_outcome *o, rl
         rlt_outcome_real(o, RLT_FIG_TOKENS, f.tokens_per_s);
         o->assumed = f.grounds.basis == RLT_BASIS_ASSUMED;
         o->measured = !o->assumed;
+        if (r->training.stack_auto)
+            snprintf(o->stack, sizeof o->stack, "%s", r->training.stack);
     }
     if (!net)
         return 0;

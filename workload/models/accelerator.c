@@ -263,8 +263,8 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     const double split = 4096, tile_rows = 128;
     double sums = w->k > split ? w->k / split : 1;
     if (w->kind == RLT_WORK_CONVOLUTION) {
-        /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. A tile of few
-         * rows is as long as a full one, and counts as one. */
+        /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. A tile of
+         * few rows is as long as a full one, and counts as one. */
         double rows = w->m > tile_rows ? w->m : tile_rows;
         return e * share(w->m, s->rows_half) * share(rows * w->n * sums, s->area_half);
     }

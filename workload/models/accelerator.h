@@ -11,9 +11,9 @@
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
  * Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
- * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention runs
- * at the peak of 16 bits, whatever the precision of the products. A stack without fused attention computes it
- * as products of matrices.
+ * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention
+ * runs at the peak of 16 bits, whatever the precision of the products. A stack without fused attention
+ * computes it as products of matrices.
  *
  * Example: m = 4096, n = 2048, k = 4096 in bf16: F = 2 m n k = 6.87e10, b = 67 MB. Let peak = 312 TFLOPS,
  * bandwidth = 2039 GB/s, most = 0.77, rows_half = 380, outputs_half = 170, inputs_half = 110, e_memory = 0.8.
@@ -91,7 +91,7 @@ RLT_API const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const c
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
                                  rlt_error *err) RLT_MUST_USE;
 
-/* What a prediction rests on: runs of this accelerator, stack and precision; runs of the accelerator's
+/* Grounds of a prediction: runs of this accelerator, stack and precision; runs of the accelerator's
  * generation or in another precision; nothing measured. */
 typedef enum rlt_basis { RLT_BASIS_FITTED, RLT_BASIS_DERIVED, RLT_BASIS_ASSUMED } rlt_basis;
 typedef struct rlt_grounds {

@@ -104,7 +104,7 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
 typedef struct rlt__times {
     /* weights: time of weight gradients, if computed apart; again: recomputation */
     rlt_time *forward, *backward, *weights, *again;
-    rlt_time host_ps, pass_ps; /* of the stack: per iteration, per pass of a microbatch */
+    rlt_time host_ps, pass_ps; /* times of the stack: per iteration, per pass of a microbatch */
 } rlt__times;
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err);
 void rlt__training_times_free(rlt__times *x);

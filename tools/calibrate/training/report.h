@@ -14,7 +14,7 @@
 typedef struct rlt_train_report {
     const rlt_train_rows *rows;
     const rlt_train_fit *fit;
-    char *const *paths;       /* of the tables, in the order read */
+    char *const *paths;       /* files of the tables, in the order read */
     rlt_leave by[RLT_LEAVES]; /* rows left out; tables with one column of errors left out show the first */
     uint32_t n_by;
     bool by_source; /* groups are sources */

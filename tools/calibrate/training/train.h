@@ -63,8 +63,8 @@ typedef struct rlt_train_rows {
 typedef struct rlt_train_reading {
     const char *names;       /* JSON file of systems and models by the names in tables */
     bool measured;           /* times collectives on the networks of sites as measured, where that is known */
-    const char *accelerator; /* of all rows; NULL: that of each row */
-    const char *topology;    /* of rows without a topology of their own; NULL: none */
+    const char *accelerator; /* accelerator of all rows; NULL: that of each row */
+    const char *topology;    /* topology of rows that name none; NULL: none */
 } rlt_train_reading;
 /* Reads the rows of a table. Errors name line and column; RLT_ESCHEMA names a missing column. Rows that
  * cannot be covered are kept with the reason. */

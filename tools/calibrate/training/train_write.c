@@ -74,7 +74,7 @@ static void edit_source(edited *e, const char *path, const char *source)
     edit(e, path, text);
 }
 
-/* What evidence is written about: a kind of model under a stack, and where its rows are. */
+/* The subject of evidence: a kind of model under a stack, and where its rows are. */
 typedef struct about {
     const rlt_train_predictor *p;
     const rlt_train_rows *rows;
@@ -136,6 +136,20 @@ static void put_evidence(const about *x, rlt_jw *w, const char *stack, bool dens
     rlt_jw_end_object(w);
 }
 
+/* Puts each object of a list on a line of its own, as an entry of a member of the file. Returns NULL if memory
+ * ran out; frees `list`. */
+static char *spread_out(char *list)
+{
+    size_t n = list ? strlen(list) : 0, used = 0;
+    char *out = list ? malloc(8 * n + 16) : NULL;
+    for (size_t i = 0; out && i < n; i++) {
+        bool begins = list[i] == '{', ends = list[i] == ']' && i > 0 && list[i - 1] == '}';
+        used += (size_t)sprintf(out + used, "%s%c", begins ? "\n    " : ends ? "\n  " : "", list[i]);
+    }
+    free(list);
+    return out;
+}
+
 static void edit_evidence(edited *e, const about *x)
 {
     rlt_jw w;
@@ -151,7 +165,7 @@ static void edit_evidence(edited *e, const about *x)
             put_evidence(x, &w, stack, dense, NULL);
         }
     rlt_jw_end_array(&w);
-    char *text = rlt_jw_finish(&w, NULL);
+    char *text = spread_out(rlt_jw_finish(&w, NULL));
     if (text)
         edit(e, "evidence", text);
     else if (!e->rc)
