@@ -36,7 +36,7 @@ typedef struct rlt_sweep {
     uint64_t next, end;                       /* points of this stretch still to be looked at */
     int64_t last;                             /* highest point in the database at the start; -1: none */
     uint64_t done, failed, total;
-    bool assumed, measured; /* points of this run rest on nothing measured; on measured runs */
+    bool assumed, measured;    /* points of this run rest on nothing measured; on measured runs */
     char stack[32], other[32]; /* stacks chosen for points of this run: the first, and one that differs */
     double began_s;
     rlt_progress progress;
