@@ -99,6 +99,16 @@ static void allocator_lines(const rlt_training *t, const rlt_training_memory *m,
               out);
 }
 
+/* Says how experts are laid out, if not as the other layers. */
+static void experts_line(const rlt_training *t, FILE *out)
+{
+    uint32_t etp = rlt_training_etp(t), tp = t->size[RLT_AXIS_TP];
+    if (etp < tp)
+        fprintf(out,
+                "experts: etp %u%s, so ep %u spans tensor parallelism: each rank sends 1/%u of the tokens\n",
+                etp, t->etp ? "" : " (ep does not divide cp x dp)", t->ep, tp);
+}
+
 void rlt_run_training_table(const rlt_run *r, FILE *out)
 {
     const rlt_training *t = &r->training;
@@ -122,6 +132,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
     allocator_lines(t, &m, out);
+    experts_line(t, out);
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
@@ -144,6 +155,7 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
         rlt_jw_u64(w, axes[a], t->size[a]);
     rlt_jw_u64(w, "ep", t->ep);
+    rlt_jw_u64(w, "etp", rlt_training_etp(t));
     rlt_jw_u64(w, "batch", t->batch);
     rlt_jw_u64(w, "microbatches", rlt_training_microbatches(t));
     rlt_jw_u64(w, "parameters", rlt_model_sum(t->model).parameters);

@@ -28,6 +28,7 @@ extern "C" {
 typedef struct rlt_layer_share {
     double samples;              /* of a microbatch; a part of one under context parallelism */
     uint32_t tp, ep;             /* ranks of tensor and expert parallelism */
+    uint32_t etp;                /* ranks that share an expert; 0: tp */
     bool sequence_parallel;      /* divides layers that tensor parallelism does not */
     uint32_t element_bytes;      /* of activations and weights */
     uint32_t gradient_bytes;     /* of the gradients that a microbatch adds to */

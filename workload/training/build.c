@@ -87,29 +87,71 @@ static double elements_bytes(const rlt__work *w, double elements)
 /* Returns true if the tensor-parallel communication of a layer overlaps its products. */
 static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
 {
-    return w->t->tp_overlap && l->work == RLT_WORK_MATMUL && w->groups[RLT__GROUP_TP] != RLT_NONE &&
-           elements_bytes(w, (double)l->tp_elements) >= 1;
+    bool spread = l->ep_elements > 0 && rlt__experts_spread(w->t);
+    return w->t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL &&
+           w->groups[RLT__GROUP_TP] != RLT_NONE && elements_bytes(w, (double)l->tp_elements) >= 1;
+}
+
+/* Returns true if tensor parallelism divides a product of a layer that is not an expert's. */
+static bool divides_dense(const rlt_model *m, const rlt_model_layer *l)
+{
+    for (uint32_t i = 0; i < l->n_products; i++) {
+        const rlt_model_product *p = &m->products[l->first_product + i];
+        if (!p->expert && p->split != RLT_SPLIT_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Sends copies of tokens to experts (0) or their results back (1). Each rank of a tensor-parallel group sends
+ * its part of the tokens if there is sequence parallelism or if their experts differ. */
+static void to_experts(rlt__work *w, const rlt_model_layer *l, int after)
+{
+    const rlt_training *t = w->t;
+    bool apart = t->sequence_parallel || rlt__experts_spread(t);
+    double bytes = elements_bytes(w, (double)l->ep_elements) / (apart ? t->size[RLT_AXIS_TP] : 1);
+    if (after)
+        rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_REDUCE_SCATTER, bytes * rlt_training_etp(t),
+                              "expert reduce-scatter");
+    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, bytes,
+                          after ? "expert combine" : "expert dispatch");
+    if (!after)
+        rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_ALL_GATHER, bytes * rlt_training_etp(t),
+                              "expert all-gather");
+}
+
+/* Adds the tensor-parallel communication after a layer of experts that differ inside the group. Without
+ * sequence parallelism the parts of the tokens are brought together. Only shared experts need all tokens. */
+static void join_parts(rlt__work *w, const rlt_model_layer *l, double bytes)
+{
+    bool shared = divides_dense(w->t->model, l), parts = w->t->sequence_parallel;
+    if (shared)
+        rlt__work_communicate(w, RLT__GROUP_TP, parts ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, bytes,
+                              parts ? "tp reduce-scatter" : "tp all-reduce");
+    if (!parts)
+        rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
 }
 
 /* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
 static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
 {
     const rlt_training *t = w->t;
-    double tp = elements_bytes(w, (double)l->tp_elements), ep = elements_bytes(w, (double)l->ep_elements),
-           cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
-                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
+    double tp = elements_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
+                                                                t->element_bytes /
+                                                                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
-        if (t->sequence_parallel && !overlaps(w, l))
+        if (t->sequence_parallel && !overlaps(w, l) && (!spread || divides_dense(t->model, l)))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
-                              ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert dispatch");
+        to_experts(w, l, 0);
         rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
                               "context keys and values");
         return;
     }
-    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
-                          ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert combine");
-    if (!overlaps(w, l))
+    to_experts(w, l, 1);
+    if (spread)
+        join_parts(w, l, tp);
+    else if (!overlaps(w, l))
         rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
                               tp, t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
@@ -533,8 +575,11 @@ int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_opt
 {
     uint32_t n = rlt_folded_ranks(t, axes);
     rlt_placement identity = {.n = rlt_training_ranks(t)};
-    rlt__folded f = {
-        .axes = axes, .how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
+    rlt__folded f = {.axes = axes,
+                     .spread = rlt__experts_spread(t),
+                     .how = how,
+                     .where = how->placement ? how->placement : &identity,
+                     .alone = alone};
     *where = (rlt_placement){.n = n, .accelerator = malloc(n * sizeof(uint32_t))};
     int rc = where->accelerator ? build(t, &f, out, err) : rlt_nomem(err);
     for (uint32_t r = 0; r < n && !rc; r++) {

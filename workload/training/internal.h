@@ -57,6 +57,7 @@ typedef enum rlt__group {
     RLT__GROUP_DP,
     RLT__GROUP_EP,
     RLT__GROUP_EXPERT_DP,
+    RLT__GROUP_EXPERT_TP, /* ranks that share an expert, if they are more than one and fewer than tp */
     RLT__GROUP_PP,
     RLT__GROUP_TIED,
     RLT__GROUP_SHARD,   /* ranks that divide the state (HSDP) */
@@ -90,6 +91,7 @@ typedef struct rlt__folded_known {
 } rlt__folded_known;
 typedef struct rlt__folded {
     uint32_t axes;
+    bool spread; /* the ranks of a tensor-parallel group have different experts */
     const rlt_replay_options *how;
     const rlt_placement *where; /* placement of the real ranks */
     rlt_timing *alone;
@@ -122,12 +124,27 @@ static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
 }
 static inline double rlt__held_experts(const rlt_training *t, const rlt_model_layer *l)
 {
-    return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return (double)l->expert_parameters / t->ep / (l->sharded ? rlt_training_etp(t) : 1);
+}
+/* Returns true if the ranks of a tensor-parallel group have different experts. */
+static inline bool rlt__experts_spread(const rlt_training *t)
+{
+    return rlt_training_etp(t) < t->size[RLT_AXIS_TP];
+}
+/* Returns true if the layout of experts differs from that of the other layers. */
+static inline bool rlt__experts_apart(const rlt_training *t)
+{
+    return t->ep > 1 || rlt__experts_spread(t);
 }
 /* Returns the number of ranks that ZeRO divides dense state over. */
 static inline double rlt__shards(const rlt_training *t)
 {
     return t->shard ? t->shard : (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+}
+/* Returns the number of ranks that ZeRO divides the state of experts over. */
+static inline double rlt__expert_shards(const rlt_training *t)
+{
+    return rlt__shards(t) * t->size[RLT_AXIS_TP] / rlt_training_etp(t) / t->ep;
 }
 /* With LoRA: the parameters of a layer's adapters, and their forward FLOPs per sample. */
 static inline double rlt__adapters(const rlt_training *t, const rlt_model_layer *l)

@@ -90,7 +90,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
                 const rlt_model_layer *l = &t->model->layers[i];
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
                        learning = expert ? rlt__learning_experts(t, l) : rlt__learning(t, l),
-                       over = expert ? dp / t->ep : dp;
+                       over = expert ? rlt__expert_shards(t) : dp;
                 if (t->lora_rank) { /* frozen weights have no state; adapters are weights too */
                     m->parameters += (expert ? 0 : learning) * t->element_bytes / (t->zero >= 3 ? over : 1);
                     m->optimizer += learning * t->state_bytes / (t->zero >= 1 ? over : 1);

@@ -88,6 +88,7 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
                  .share = {.samples = (double)t->microbatch / t->size[RLT_AXIS_CP],
                            .tp = t->size[RLT_AXIS_TP],
                            .ep = t->ep,
+                           .etp = rlt_training_etp(t),
                            .sequence_parallel = t->sequence_parallel,
                            .element_bytes = t->element_bytes,
                            .gradient_bytes = t->main_gradient_bytes ? t->main_gradient_bytes : t->element_bytes,

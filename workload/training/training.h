@@ -34,8 +34,13 @@ extern "C" {
 
 enum { RLT_MAX_STAGES = 4096 };
 
-/* Axes of a layout. Experts are spread over `ep` consecutive ranks of the data- and context-parallel ones, so
- * ep divides cp * dp. */
+/*
+ * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in Megatron:
+ * in the order tp, cp, dp, each `etp` consecutive ranks share an expert's matrices, `ep` such sets share the
+ * experts, and the rest are copies. With etp = tp, ep divides cp * dp; with etp = 1 it divides tp * cp * dp.
+ *
+ * Example: tp = 2, dp = 4 and ep = 8 has etp = 1, and all 8 ranks share the experts.
+ */
 typedef enum rlt_axis { RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP, RLT_AXES_OF_LAYOUT } rlt_axis;
 
 /*
@@ -81,6 +86,7 @@ typedef struct rlt_training {
     uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
     uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                    /* vp: chunks per stage */
+    uint32_t etp;                       /* ranks that share an expert; 0: tp, or 1 if ep needs it */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;
@@ -165,6 +171,8 @@ RLT_API const rlt_param *rlt_training_parameters(void);
  * RLT_EUNSUPPORTED if stack_named is set and the accelerator has no surface of that stack. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
+/* Returns the ranks that share an expert's matrices (expert tensor parallelism). */
+RLT_API uint32_t rlt_training_etp(const rlt_training *t);
 /* Returns the microbatches per iteration of one pipeline. */
 RLT_API uint32_t rlt_training_microbatches(const rlt_training *t);
 /* Computes the place of a rank: its index along each axis. */

@@ -53,6 +53,7 @@ typedef enum field {
     F_CP,
     F_VP,
     F_EP,
+    F_ETP,
     F_SHARDING,
     F_RECOMPUTE,
     F_TFLOPS,
@@ -83,6 +84,7 @@ static const char *const columns[N_FIELDS][2] = {
     {"tp"},            {"pp"},
     {"dp"},            {"cp"},
     {"vp"},            {"ep"},
+    {"etp"},
     {"sharding", "zero"}, {"recompute"},
     {"tflops_per_gpu"},  {"note"},
     {"source"},        {"cluster"},
@@ -323,6 +325,7 @@ static bool layout_of(reader *r, const uint64_t n[N_FIELDS])
     t->size[RLT_AXIS_DP] = (uint32_t)dp;
     t->size[RLT_AXIS_PP] = (uint32_t)n[F_PP];
     t->ep = (uint32_t)n[F_EP];
+    t->etp = (uint32_t)n[F_ETP];
     t->vp = (uint32_t)n[F_VP];
     t->schedule = t->vp > 1 ? RLT_SCHEDULE_INTERLEAVED : RLT_SCHEDULE_1F1B;
     t->batch = n[F_BATCH];
@@ -364,7 +367,7 @@ static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
         rc = count_of(r, optional[i], 1, &n[optional[i]], err);
     for (size_t i = 0; i < sizeof required / sizeof *required && !rc; i++)
         rc = count_of(r, required[i], 0, &n[required[i]], err);
-    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)))
+    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)) || (rc = count_of(r, F_ETP, 0, &n[F_ETP], err)))
         return rc;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!n[required[i]])
