@@ -33,13 +33,14 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "workload/experts/experts.h"
 #include "workload/models/model.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32 };
+enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32, RLT_MAX_DISPATCHERS = 32 };
 
 /* Factors by precision; 1 for a precision without one. */
 typedef struct rlt_precision_factors {
@@ -90,6 +91,8 @@ typedef struct rlt_accelerator {
     rlt_kernels kernels;
     rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */
     uint32_t n_stacks;
+    rlt_dispatcher dispatchers[RLT_MAX_DISPATCHERS]; /* of experts' tokens, in workload/dispatchers/ */
+    uint32_t n_dispatchers;
     /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
      * bandwidth. 1: none. */
     double overlap_slowdown;

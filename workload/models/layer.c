@@ -30,6 +30,7 @@ static double product_time(const rlt_model_layer *l, const rlt_model_product *p,
     double count = p->expert && l->experts > s->ep ? (double)l->experts / s->ep : 1;
     double apart = expert_split(l, s) / split_of(l, s), tp = p->expert ? expert_split(l, s) : split_of(l, s);
     double rows = p->rows * s->samples / count, e = s->element_bytes;
+    rows *= p->expert && s->load > 0 ? s->load : 1;
     rows *= p->expert || p->split == RLT_SPLIT_NONE ? apart : 1;
     double in = (double)p->in / (p->split == RLT_SPLIT_IN ? tp : 1),
            out = (double)p->out / (p->split == RLT_SPLIT_OUT ? tp : 1);
@@ -108,9 +109,11 @@ double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, cons
     double times = pass == RLT_LAYER_FORWARD ? 1 : pass == RLT_LAYER_INPUTS ? moved_backward : 0;
     if (!l->sharded && s->sequence_parallel)
         split = s->tp;
+    bool experts = l->experts > 0 && l->work == RLT_WORK_MATMUL;
+    double moved = l->moved_elements + (experts ? s->packed * (double)l->ep_elements : 0);
     rlt_work w = {.kind = RLT_WORK_VECTOR,
-                  .bytes = l->moved_elements * times * s->samples * s->element_bytes / split};
-    return products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0);
+                  .bytes = moved * (experts && s->load > 0 ? s->load : 1) * times * s->samples * s->element_bytes / split};
+    return (products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0)) * (s->busy > 0 ? s->busy : 1);
 }
 
 double rlt_layer_kernels(const rlt_model_layer *l)

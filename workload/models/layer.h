@@ -32,6 +32,9 @@ typedef struct rlt_layer_share {
     bool sequence_parallel;      /* divides layers that tensor parallelism does not */
     uint32_t element_bytes;      /* of activations and weights */
     uint32_t gradient_bytes;     /* of the gradients that a microbatch adds to */
+    double load;                 /* copies of tokens on the rank, over the mean; 0: 1 */
+    double busy;                 /* factor on the time of all kernels; 0: 1 */
+    double packed;               /* elements moved besides, per element sent to experts */
     double slowdown;             /* factor on the time of products; 1: none */
     uint32_t adapter_rank;       /* LoRA: rank of the adapters beside frozen weights; 0: weights are trained */
 } rlt_layer_share;

@@ -79,57 +79,12 @@ static void give_gradients(rlt__work *w, const rlt_model_layer *l)
     }
 }
 
-static double elements_bytes(const rlt__work *w, double elements)
-{
-    return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
-}
-
 /* Returns true if the tensor-parallel communication of a layer overlaps its products. */
 static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
 {
     bool spread = l->ep_elements > 0 && rlt__experts_spread(w->t);
     return w->t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL &&
-           w->groups[RLT__GROUP_TP] != RLT_NONE && elements_bytes(w, (double)l->tp_elements) >= 1;
-}
-
-/* Returns true if tensor parallelism divides a product of a layer that is not an expert's. */
-static bool divides_dense(const rlt_model *m, const rlt_model_layer *l)
-{
-    for (uint32_t i = 0; i < l->n_products; i++) {
-        const rlt_model_product *p = &m->products[l->first_product + i];
-        if (!p->expert && p->split != RLT_SPLIT_NONE)
-            return true;
-    }
-    return false;
-}
-
-/* Sends copies of tokens to experts (0) or their results back (1). Each rank of a tensor-parallel group sends
- * its part of the tokens if there is sequence parallelism or if their experts differ. */
-static void to_experts(rlt__work *w, const rlt_model_layer *l, int after)
-{
-    const rlt_training *t = w->t;
-    bool apart = t->sequence_parallel || rlt__experts_spread(t);
-    double bytes = elements_bytes(w, (double)l->ep_elements) / (apart ? t->size[RLT_AXIS_TP] : 1);
-    if (after)
-        rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_REDUCE_SCATTER, bytes * rlt_training_etp(t),
-                              "expert reduce-scatter");
-    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL, bytes,
-                          after ? "expert combine" : "expert dispatch");
-    if (!after)
-        rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_ALL_GATHER, bytes * rlt_training_etp(t),
-                              "expert all-gather");
-}
-
-/* Adds the tensor-parallel communication after a layer of experts that differ inside the group. Without
- * sequence parallelism the parts of the tokens are brought together. Only shared experts need all tokens. */
-static void join_parts(rlt__work *w, const rlt_model_layer *l, double bytes)
-{
-    bool shared = divides_dense(w->t->model, l), parts = w->t->sequence_parallel;
-    if (shared)
-        rlt__work_communicate(w, RLT__GROUP_TP, parts ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE, bytes,
-                              parts ? "tp reduce-scatter" : "tp all-reduce");
-    if (!parts)
-        rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
+           w->groups[RLT__GROUP_TP] != RLT_NONE && rlt__work_bytes(w, (double)l->tp_elements) >= 1;
 }
 
 /* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
@@ -137,20 +92,20 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
 {
     const rlt_training *t = w->t;
     bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
-    double tp = elements_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
+    double tp = rlt__work_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
                                                                 t->element_bytes /
                                                                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
-        if (t->sequence_parallel && !overlaps(w, l) && (!spread || divides_dense(t->model, l)))
+        if (t->sequence_parallel && !overlaps(w, l) && (!spread || rlt__divides_dense(t->model, l)))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        to_experts(w, l, 0);
+        rlt__work_exchange(w, l, false, !back);
         rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
                               "context keys and values");
         return;
     }
-    to_experts(w, l, 1);
+    rlt__work_exchange(w, l, true, false);
     if (spread)
-        join_parts(w, l, tp);
+        rlt__work_join_parts(w, l, tp);
     else if (!overlaps(w, l))
         rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
                               tp, t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
@@ -160,7 +115,7 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
  * ends with the last of them. */
 static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
 {
-    uint64_t bytes = (uint64_t)(elements_bytes(w, (double)l->tp_elements) + 0.5);
+    uint64_t bytes = (uint64_t)(rlt__work_bytes(w, (double)l->tp_elements) + 0.5);
     rlt__work_flush(w, w->doing);
     rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
     uint32_t scatter =
@@ -258,6 +213,7 @@ static void forward(rlt__work *w, uint32_t chunk)
         gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
         forward_layers(w, i, k, w->times.forward, true);
     }
+    rlt__work_join_exchanges(w);
 }
 
 static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
@@ -300,6 +256,7 @@ static void backward(rlt__work *w, uint32_t chunk, uint8_t pass, bool gradients)
         }
     }
     rlt__work_flush(w, w->doing);
+    rlt__work_join_exchanges(w);
 }
 
 /* Between stages */
@@ -323,7 +280,7 @@ static double boundary(const rlt__work *w, uint32_t chunk)
     uint32_t first, end;
     rlt__work_layers(w, chunk, &first, &end);
     double elements = (double)w->t->model->layers[end - 1].output_elements;
-    return elements_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
+    return rlt__work_bytes(w, elements) / (w->t->sequence_parallel ? w->t->size[RLT_AXIS_TP] : 1);
 }
 
 /* Adds a message between a chunk and the one before (by < 0) or after it, in the forward or the backward
@@ -487,6 +444,7 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
     rlt_error err = {0};
     char label[48];
     w->groups[group] = RLT_NONE;
+    w->members[group] = n;
     if (n < 2)
         return;
     if (rlt__folded_away(w->folded, group)) {
@@ -510,6 +468,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->rank = rank;
     w->last = w->pending_after = w->ahead = w->opened = RLT_NONE;
     w->n_ops = 0;
+    w->beside = RLT_NONE;
     rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
     for (int g = 0; g < RLT__GROUPS; g++)
@@ -518,6 +477,9 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
     w->tensors = t->tp_overlap ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "tensor stream") : RLT_NONE;
+    w->experts = t->expert_overlap || t->dispatch.message_ps
+                     ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "expert stream")
+                     : RLT_NONE;
     for (uint32_t s = 0; s < t->steps && !rc; s++) {
         w->step = (uint16_t)s;
         rc = iteration(w, err);

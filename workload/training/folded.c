@@ -17,10 +17,11 @@ bool rlt__folded_away(const rlt__folded *f, int group)
         [RLT__GROUP_TP] = RLT_AXIS_TP,        [RLT__GROUP_CP] = RLT_AXIS_CP,
         [RLT__GROUP_DP] = RLT_AXIS_DP,        [RLT__GROUP_EP] = RLT_AXIS_DP,
         [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_EXPERT_TP] = RLT_AXIS_TP,
+        [RLT__GROUP_EP_ACROSS] = RLT_AXIS_DP, [RLT__GROUP_EP_INSIDE] = RLT_AXIS_DP,
         [RLT__GROUP_PP] = RLT_AXIS_PP,        [RLT__GROUP_TIED] = RLT_AXIS_PP,
         [RLT__GROUP_SHARD] = RLT_AXIS_DP,     [RLT__GROUP_REPLICA] = RLT_AXIS_DP};
     uint32_t axes = 1U << along[group];
-    if (f && f->spread && (group == RLT__GROUP_EP || group == RLT__GROUP_EXPERT_DP))
+    if (f && f->spread && group >= RLT__GROUP_EP && group < RLT__GROUP_EXPERT_TP)
         axes |= 1U << RLT_AXIS_TP;
     return f && f->axes & axes;
 }

@@ -57,6 +57,8 @@ typedef enum rlt__group {
     RLT__GROUP_DP,
     RLT__GROUP_EP,
     RLT__GROUP_EXPERT_DP,
+    RLT__GROUP_EP_ACROSS, /* ranks of an expert-parallel group with the same place in their nodes */
+    RLT__GROUP_EP_INSIDE, /* ranks of an expert-parallel group on one node */
     RLT__GROUP_EXPERT_TP, /* ranks that share an expert, if they are more than one and fewer than tp */
     RLT__GROUP_PP,
     RLT__GROUP_TIED,
@@ -141,6 +143,13 @@ static inline double rlt__shards(const rlt_training *t)
 {
     return t->shard ? t->shard : (double)t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
 }
+/* Returns the ranks of a node. */
+static inline uint32_t rlt__node(const rlt_training *t)
+{
+    return t->node ? t->node : 8;
+}
+/* Finds the dispatcher, and the load of the experts. */
+int rlt__plan_experts(rlt_training *t, rlt_error *err);
 /* Returns the number of ranks that ZeRO divides the state of experts over. */
 static inline double rlt__expert_shards(const rlt_training *t)
 {

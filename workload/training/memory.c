@@ -32,7 +32,9 @@ enum { INDEX_BYTES = 4 };
 static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
 {
     double tp = t->size[RLT_AXIS_TP], whole = l->saved_whole / (t->sequence_parallel ? tp : 1);
-    return whole + (l->saved_split + (scores ? l->saved_scores : 0)) / tp;
+    bool experts = l->experts > 0 && l->work == RLT_WORK_MATMUL;
+    double split = l->saved_split * (experts ? t->load.experts : 1);
+    return whole + (split + (scores ? l->saved_scores : 0)) / tp;
 }
 
 /* Returns the elements that one microbatch keeps per sample in a chunk. *more: elements added while it is

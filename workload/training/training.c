@@ -31,6 +31,21 @@ static const rlt_param settings[] = {
     {"etp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, etp), .min = 1, .max = 1 << 16,
      .usual = "tp; 1 if ep does not divide cp x dp",
      .help = "ranks that share each expert (expert tensor parallelism); divides tp"},
+    {"routing", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, routing), .arg = "balanced|zipf:S|FILE",
+     .preset = "balanced", .help = "tokens of experts: equal, expert i in proportion to i^-S, or counts"},
+    {"capacity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, capacity), .min = 0.01, .max = 1000,
+     .usual = "none", .help = "most tokens of an expert, over the equal share; what is above is dropped"},
+    {"dispatcher", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, dispatcher), .arg = "a name",
+     .preset = "alltoall",
+     .help = "how tokens get to experts: alltoall, two-level, proxy, gpu, copy-engine, or a file of "
+             "workload/dispatchers/"},
+    {"dispatch_precision", .kind = RLT_PARAM_CHOICE, .words = "element|fp8",
+     RLT_FIELD(rlt_training, dispatch_fp8), .preset = "element",
+     .help = "precision of dispatched tokens; results and gradients have that of an element"},
+    {"expert_overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, expert_overlap),
+     .preset = "off", .help = "exchanges with experts overlap the compute of other microbatches"},
+    {"node", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, node), .min = 1, .max = 1 << 20,
+     .usual = "that of the topology", .help = "ranks of a node, for dispatchers that send a copy to each node"},
     {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256, .preset = "1",
      .help = "chunks per stage; needs schedule=interleaved"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
@@ -129,7 +144,7 @@ const rlt_param *rlt_training_parameters(void)
 
 rlt_training rlt_training_default(void)
 {
-    rlt_training t = {.stack = ""};
+    rlt_training t = {.stack = "", .load = {.experts = 1, .exchange = 1}};
     int rc = rlt_params_preset(settings, &t, NULL);
     (void)rc; /* cannot fail: the values are constants of the table above, which a test reads */
     return t;
@@ -517,6 +532,8 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
                         (unsigned long long)t->batch, t->size[RLT_AXIS_DP], t->microbatch);
     if ((rc = check_schedule(t, err)) || (rc = check_together(t, err)) ||
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
+        return rc;
+    if ((rc = rlt__plan_experts(t, err)))
         return rc;
     find_copies(t);
     return t->stack_named && (rc = check_stack(t, err))

@@ -22,6 +22,7 @@
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
+#include "workload/experts/experts.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
@@ -87,6 +88,12 @@ typedef struct rlt_training {
     uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                    /* vp: chunks per stage */
     uint32_t etp;                       /* ranks that share an expert; 0: tp, or 1 if ep needs it */
+    /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
+    char routing[128], dispatcher[32];
+    double capacity;      /* of an expert, over the equal share; 0: unlimited */
+    bool dispatch_fp8;    /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
+    bool expert_overlap;  /* exchanges go on beside the compute of other microbatches */
+    uint32_t node;        /* ranks of a node, for dispatchers; 0: 8 */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;
@@ -145,6 +152,8 @@ typedef struct rlt_training {
     /* Set by rlt_training_plan: stages that hold tied parameters (home) and their copy (away), equal if there
      * is no copy. `copies` is the first layer that uses the copy. */
     uint32_t home, away, copies;
+    rlt_expert_load load; /* set, too, as is the dispatcher */
+    rlt_dispatcher dispatch;
     /* Records the passes while a program is built; borrowed; NULL: not recorded. */
     struct rlt_training_passes *passes;
 } rlt_training;

@@ -107,6 +107,7 @@ typedef struct reader {
 
 /* What names.json says about a system. */
 typedef struct system_known {
+    rlt_json dispatchers; /* names of dispatchers by the words of tables */
     const char *accelerator, *stack;
     struct {
         const char *inside, *between; /* dimensions; "%u" stands for the size */
@@ -228,6 +229,7 @@ static bool find_system(reader *r, system_known *s)
     *s = (system_known){.accelerator = text_of(v, "accelerator"), .stack = text_of(v, "stack"), .node = 1};
     s->messages.inside = s->collectives.inside = text_of(v, "inside");
     s->messages.between = s->collectives.between = text_of(v, "between");
+    s->dispatchers = rlt_json_get(v, "dispatchers");
     rlt_json other = rlt_json_get(v, "collectives");
     if (r->measured && rlt_json_is(other)) {
         s->collectives.inside = text_of(other, "inside");
@@ -358,6 +360,20 @@ static void set_habits(const reader *r, const system_known *s, rlt_training *t)
     }
 }
 
+/* Sets how tokens get to experts. A dispatcher that names.json does not know on the system is not covered. */
+static void set_dispatcher(reader *r, const system_known *s, rlt_training *t)
+{
+    const char *word = cell(r, F_DISPATCHER), *name = text_of(s->dispatchers, word);
+    if (!*word)
+        return;
+    t->expert_overlap = strcmp(cell(r, F_OVERLAP), "on") == 0;
+    t->node = s->node;
+    if (name)
+        snprintf(t->dispatcher, sizeof t->dispatcher, "%s", name);
+    else
+        cannot(r, "the dispatcher '%.40s' is not known on this system", word);
+}
+
 static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
 {
     static const field required[] = {F_GPUS, F_BATCH, F_MICROBATCH, F_SEQUENCE};
@@ -393,8 +409,7 @@ static int interpret(reader *r, rlt_error *err)
         return rc;
     if (strstr(cell(r, F_NOTE), "AsyncTP"))
         cannot(r, "tensor parallelism that overlaps its communication is not generated");
-    if (*cell(r, F_DISPATCHER) && !strstr(cell(r, F_DISPATCHER), "NCCL"))
-        cannot(r, "the dispatcher '%.40s' is not generated", cell(r, F_DISPATCHER));
+    set_dispatcher(r, &s, t);
     if (strcmp(cell(r, F_STATUS), "oom") == 0)
         cannot(r, "it ran out of memory");
     if (*row->reason)
