@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Algorithms that bring copies of tokens to experts, and the copies that each sends. */
-#include "sim/base/error.h"
 #include "sim/base/registry.h"
 #include "workload/experts/experts.h"
 

@@ -69,12 +69,13 @@ typedef struct rlt_dispatch_copies {
     double network, inside;
     double remote; /* copies that leave the node */
 } rlt_dispatch_copies;
-/* `node`: members in a node. An algorithm that is not per node has its copies in `network`, among all members,
- * and so has any if the members are on one node. */
+/* `node`: members in a node. An algorithm that is not per node has all copies in `network`, among all
+ * members. */
 RLT_API rlt_dispatch_copies rlt_dispatch_copies_of(const rlt_dispatch_algorithm *a, const rlt_expert_group *g,
                                                    uint32_t node);
 
-/* An implementation of an algorithm on a machine, from workload/dispatchers/. An exchange takes
+/*
+ * An implementation of an algorithm on a machine, from workload/dispatchers/. An exchange takes
  *
  *   host + max(remote copies * message * sqrt(nodes / 4), time of the all-to-alls)
  */

@@ -24,7 +24,9 @@ static int text_fail(const text *t, int code, rlt_error *err, const char *expect
 {
     char where[sizeof err->where];
     snprintf(where, sizeof where, "%.400s:%u:%u", t->name, t->line, (uint32_t)(t->at - t->begin) + 1);
-    return rlt_fail(err, code, where, "expected %s, got '%.20s'", expected, *t->at ? t->at : "the end");
+    int n = (int)strcspn(t->at, "\n");
+    return rlt_fail(err, code, where, "expected %s, got '%.*s'", expected, n ? (n < 20 ? n : 20) : 7,
+                    n ? t->at : "the end");
 }
 
 static void skip_blanks(text *t)
@@ -163,6 +165,17 @@ static void sum_up(const matrix *m, rlt_expert_load *out)
     out->exchange = n > 1 ? moved / even : 1;
 }
 
+/* Reads a file. A word that is no file is told from an error in one. */
+static int file_or_word(const char *routing, const matrix *m, rlt_error *err)
+{
+    rlt_error why = {0};
+    int rc = read_file(routing, m, &why);
+    if (rc == RLT_EIO)
+        return rlt_fail(err, RLT_EIO, "routing", "expected balanced, zipf:S or a file of counts, got '%.80s'",
+                        routing);
+    return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
+}
+
 int rlt_routing_load(const char *routing, const rlt_expert_group *g, double capacity, rlt_expert_load *out,
                      rlt_error *err)
 {
@@ -178,9 +191,8 @@ int rlt_routing_load(const char *routing, const rlt_expert_group *g, double capa
         rc = zipf("0", &m, err);
     else if (strncmp(routing, "zipf:", 5) == 0)
         rc = zipf(routing + 5, &m, err);
-    else if ((rc = read_file(routing, &m, err)) == RLT_EIO)
-        rc = rlt_fail(err, RLT_EIO, "routing", "expected balanced, zipf:S or a file of counts, got '%.80s'",
-                      routing);
+    else
+        rc = file_or_word(routing, &m, err);
     if (!rc) {
         out->dropped = drop(&m, capacity);
         sum_up(&m, out);

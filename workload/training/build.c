@@ -93,8 +93,8 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
     const rlt_training *t = w->t;
     bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
     double tp = rlt__work_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
-                                                                t->element_bytes /
-                                                                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+                                                                 t->element_bytes /
+                                                                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
         if (t->sequence_parallel && !overlaps(w, l) && (!spread || rlt__divides_dense(t->model, l)))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Exchanges with experts. Copies of tokens go to the ranks of their experts and results come back, in both
- * passes. An exchange is the host's time, then the all-to-alls of the dispatcher one after the other, and beside
- * these the time of its messages. With expert_overlap, the part that the dispatcher can hide is on a stream of its
- * own, which is waited for at the end of the pass.
+ * passes. An exchange is the host's time, then the all-to-alls of the dispatcher one after the other, and
+ * beside these the time of its messages. With expert_overlap, the part that the dispatcher can hide is on a
+ * stream of its own, which is waited for at the end of the pass.
  */
 #include <math.h>
 #include <string.h>
@@ -46,16 +46,16 @@ int rlt__plan_experts(rlt_training *t, rlt_error *err)
         if (l->experts == 0 || l->work != RLT_WORK_MATMUL)
             continue;
         if (g.experts && l->experts != g.experts)
-            return rlt_fail(err, RLT_EUNSUPPORTED, "routing", "layers have %u and %u experts: expected balanced",
-                            g.experts, l->experts);
+            return rlt_fail(err, RLT_EUNSUPPORTED, "routing",
+                            "layers have %u and %u experts: expected balanced", g.experts, l->experts);
         g.experts = l->experts;
         g.top_k = top_k_of(l);
     }
     if (rc || even)
         return rc;
     return g.experts ? rlt_routing_load(t->routing, &g, t->capacity, &t->load, err)
-                     : rlt_fail(err, RLT_ESCHEMA, "routing", "%s has no experts: expected balanced, no capacity",
-                                t->model->name);
+                     : rlt_fail(err, RLT_ESCHEMA, "routing",
+                                "%s has no experts: expected balanced, no capacity", t->model->name);
 }
 
 static uint32_t count_of(const rlt__work *w, int group)
@@ -79,8 +79,8 @@ static exchange find_exchange(rlt__work *w, const rlt_model_layer *l, double byt
     }
     if (node * count_of(w, RLT__GROUP_EP_ACROSS) != t->ep) {
         rlt_error err = {0};
-        rlt_fail(&err, RLT_ESCHEMA, "dispatcher", "expert-parallel groups have unequal parts on nodes of %u ranks",
-                 rlt__node(t));
+        rlt_fail(&err, RLT_ESCHEMA, "dispatcher",
+                 "expert-parallel groups have unequal parts on nodes of %u ranks", rlt__node(t));
         rlt_build_fail(w->b, &err);
         return x;
     }

@@ -36,9 +36,9 @@ extern "C" {
 enum { RLT_MAX_STAGES = 4096 };
 
 /*
- * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in Megatron:
- * in the order tp, cp, dp, each `etp` consecutive ranks share an expert's matrices, `ep` such sets share the
- * experts, and the rest are copies. With etp = tp, ep divides cp * dp; with etp = 1 it divides tp * cp * dp.
+ * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in
+ * Megatron: in the order tp, cp, dp, each `etp` consecutive ranks share an expert's matrices, `ep` such sets
+ * share the experts, and the rest are copies. With etp = tp, ep divides cp * dp; with etp = 1 it divides tp * cp * dp.
  *
  * Example: tp = 2, dp = 4 and ep = 8 has etp = 1, and all 8 ranks share the experts.
  */
@@ -83,17 +83,17 @@ typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
-    bool stack_named;                   /* set by name: the accelerator must have a surface of it */
-    uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
-    uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
-    uint32_t ep, vp;                    /* vp: chunks per stage */
-    uint32_t etp;                       /* ranks that share an expert; 0: tp, or 1 if ep needs it */
+    bool stack_named;                  /* set by name: the accelerator must have a surface of it */
+    uint32_t size[RLT_AXES_OF_LAYOUT]; /* dp 0: derived from the number of ranks */
+    uint32_t ranks;                    /* uses only ranks 0 .. ranks - 1; 0: all */
+    uint32_t ep, vp;                   /* vp: chunks per stage */
+    uint32_t etp;                      /* ranks that share an expert; 0: tp, or 1 if ep needs it */
     /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
     char routing[128], dispatcher[32];
-    double capacity;      /* of an expert, over the equal share; 0: unlimited */
-    bool dispatch_fp8;    /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
-    bool expert_overlap;  /* exchanges go on beside the compute of other microbatches */
-    uint32_t node;        /* ranks of a node, for dispatchers; 0: 8 */
+    double capacity;     /* of an expert, over the equal share; 0: unlimited */
+    bool dispatch_fp8;   /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
+    bool expert_overlap; /* exchanges go on beside the compute of other microbatches */
+    uint32_t node;       /* ranks of a node, for dispatchers; 0: 8 */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;

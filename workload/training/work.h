@@ -8,6 +8,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/time.h"
+#include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"

@@ -11,6 +11,7 @@
 #include "test/support/fold.h"
 #include "test/support/replay.h"
 #include "test/support/training.h"
+#include "workload/experts/experts.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
@@ -186,11 +187,17 @@ static void folds(void **state)
 {
     static const struct {
         uint32_t ranks;
-        const char *network, *settings[15];
+        const char *network, *settings[19];
     } rows[] = {
         {4, "switch:4@1GB/s,1us", {"tp", "2", "ep", "4", "sp", "on", "overlap", "off"}},
         {8, "switch:4@1GB/s,1us*switch:2@1GB/s,3us", {"tp", "2", "pp", "2", "ep", "4", "overlap", "off"}},
         {8, "switch:4@1GB/s,1us*switch:2@1GB/s,3us", {"tp", "4", "pp", "2", "ep", "2", "etp", "1"}},
+        {8,
+         "switch:4@1GB/s,1us*switch:2@1GB/s,3us",
+         {"tp", "2", "ep", "8", "node", "4", "sp", "on", "overlap", "off", "dispatcher", "proxy"}},
+        {8,
+         "switch:4@1GB/s,1us*switch:2@1GB/s,3us",
+         {"tp", "1", "ep", "8", "expert_overlap", "on", "overlap", "off", "batch", "8", "routing", "zipf:1"}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -207,10 +214,88 @@ static void folds(void **state)
     }
 }
 
+/* Sums the time of the first rank's delays of a name. */
+static rlt_time delays_of(const rlt_program *p, const char *name)
+{
+    rlt_time sum = 0;
+    for (uint32_t i = p->rank_first[0]; i < p->rank_first[1]; i++)
+        if (p->ops[i].kind == RLT_OP_DELAY && strcmp(rlt_program_string(p, p->ops[i].name), name) == 0)
+            sum += p->ops[i].duration_ps;
+    return sum;
+}
+
+static void set_dispatcher(fixture *f, const rlt_dispatcher *d)
+{
+    f->accelerator.dispatchers[f->accelerator.n_dispatchers++] = *d;
+    test_set(f, "dispatcher", d->name);
+}
+
+/* 8 ranks on two nodes, 8 experts, top 2. Of two nodes a token has experts on D = 2 (1 - 6 / 28) = 11 / 7, so
+ * (11 / 7) / 2 copies leave the node. Of 8 ranks it has experts on 2. A rank with 8 tokens of a copy of 128 B
+ * sends 8 * 128 * 11 / 7 B over the network and 8 * 128 * 2 B inside, for each of two blocks and passes. */
+static void two_level(void **state)
+{
+    static const char *const settings[] = {"tp", "2", "dp", "4", "ep", "8", "sp", "on", "node", "4", NULL};
+    static const rlt_dispatcher slow = {
+        .name = "slow", .algorithm = "proxy", .host_ps = 5 * RLT_US, .message_ps = RLT_US, .hidden = 1};
+    fixture f;
+    (void)state;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        open_small(&f, settings);
+        set_dispatcher(&f, &slow);
+        test_set(&f, "dispatch_precision", narrow ? "fp8" : "element");
+        rlt_program *p = test_program(&f, 8);
+        double network = TOKENS / 2.0 * HIDDEN * 2 * 11 / 7, inside = TOKENS / 2.0 * HIDDEN * 2 * 2,
+               each = floor(network + 0.5) + inside, first = network + inside;
+        if (narrow) /* of the forward pass, 1 + 4 / 128 bytes an element in place of 2 */
+            first *= (1 + 4.0 / 128) / 2;
+        assert_true(fabs((double)bytes_of(p, "expert combine") - 4 * each) < 1);
+        assert_true(fabs((double)bytes_of(p, "expert dispatch") - 2 * each - 2 * first) < 4);
+        double messages = TOKENS / 2.0 * 11 / 14 * sqrt(2.0 / 4);
+        assert_true(fabs((double)delays_of(p, "expert combine") / RLT_US - 4 * (5 + messages)) < 1e-3);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* Hot experts make their rank's products and its exchanges longer by the busiest share. */
+static void hot(void **state)
+{
+    static const char *const settings[] = {"tp", "2", "dp", "4", "ep", "8", "sp", "on", NULL};
+    fixture f;
+    (void)state;
+    open_small(&f, settings);
+    test_set(&f, "routing", "zipf:1");
+    rlt_program *p = test_program(&f, 8);
+    double sum = 0;
+    for (int e = 1; e <= EXPERTS; e++)
+        sum += 1.0 / e;
+    assert_true(fabs(f.t.load.experts - EXPERTS / sum) < 1e-9);
+    double copies = TOP_K * TOKENS / 2.0 * HIDDEN * 2 * f.t.load.exchange;
+    assert_true(fabs((double)bytes_of(p, "expert dispatch") - 4 * copies) < 4);
+    rlt_program_free(p);
+    test_set(&f, "capacity", "1.5");
+    assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+    assert_true(fabs(f.t.load.experts - 1.5) < 1e-9 && f.t.load.dropped > 0);
+    rlt_model_free(&f.model);
+}
+
+static void unknown(void **state)
+{
+    static const char *const settings[] = {"dp", "4", "ep", "4", "dispatcher", "copyengine", NULL};
+    fixture f;
+    (void)state;
+    open_small(&f, settings);
+    assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), RLT_EUSAGE);
+    assert_string_equal(f.err.what, "no dispatcher 'copyengine'; did you mean 'copy-engine'?");
+    rlt_model_free(&f.model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members), cmocka_unit_test(pairs),
-                                       cmocka_unit_test(refused), cmocka_unit_test(bytes),
-                                       cmocka_unit_test(memory),  cmocka_unit_test(folds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members),   cmocka_unit_test(pairs),  cmocka_unit_test(refused),
+        cmocka_unit_test(bytes),     cmocka_unit_test(memory), cmocka_unit_test(folds),
+        cmocka_unit_test(two_level), cmocka_unit_test(hot),    cmocka_unit_test(unknown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

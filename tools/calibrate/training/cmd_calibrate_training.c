@@ -275,6 +275,24 @@ static int report_rows(job *j, rlt_error *err)
     return end_table(j, &t, err);
 }
 
+/* Shows runs that differ in the dispatcher only, if there are any. */
+static int report_pairs(job *j, rlt_error *err)
+{
+    rlt_table t;
+    rlt_train_pairs pairs = rlt_train_pairs_of(&j->rows, NULL);
+    if (!pairs.n)
+        return 0;
+    if (j->format == RLT_FORMAT_TABLE)
+        fputc('\n', j->file.stream);
+    begin_table(j, &t, "dispatchers", rlt_train_pair_table.list, rlt_train_pair_table.n);
+    rlt_train_pairs_of(&j->rows, &t);
+    int rc = end_table(j, &t, err);
+    if (!rc && j->format == RLT_FORMAT_TABLE)
+        fprintf(j->file.stream, "# %u of %u pairs that are more than 6 %% apart have the right sign\n",
+                pairs.right, pairs.apart);
+    return rc;
+}
+
 /* Prints the number of rows not covered, by reason. */
 static void tell_reasons(const job *j)
 {
@@ -316,6 +334,8 @@ static int report(job *j, rlt_error *err)
         report_fit(j);
         tell_reasons(j);
     }
+    if (!rc && !csv)
+        rc = report_pairs(j, err);
     if (!rc && (j->s->rows || j->format == RLT_FORMAT_JSON))
         rc = report_rows(j, err);
     if (j->json_open) {
@@ -392,7 +412,7 @@ static const rlt_columns group_table = {"Groups of trainings: `ringlet calibrate
                                         group_columns, N_GROUP};
 static const rlt_columns row_table = {"Measured trainings: `ringlet calibrate-training`, JSON `rows[]`",
                                       row_columns, N_ROW};
-static const rlt_columns *const tables[] = {&group_table, &row_table, NULL};
+static const rlt_columns *const tables[] = {&group_table, &row_table, &rlt_train_pair_table, NULL};
 
 const rlt_command rlt_cmd_calibrate_training = {
     .name = "calibrate-training",

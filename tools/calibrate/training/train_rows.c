@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
@@ -451,6 +452,16 @@ static int read_time(reader *r, rlt_error *err)
     return 0;
 }
 
+/* Hashes the cells of a row, except the dispatcher, results and remarks. */
+static uint64_t alike(const reader *r)
+{
+    uint64_t hash = 0;
+    for (int f = 0; f < N_FIELDS; f++)
+        if (f != F_DISPATCHER && f != F_TIME && f != F_TFLOPS && f != F_NOTE && f != F_SOURCE)
+            hash = rlt_hash_bytes(cell(r, (field)f), strlen(cell(r, (field)f)) + 1, hash);
+    return hash;
+}
+
 static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
 {
     int rc =
@@ -462,6 +473,9 @@ static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
     snprintf(r->row->model, sizeof r->row->model, "%s", cell(r, F_MODEL));
     snprintf(r->row->precision, sizeof r->row->precision, "%s", cell(r, F_PRECISION));
     snprintf(r->row->layouts, sizeof r->row->layouts, "%s", cell(r, F_LAYOUTS));
+    snprintf(r->row->dispatcher, sizeof r->row->dispatcher, "%s", cell(r, F_DISPATCHER));
+    rlt_make_printable(r->row->dispatcher);
+    r->row->alike = alike(r);
     snprintf(r->row->source, sizeof r->row->source, "%.*s", (int)strcspn(cell(r, F_SOURCE), "@:"),
              cell(r, F_SOURCE));
     rlt_make_printable(r->row->model);
