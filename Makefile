@@ -217,6 +217,8 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install
 	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
 	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
+	$(Q)install -D -m 644 -t $(D)/share/ringlet/stacks workload/stacks/*
+	$(Q)install -D -m 644 -t $(D)/share/ringlet/dispatchers workload/dispatchers/*
 	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
 	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
 	$(Q)install -m 644 tools/deploy/policy/*.weights $(D)/share/ringlet/weights/

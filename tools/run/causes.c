@@ -128,7 +128,7 @@ static void training_lever(const rlt_training *t, rlt_cause c, char *text, size_
         snprintf(text, size, "smaller cp than %u, cp on faster links (order, --map)", t->size[RLT_AXIS_CP]);
         break;
     case RLT_CAUSE_EP:
-        snprintf(text, size, "smaller ep than %u, ep inside a node, a two-level all-to-all%s", t->ep,
+        snprintf(text, size, "smaller ep than %u, ep inside a node, dispatcher=two-level%s", t->ep,
                  t->size[RLT_AXIS_PP] > 1 && t->schedule != RLT_SCHEDULE_DUALPIPE &&
                          t->schedule != RLT_SCHEDULE_DUALPIPEV
                      ? ", overlap with other microbatches (schedule=dualpipe)"
@@ -159,7 +159,7 @@ static void lever(const rlt_run *r, rlt_cause c, char *text, size_t size)
             "the ranks that others wait for, listed below: even out their work and their start",
         [RLT_CAUSE_TP] = "fewer ranks a layer, faster links inside a node",
         [RLT_CAUSE_CP] = "fewer ranks a sequence, faster links",
-        [RLT_CAUSE_EP] = "fewer ranks for the experts, a two-level all-to-all, faster links",
+        [RLT_CAUSE_EP] = "fewer ranks for the experts, dispatcher=two-level, faster links",
         [RLT_CAUSE_DP] = "larger buckets, more overlap, a larger batch, faster links",
         [RLT_CAUSE_PP] = "fewer stages, faster links",
         [RLT_CAUSE_OFFLOAD] = "a faster link to the host, less offloading",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Results that only a training has: memory, efficiency, order of axes, and folding. */
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/units.h"
@@ -124,6 +125,23 @@ static void allocator_lines(const rlt_training *t, const rlt_training_memory *m,
               out);
 }
 
+/* Says how experts are laid out and reached, if not as by default. */
+static void experts_line(const rlt_training *t, FILE *out)
+{
+    uint32_t etp = rlt_training_etp(t), tp = t->size[RLT_AXIS_TP];
+    if (etp < tp)
+        fprintf(out, "experts: etp %u%s, so ep %u spans tp: each rank sends 1/%u of its group's tokens\n",
+                etp, t->etp ? "" : " (ep does not divide cp x dp)", t->ep, tp);
+    if (t->ep > 1 && strcmp(t->dispatcher, "alltoall") != 0)
+        fprintf(out, "dispatcher %s (%s): %s\n", t->dispatch.name, t->dispatch.algorithm, t->dispatch.source);
+    if (strcmp(t->routing, "balanced") != 0 || t->capacity > 0)
+        fprintf(
+            out,
+            "routing %s: the busiest rank's experts get %.3f of the mean, its exchanges have %.3f; %.2f %% of "
+            "the copies are dropped\n",
+            t->routing, t->load.experts, t->load.exchange, 100 * t->load.dropped);
+}
+
 void rlt_run_training_table(const rlt_run *r, FILE *out)
 {
     const rlt_training *t = &r->training;
@@ -147,6 +165,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             fullest, m.total / 1e9, (double)t->accelerator->memory_bytes / 1e9, m.parameters / 1e9,
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
     allocator_lines(t, &m, out);
+    experts_line(t, out);
     fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
             100 * rlt_run_training_figures(r).utilization, t->precision,
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
@@ -181,6 +200,15 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     for (int a = 0; a < RLT_AXES_OF_LAYOUT; a++)
         rlt_jw_u64(w, axes[a], t->size[a]);
     rlt_jw_u64(w, "ep", t->ep);
+    rlt_jw_u64(w, "etp", rlt_training_etp(t));
+    rlt_jw_object(w, "experts");
+    rlt_jw_string(w, "dispatcher", t->dispatch.name);
+    rlt_jw_string(w, "algorithm", t->dispatch.algorithm);
+    rlt_jw_string(w, "routing", t->routing);
+    rlt_jw_double(w, "busiest", t->load.experts, 6);
+    rlt_jw_double(w, "exchange", t->load.exchange, 6);
+    rlt_jw_double(w, "dropped", t->load.dropped, 6);
+    rlt_jw_end_object(w);
     rlt_jw_u64(w, "batch", t->batch);
     rlt_jw_u64(w, "microbatches", rlt_training_microbatches(t));
     rlt_jw_u64(w, "parameters", rlt_model_sum(t->model).parameters);

@@ -155,7 +155,11 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
     *out = (rlt_accelerator){0};
     if (rlt_accelerator_path(spec, dirs, path, sizeof path)) {
         int rc = load_file(path, out, err);
-        return rc ? rc : rlt__load_stacks(dirs, out->stacks, &out->n_stacks, err);
+        if (!rc)
+            rc = rlt__load_stacks(dirs, out->stacks, &out->n_stacks, err);
+        return rc ? rc
+                  : rlt_dispatchers_load(dirs, out->dispatchers, RLT_MAX_DISPATCHERS, &out->n_dispatchers,
+                                         err);
     }
     if (rlt_find_near(dirs, spec, near, sizeof near))
         return rlt_fail(err, RLT_EIO, spec,

@@ -36,12 +36,15 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "workload/experts/experts.h"
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum { RLT_MAX_DISPATCHERS = 32 };
 
 /* Efficiencies of an accelerator's kernels, as shares of the peak or of the bandwidth. */
 typedef struct rlt_kernels {
@@ -74,6 +77,8 @@ typedef struct rlt_accelerator {
     uint32_t n_stacks;
     rlt_evidence evidence[RLT_MAX_EVIDENCE];
     uint32_t n_evidence;
+    rlt_dispatcher dispatchers[RLT_MAX_DISPATCHERS]; /* of experts' tokens, in workload/dispatchers/ */
+    uint32_t n_dispatchers;
     /* Slowdown of compute while its rank communicates, because both share multiprocessors and memory
      * bandwidth. 1: none. */
     double overlap_slowdown;

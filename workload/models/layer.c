@@ -14,13 +14,24 @@ static double split_of(const rlt_model_layer *l, const rlt_layer_share *s)
     return l->sharded ? s->tp : 1;
 }
 
+/* Returns the ranks that share an expert. */
+static double expert_split(const rlt_model_layer *l, const rlt_layer_share *s)
+{
+    return l->sharded && s->etp ? s->etp : split_of(l, s);
+}
+
 /* Returns the time of a product. A rank has 1/ep of the experts and as many copies of tokens as without
- * expert parallelism: each of its experts gets an equal share. */
+ * expert parallelism: each of its experts gets an equal share. If fewer ranks share an expert than share the
+ * other layers, each dispatches its own part of the tokens: the copies of a rank are as many less as its
+ * matrices are more, and the router has only its part. */
 static double product_time(const rlt_model_layer *l, const rlt_model_product *p, const rlt_surface *f,
                            const rlt_layer_share *s, rlt_layer_pass pass)
 {
     double count = p->expert && l->experts > s->ep ? (double)l->experts / s->ep : 1;
-    double rows = p->rows * s->samples / count, tp = split_of(l, s), e = s->element_bytes;
+    double apart = expert_split(l, s) / split_of(l, s), tp = p->expert ? expert_split(l, s) : split_of(l, s);
+    double rows = p->rows * s->samples / count, e = s->element_bytes;
+    rows *= p->expert && s->load > 0 ? s->load : 1;
+    rows *= p->expert || p->split == RLT_SPLIT_NONE ? apart : 1;
     double in = (double)p->in / (p->split == RLT_SPLIT_IN ? tp : 1),
            out = (double)p->out / (p->split == RLT_SPLIT_OUT ? tp : 1);
     rlt_work w = {.kind = (rlt_work_kind)l->work, .m = rows, .n = out, .k = in};
@@ -73,8 +84,8 @@ static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt
                          const rlt_layer_share *s, double flop, double weight_bytes)
 {
     double tp = split_of(l, s);
-    double weights =
-        ((double)(l->parameters + l->tied_parameters) + (double)l->expert_parameters / s->ep) / tp;
+    double weights = (double)(l->parameters + l->tied_parameters) / tp +
+                     (double)l->expert_parameters / s->ep / expert_split(l, s);
     bool matrix = l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION;
     rlt_work w = {.kind = (rlt_work_kind)l->work,
                   .flop = flop * s->samples / tp * (matrix ? s->slowdown : 1),
@@ -130,9 +141,12 @@ double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, cons
     double times = pass == RLT_LAYER_FORWARD ? 1 : pass == RLT_LAYER_INPUTS ? moved_backward : 0;
     if (!l->sharded && s->sequence_parallel)
         split = s->tp;
+    bool experts = l->experts > 0 && l->work == RLT_WORK_MATMUL;
+    double elements = moved(l, f) + (experts ? s->packed * (double)l->ep_elements : 0);
     rlt_work w = {.kind = RLT_WORK_VECTOR,
-                  .bytes = moved(l, f) * times * s->samples * s->element_bytes / split};
-    return products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0);
+                  .bytes = elements * (experts && s->load > 0 ? s->load : 1) * times * s->samples *
+                           s->element_bytes / split};
+    return (products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0)) * (s->busy > 0 ? s->busy : 1);
 }
 
 double rlt_layer_kernels(const rlt_model_layer *l)

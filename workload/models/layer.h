@@ -29,9 +29,13 @@ extern "C" {
 typedef struct rlt_layer_share {
     double samples;          /* samples of a microbatch; a part of one under context parallelism */
     uint32_t tp, ep;         /* ranks of tensor and expert parallelism */
+    uint32_t etp;            /* ranks that share an expert; 0: tp */
     bool sequence_parallel;  /* divides layers that tensor parallelism does not */
     uint32_t element_bytes;  /* an activation or a weight */
     uint32_t gradient_bytes; /* a gradient that a microbatch adds to */
+    double load;             /* copies of tokens on the rank, over the mean; 0: 1 */
+    double busy;             /* factor on the time of all kernels; 0: 1 */
+    double packed;           /* elements moved besides, per element sent to experts */
     double slowdown;         /* factor on the time of products; 1: none */
     uint32_t adapter_rank;   /* LoRA: rank of the adapters beside frozen weights; 0: weights are trained */
 } rlt_layer_share;

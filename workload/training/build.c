@@ -79,37 +79,34 @@ static void give_gradients(rlt__work *w, const rlt_model_layer *l)
     }
 }
 
-static double elements_bytes(const rlt__work *w, double elements)
-{
-    return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
-}
-
 /* Returns true if the tensor-parallel communication of a layer overlaps its products. */
 static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
 {
-    return w->t->tp_overlap && l->work == RLT_WORK_MATMUL && w->groups[RLT__GROUP_TP] != RLT_NONE &&
-           elements_bytes(w, (double)l->tp_elements) >= 1;
+    bool spread = l->ep_elements > 0 && rlt__experts_spread(w->t);
+    return w->t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL &&
+           w->groups[RLT__GROUP_TP] != RLT_NONE && rlt__work_bytes(w, (double)l->tp_elements) >= 1;
 }
 
 /* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
 static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
 {
     const rlt_training *t = w->t;
-    double tp = elements_bytes(w, (double)l->tp_elements), ep = elements_bytes(w, (double)l->ep_elements),
-           cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
-                (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
+    double tp = rlt__work_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
+                                                                 t->element_bytes /
+                                                                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
-        if (t->sequence_parallel && !overlaps(w, l))
+        if (t->sequence_parallel && !overlaps(w, l) && (!spread || rlt__divides_dense(t->model, l)))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
-                              ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert dispatch");
+        rlt__work_exchange(w, l, false, !back);
         rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
                               "context keys and values");
         return;
     }
-    rlt__work_communicate(w, RLT__GROUP_EP, RLT_ALL_TO_ALL,
-                          ep / (t->sequence_parallel ? t->size[RLT_AXIS_TP] : 1), "expert combine");
-    if (!overlaps(w, l))
+    rlt__work_exchange(w, l, true, false);
+    if (spread)
+        rlt__work_join_parts(w, l, tp);
+    else if (!overlaps(w, l))
         rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
                               tp, t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
 }
@@ -118,7 +115,7 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
  * ends with the last of them. */
 static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
 {
-    uint64_t bytes = (uint64_t)(elements_bytes(w, (double)l->tp_elements) + 0.5);
+    uint64_t bytes = (uint64_t)(rlt__work_bytes(w, (double)l->tp_elements) + 0.5);
     rlt__work_flush(w, w->doing);
     rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
     uint32_t scatter =
@@ -221,6 +218,7 @@ static void forward(rlt__work *w, uint32_t chunk, bool gathers)
             gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
         forward_layers(w, i, k, w->times.forward, true);
     }
+    rlt__work_join_exchanges(w);
 }
 
 static void backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients)
@@ -262,6 +260,7 @@ static void backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool g
         }
     }
     rlt__work_flush(w, w->doing);
+    rlt__work_join_exchanges(w);
 }
 
 /* Between stages */
@@ -282,7 +281,7 @@ static double boundary(const rlt__work *w, uint32_t chunk)
 {
     uint32_t first, end;
     rlt__work_layers(w, chunk, &first, &end);
-    return elements_bytes(w, (double)w->t->model->layers[end - 1].output_elements);
+    return rlt__work_bytes(w, (double)w->t->model->layers[end - 1].output_elements);
 }
 
 /* Returns true if the ranks of a tensor-parallel group, which hold the same activations, each send a part of
@@ -508,6 +507,7 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
     rlt_error err = {0};
     char label[48];
     w->groups[group] = RLT_NONE;
+    w->members[group] = n;
     if (n < 2)
         return;
     if (rlt__folded_away(w->folded, group)) {
@@ -531,6 +531,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->rank = rank;
     w->last = w->pending_after = w->ahead = w->opened = w->aside = RLT_NONE;
     w->n_ops = 0;
+    w->beside = RLT_NONE;
     rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
     for (int g = 0; g < RLT__GROUPS; g++)
@@ -542,6 +543,9 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
         w->ways[i] = rlt_build_resource(w->b, rank, RLT_RES_STREAM,
                                         i ? "backward communication" : "forward communication");
     w->tensors = t->tp_overlap ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "tensor stream") : RLT_NONE;
+    w->experts = t->expert_overlap || t->dispatch.message_ps
+                     ? rlt_build_resource(w->b, rank, RLT_RES_STREAM, "expert stream")
+                     : RLT_NONE;
     for (uint32_t s = 0; s < t->steps && !rc; s++) {
         w->step = (uint16_t)s;
         rc = iteration(w, err);
@@ -599,8 +603,11 @@ int rlt_training_fold(const rlt_training *t, uint32_t axes, const rlt_replay_opt
 {
     uint32_t n = rlt_folded_ranks(t, axes);
     rlt_placement identity = {.n = rlt_training_ranks(t)};
-    rlt__folded f = {
-        .axes = axes, .how = how, .where = how->placement ? how->placement : &identity, .alone = alone};
+    rlt__folded f = {.axes = axes,
+                     .spread = rlt__experts_spread(t),
+                     .how = how,
+                     .where = how->placement ? how->placement : &identity,
+                     .alone = alone};
     *where = (rlt_placement){.n = n, .accelerator = malloc(n * sizeof(uint32_t))};
     int rc = where->accelerator ? build(t, &f, out, err) : rlt_nomem(err);
     for (uint32_t r = 0; r < n && !rc; r++) {

@@ -16,10 +16,14 @@ bool rlt__folded_away(const rlt__folded *f, int group)
     static const rlt_axis along[RLT__GROUPS] = {
         [RLT__GROUP_TP] = RLT_AXIS_TP,        [RLT__GROUP_CP] = RLT_AXIS_CP,
         [RLT__GROUP_DP] = RLT_AXIS_DP,        [RLT__GROUP_EP] = RLT_AXIS_DP,
-        [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_PP] = RLT_AXIS_PP,
-        [RLT__GROUP_TIED] = RLT_AXIS_PP,      [RLT__GROUP_SHARD] = RLT_AXIS_DP,
-        [RLT__GROUP_REPLICA] = RLT_AXIS_DP};
-    return f && f->axes >> along[group] & 1;
+        [RLT__GROUP_EXPERT_DP] = RLT_AXIS_DP, [RLT__GROUP_EXPERT_TP] = RLT_AXIS_TP,
+        [RLT__GROUP_EP_ACROSS] = RLT_AXIS_DP, [RLT__GROUP_EP_INSIDE] = RLT_AXIS_DP,
+        [RLT__GROUP_PP] = RLT_AXIS_PP,        [RLT__GROUP_TIED] = RLT_AXIS_PP,
+        [RLT__GROUP_SHARD] = RLT_AXIS_DP,     [RLT__GROUP_REPLICA] = RLT_AXIS_DP};
+    uint32_t axes = 1U << along[group];
+    if (f && f->spread && group >= RLT__GROUP_EP && group < RLT__GROUP_EXPERT_TP)
+        axes |= 1U << RLT_AXIS_TP;
+    return f && f->axes & axes;
 }
 
 int rlt__folded_group(rlt__folded *f, const uint32_t *ranks, uint32_t n, uint32_t *index, rlt_error *err)

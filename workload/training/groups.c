@@ -12,6 +12,9 @@ const char *rlt__group_name(int group)
                                                    [RLT__GROUP_DP] = "dp",
                                                    [RLT__GROUP_EP] = "ep",
                                                    [RLT__GROUP_EXPERT_DP] = "expert-dp",
+                                                   [RLT__GROUP_EP_ACROSS] = "ep across nodes",
+                                                   [RLT__GROUP_EP_INSIDE] = "ep in a node",
+                                                   [RLT__GROUP_EXPERT_TP] = "ep tp",
                                                    [RLT__GROUP_PP] = "pp",
                                                    [RLT__GROUP_TIED] = "tied",
                                                    [RLT__GROUP_SHARD] = "dp-shard",
@@ -48,6 +51,35 @@ static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_O
     return 2;
 }
 
+/* Lists a group of the layout of experts. Ranks of a stage are numbered in the order tp, cp, dp. */
+static uint32_t of_experts(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], rlt__group group,
+                           uint32_t *ranks)
+{
+    uint32_t tp = t->size[RLT_AXIS_TP], cp = t->size[RLT_AXIS_CP], etp = rlt_training_etp(t), n = 0;
+    uint32_t mine = where[RLT_AXIS_TP] + tp * (where[RLT_AXIS_CP] + cp * where[RLT_AXIS_DP]);
+    uint32_t at[RLT_AXES_OF_LAYOUT], each = etp * t->ep;
+    uint32_t own = rlt_training_rank(t, where);
+    memcpy(at, where, sizeof at);
+    if (group == RLT__GROUP_EXPERT_TP && (etp == 1 || etp == tp))
+        return 0;
+    for (uint32_t i = 0; i < tp * cp * t->size[RLT_AXIS_DP]; i++) {
+        bool in = group == RLT__GROUP_EXPERT_TP   ? i / etp == mine / etp
+                  : group == RLT__GROUP_EXPERT_DP ? i % each == mine % each
+                                                  : i % etp == mine % etp && i / each == mine / each;
+        at[RLT_AXIS_TP] = i % tp;
+        at[RLT_AXIS_CP] = i / tp % cp;
+        at[RLT_AXIS_DP] = i / tp / cp;
+        uint32_t r = rlt_training_rank(t, at), node = rlt__node(t);
+        if (group == RLT__GROUP_EP_ACROSS)
+            in = in && r % node == own % node;
+        if (group == RLT__GROUP_EP_INSIDE)
+            in = in && r / node == own / node;
+        if (in)
+            ranks[n++] = r;
+    }
+    return n;
+}
+
 uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
                                rlt__group group, uint32_t *ranks)
 {
@@ -66,13 +98,13 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         }
         return n;
     }
+    if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP)
+        return of_experts(t, where, group, ranks);
     for (uint32_t i = 0; i < cp * dp; i++) {
         bool in = group == RLT__GROUP_CP        ? i / cp == where[RLT_AXIS_DP]
-                  : group == RLT__GROUP_EP      ? i / t->ep == mine / t->ep
-                  : group == RLT__GROUP_DP      ? true
                   : group == RLT__GROUP_SHARD   ? i / t->shard == mine / t->shard
                   : group == RLT__GROUP_REPLICA ? i % t->shard == mine % t->shard
-                                                : i % t->ep == mine % t->ep;
+                                                : true;
         at[RLT_AXIS_CP] = i % cp;
         at[RLT_AXIS_DP] = i / cp;
         if (in)

@@ -87,6 +87,9 @@ typedef enum rlt__group {
     RLT__GROUP_DP,
     RLT__GROUP_EP,
     RLT__GROUP_EXPERT_DP,
+    RLT__GROUP_EP_ACROSS, /* ranks of an expert-parallel group with the same place in their nodes */
+    RLT__GROUP_EP_INSIDE, /* ranks of an expert-parallel group on one node */
+    RLT__GROUP_EXPERT_TP, /* ranks that share an expert, if they are more than one and fewer than tp */
     RLT__GROUP_PP,
     RLT__GROUP_TIED,
     RLT__GROUP_SHARD,   /* ranks that divide the state (HSDP) */
@@ -120,6 +123,7 @@ typedef struct rlt__folded_known {
 } rlt__folded_known;
 typedef struct rlt__folded {
     uint32_t axes;
+    bool spread; /* the ranks of a tensor-parallel group have different experts */
     const rlt_replay_options *how;
     const rlt_placement *where; /* placement of the real ranks */
     rlt_timing *alone;
@@ -152,7 +156,17 @@ static inline double rlt__held(const rlt_training *t, const rlt_model_layer *l)
 }
 static inline double rlt__held_experts(const rlt_training *t, const rlt_model_layer *l)
 {
-    return (double)l->expert_parameters / t->ep / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return (double)l->expert_parameters / t->ep / (l->sharded ? rlt_training_etp(t) : 1);
+}
+/* Returns true if the ranks of a tensor-parallel group have different experts. */
+static inline bool rlt__experts_spread(const rlt_training *t)
+{
+    return rlt_training_etp(t) < t->size[RLT_AXIS_TP];
+}
+/* Returns true if the layout of experts differs from that of the other layers. */
+static inline bool rlt__experts_apart(const rlt_training *t)
+{
+    return t->ep > 1 || rlt__experts_spread(t);
 }
 /* Returns the bytes of a weight of a layer, as it is gathered. `repeats`: the layer belongs to a block. */
 static inline double rlt__weight_bytes(const rlt_training *t, const rlt_model_layer *l, bool repeats)
@@ -165,6 +179,18 @@ static inline double rlt__shards(const rlt_training *t)
 {
     double copies = t->schedule == RLT_SCHEDULE_DUALPIPE ? 2 : 1; /* each chunk is on two stages */
     return t->shard ? t->shard : copies * t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
+}
+/* Returns the ranks of a node. */
+static inline uint32_t rlt__node(const rlt_training *t)
+{
+    return t->node ? t->node : 8;
+}
+/* Finds the dispatcher, and the load of the experts. */
+int rlt__plan_experts(rlt_training *t, rlt_error *err);
+/* Returns the number of ranks that ZeRO divides the state of experts over. */
+static inline double rlt__expert_shards(const rlt_training *t)
+{
+    return rlt__shards(t) * t->size[RLT_AXIS_TP] / rlt_training_etp(t) / t->ep;
 }
 /* With LoRA: the parameters of a layer's adapters, and their forward FLOPs per sample. */
 static inline double rlt__adapters(const rlt_training *t, const rlt_model_layer *l)

@@ -37,6 +37,8 @@ enum { INDEX_BYTES = 4 };
 static double kept(const rlt_training *t, const rlt_model_layer *l, bool scores)
 {
     double tp = t->size[RLT_AXIS_TP], whole = l->saved_whole, split = l->saved_split;
+    if (l->experts > 0 && l->work == RLT_WORK_MATMUL)
+        split *= t->load.experts;
     double narrow = rlt_precision_bytes(t->activation_precision, t->element_bytes) / t->element_bytes;
     if (narrow < 1 || narrow > 1) { /* another format */
         whole -= (1 - narrow) * l->inputs_whole;
@@ -103,7 +105,7 @@ static void state_of(const rlt_training *t, uint32_t stage, rlt_training_memory 
             for (int expert = 0; expert < 2; expert++) {
                 double n = expert ? rlt__held_experts(t, l) : rlt__held(t, l),
                        learning = expert ? rlt__learning_experts(t, l) : rlt__learning(t, l),
-                       over = expert ? dp / t->ep : dp;
+                       over = expert ? rlt__expert_shards(t) : dp;
                 if (t->lora_rank) { /* frozen weights have no state; adapters are weights too */
                     m->parameters += (expert ? 0 : learning) * t->element_bytes / (t->zero >= 3 ? over : 1);
                     m->optimizer += learning * t->state_bytes / (t->zero >= 1 ? over : 1);

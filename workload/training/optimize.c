@@ -52,8 +52,9 @@ void rlt__work_optimize(rlt__work *w)
             flop += orthogonal_flop(t, l);
         }
     }
-    d.duration_ps = rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? dp / t->ep : 1),
-                                       flop / (t->zero ? dp : 1));
+    d.duration_ps =
+        rlt__training_step(t, dense / (t->zero ? dp : 1) + experts / (t->zero ? rlt__expert_shards(t) : 1),
+                           flop / (t->zero ? dp : 1));
     d.resource = w->compute;
     d.name = rlt__work_name(w, "optimizer");
     uint32_t op = rlt__work_op(w, &d, w->last);

@@ -40,10 +40,12 @@ static void set_times(const speed *s, uint32_t i, bool in_block, bool apart, rlt
 {
     const rlt_model *m = s->t->model;
     const rlt_surface *f = in_block ? &s->in_blocks : &s->outside;
-    double weights = rlt_layer_time(m, i, f, &s->share, RLT_LAYER_WEIGHTS);
-    out->forward[i] = rlt_time_of(rlt_layer_time(m, i, f, &s->share, RLT_LAYER_FORWARD));
-    out->backward[i] =
-        rlt_time_of(rlt_layer_time(m, i, f, &s->share, RLT_LAYER_INPUTS) + (apart ? 0 : weights));
+    rlt_layer_share share = s->share;
+    if (in_block && s->t->expert_overlap)
+        share.busy = 1 / (1 - s->t->dispatch.multiprocessors);
+    double weights = rlt_layer_time(m, i, f, &share, RLT_LAYER_WEIGHTS);
+    out->forward[i] = rlt_time_of(rlt_layer_time(m, i, f, &share, RLT_LAYER_FORWARD));
+    out->backward[i] = rlt_time_of(rlt_layer_time(m, i, f, &share, RLT_LAYER_INPUTS) + (apart ? 0 : weights));
     out->weights[i] = apart ? rlt_time_of(weights) : 0;
 }
 
@@ -90,6 +92,9 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
                  .share = {.samples = (double)t->microbatch / t->size[RLT_AXIS_CP],
                            .tp = t->size[RLT_AXIS_TP],
                            .ep = t->ep,
+                           .etp = rlt_training_etp(t),
+                           .load = t->load.experts,
+                           .packed = t->dispatch.moved,
                            .sequence_parallel = t->sequence_parallel,
                            .element_bytes = t->element_bytes,
                            .gradient_bytes = gradient_bytes,

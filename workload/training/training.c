@@ -28,7 +28,26 @@ static const rlt_param settings[] = {
     {"pp", .kind = RLT_PARAM_COUNT, AXIS(RLT_AXIS_PP), .min = 1, .max = RLT_MAX_STAGES, .preset = "1",
      .help = "number of pipeline stages"},
     {"ep", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, ep), .min = 1, .max = 1 << 20, .preset = "1",
-     .help = "ranks that share the experts (expert parallelism); divides cp x dp"},
+     .help = "ranks that share the experts (expert parallelism); divides tp x cp x dp / etp"},
+    {"etp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, etp), .min = 1, .max = 1 << 16,
+     .usual = "tp; 1 if ep does not divide cp x dp",
+     .help = "ranks that share each expert (expert tensor parallelism); divides tp"},
+    {"routing", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, routing), .arg = "balanced|zipf:S|FILE",
+     .preset = "balanced", .help = "tokens of experts: equal, expert i in proportion to i^-S, or counts"},
+    {"capacity", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, capacity), .min = 0.01, .max = 1000,
+     .usual = "none", .help = "most tokens of an expert, over the equal share; what is above is dropped"},
+    {"dispatcher", .kind = RLT_PARAM_NAME, RLT_FIELD(rlt_training, dispatcher), .arg = "a name",
+     .preset = "alltoall",
+     .help = "how tokens get to experts: alltoall, two-level, proxy, gpu, copy-engine, or a file of "
+             "workload/dispatchers/"},
+    {"dispatch_precision", .kind = RLT_PARAM_CHOICE, .words = "element|fp8",
+     RLT_FIELD(rlt_training, dispatch_fp8), .preset = "element",
+     .help = "precision of dispatched tokens; results and gradients have that of an element"},
+    {"expert_overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, expert_overlap),
+     .preset = "off", .help = "exchanges with experts overlap the compute of other microbatches"},
+    {"node", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, node), .min = 1, .max = 1 << 20,
+     .usual = "that of the topology",
+     .help = "ranks of a node, for dispatchers that send a copy to each node"},
     {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256, .preset = "1",
      .help = "chunks per stage; needs schedule=interleaved"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
@@ -139,7 +158,7 @@ const rlt_param *rlt_training_parameters(void)
 
 rlt_training rlt_training_default(void)
 {
-    rlt_training t = {.stack = ""};
+    rlt_training t = {.stack = "", .load = {.experts = 1, .exchange = 1}};
     int rc = rlt_params_preset(settings, &t, NULL);
     (void)rc; /* cannot fail: the values are constants of the table above, which a test reads */
     return t;
@@ -280,6 +299,12 @@ uint32_t rlt_training_ranks(const rlt_training *t)
     return rlt_folded_ranks(t, 0);
 }
 
+uint32_t rlt_training_etp(const rlt_training *t)
+{
+    bool inside = (uint64_t)t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_DP] % t->ep == 0;
+    return t->etp ? t->etp : inside ? t->size[RLT_AXIS_TP] : 1;
+}
+
 uint32_t rlt_training_microbatches(const rlt_training *t)
 {
     return (uint32_t)(t->batch / t->size[RLT_AXIS_DP] / t->microbatch);
@@ -387,6 +412,22 @@ static void find_copies(rlt_training *t)
 
 /* Checks */
 
+/* Checks the layout of experts against that of the other layers. */
+static int check_experts(const rlt_training *t, rlt_error *err)
+{
+    uint32_t tp = t->size[RLT_AXIS_TP], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP];
+    uint64_t each = (uint64_t)rlt_training_etp(t) * t->ep, all = (uint64_t)tp * cp * dp;
+    if (t->etp && tp % t->etp)
+        return rlt_fail(err, RLT_ESCHEMA, "layout", "etp %u does not divide tp %u", t->etp, tp);
+    if (all % each && t->etp)
+        return rlt_fail(err, RLT_ESCHEMA, "layout", "etp %u x ep %u do not divide tp %u x cp %u x dp %u",
+                        t->etp, t->ep, tp, cp, dp);
+    if (all % each)
+        return rlt_fail(err, RLT_ESCHEMA, "layout",
+                        "ep %u does not divide cp %u x dp %u, nor these x tp %u (etp=1)", t->ep, cp, dp, tp);
+    return 0;
+}
+
 static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
@@ -406,10 +447,7 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
                         "tp %u x cp %u x dp %u x pp %u = %llu ranks exceed the %u ranks available",
                         t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], *dp, t->size[RLT_AXIS_PP],
                         (unsigned long long)(inner * *dp), ranks ? ranks : (uint32_t)RLT_MAX_RANKS);
-    if ((uint64_t)t->size[RLT_AXIS_CP] * *dp % t->ep)
-        return rlt_fail(err, RLT_ESCHEMA, "layout", "ep %u does not divide cp %u x dp %u", t->ep,
-                        t->size[RLT_AXIS_CP], *dp);
-    return 0;
+    return check_experts(t, err);
 }
 
 /* Checks the settings of DualPipe, whose stages have two chunks. */
@@ -447,10 +485,10 @@ static int check_schedule(rlt_training *t, rlt_error *err)
         return rlt_fail(err, RLT_ESCHEMA, "schedule",
                         "interleaved needs a number of microbatches divisible by %u, got %u", pp,
                         rlt_training_microbatches(t));
-    if (t->offload && (t->zero || t->overlap || t->ep > 1 || t->sparsity > 0))
+    if (t->offload && (t->zero || t->overlap || rlt__experts_apart(t) || t->sparsity > 0))
         return rlt_fail(err, RLT_ESCHEMA, "offload", "needs zero=0, overlap=off, ep=1 and dense weights");
     if (t->schedule == RLT_SCHEDULE_MESSAGE &&
-        (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || t->ep > 1 || t->zero == 3))
+        (t->size[RLT_AXIS_TP] > 1 || t->size[RLT_AXIS_CP] > 1 || rlt__experts_apart(t) || t->zero == 3))
         return rlt_fail(err, RLT_ESCHEMA, "schedule", "message supports dp and pp only");
     return 0;
 }
@@ -459,16 +497,16 @@ static int check_schedule(rlt_training *t, rlt_error *err)
 static int check_together(const rlt_training *t, rlt_error *err)
 {
     uint32_t over = t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP];
-    if (t->shard && (t->zero != 3 || t->ep > 1 || t->sync_every > 1))
+    if (t->shard && (t->zero != 3 || rlt__experts_apart(t) || t->sync_every > 1))
         return rlt_fail(err, RLT_ESCHEMA, "shard", "needs zero=3, ep=1 and sync_every=1");
     if (t->shard && over % t->shard)
         return rlt_fail(err, RLT_ESCHEMA, "shard", "%u does not divide dp %u x cp %u", t->shard,
                         t->size[RLT_AXIS_DP], t->size[RLT_AXIS_CP]);
-    if (t->sync_every > 1 && (t->zero || t->offload || t->size[RLT_AXIS_CP] > 1 || t->ep > 1))
+    if (t->sync_every > 1 && (t->zero || t->offload || t->size[RLT_AXIS_CP] > 1 || rlt__experts_apart(t)))
         return rlt_fail(err, RLT_ESCHEMA, "sync_every", "needs zero=0, offload=off, cp=1 and ep=1");
     if (t->tp_overlap && !t->sequence_parallel)
         return rlt_fail(err, RLT_ESCHEMA, "tp_overlap", "needs sp=on");
-    if (t->lora_rank && (t->size[RLT_AXIS_TP] > 1 || t->ep > 1 || t->offload || t->sparsity > 0))
+    if (t->lora_rank && (t->size[RLT_AXIS_TP] > 1 || rlt__experts_apart(t) || t->offload || t->sparsity > 0))
         return rlt_fail(err, RLT_ESCHEMA, "lora_rank", "needs tp=1, ep=1, offload=off and dense weights");
     uint64_t sides = 0;
     for (uint32_t i = 0; i < t->model->n_layers; i++)
@@ -493,8 +531,9 @@ static int check_model(const rlt_training *t, rlt_error *err)
     bool experts = false;
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         experts |= t->model->layers[i].experts > 0;
-    if (t->ep > 1 && !experts)
-        return rlt_fail(err, RLT_ESCHEMA, "ep", "%s has no experts: expected ep=1", t->model->name);
+    if (rlt__experts_apart(t) && !experts)
+        return rlt_fail(err, RLT_ESCHEMA, t->ep > 1 ? "ep" : "etp", "%s has no experts: expected %s",
+                        t->model->name, t->ep > 1 ? "ep=1" : "no etp");
     for (uint32_t i = 0; i < t->model->n_layers; i++)
         if (t->model->layers[i].experts % t->ep)
             return rlt_fail(err, RLT_ESCHEMA, "ep", "%u %s are not a multiple of ep %u",
@@ -543,6 +582,8 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
                         (unsigned long long)t->batch, t->size[RLT_AXIS_DP], t->microbatch);
     if ((rc = check_schedule(t, err)) || (rc = check_together(t, err)) ||
         (rc = rlt_accelerator_peak(t->accelerator, t->precision, &Flops, err)))
+        return rc;
+    if ((rc = rlt__plan_experts(t, err)))
         return rc;
     find_copies(t);
     if (t->schedule == RLT_SCHEDULE_DUALPIPE && t->home != t->away)

@@ -22,6 +22,7 @@
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
+#include "workload/experts/experts.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
@@ -34,8 +35,13 @@ extern "C" {
 
 enum { RLT_MAX_STAGES = 4096 };
 
-/* Axes of a layout. Experts are spread over `ep` consecutive ranks of the data- and context-parallel ones, so
- * ep divides cp * dp. */
+/*
+ * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in
+ * Megatron: in the order tp, cp, dp, each `etp` consecutive ranks share an expert's matrices, `ep` such sets
+ * share the experts, and the rest are copies. With etp = tp, ep divides cp * dp; with etp = 1 it divides tp * cp * dp.
+ *
+ * Example: tp = 2, dp = 4 and ep = 8 has etp = 1, and all 8 ranks share the experts.
+ */
 typedef enum rlt_axis { RLT_AXIS_TP, RLT_AXIS_CP, RLT_AXIS_DP, RLT_AXIS_PP, RLT_AXES_OF_LAYOUT } rlt_axis;
 
 /*
@@ -85,11 +91,18 @@ typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
-    bool stack_named;                   /* set by name: the accelerator must have a surface of it */
-    bool stack_auto;                    /* set by rlt_training_plan: it chose the stack */
-    uint32_t size[RLT_AXES_OF_LAYOUT];  /* dp 0: derived from the number of ranks */
-    uint32_t ranks;                     /* uses only ranks 0 .. ranks - 1; 0: all */
-    uint32_t ep, vp;                    /* vp: chunks per stage */
+    bool stack_named;                  /* set by name: the accelerator must have a surface of it */
+    bool stack_auto;                   /* set by rlt_training_plan: it chose the stack */
+    uint32_t size[RLT_AXES_OF_LAYOUT]; /* dp 0: derived from the number of ranks */
+    uint32_t ranks;                    /* uses only ranks 0 .. ranks - 1; 0: all */
+    uint32_t ep, vp;                   /* vp: chunks per stage */
+    uint32_t etp;                      /* ranks that share an expert; 0: tp, or 1 if ep needs it */
+    /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
+    char routing[128], dispatcher[32];
+    double capacity;     /* room of an expert, over the equal share; 0: unlimited */
+    bool dispatch_fp8;   /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
+    bool expert_overlap; /* exchanges go on beside the compute of other microbatches */
+    uint32_t node;       /* ranks of a node, for dispatchers; 0: 8 */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;
@@ -153,6 +166,8 @@ typedef struct rlt_training {
     /* Set by rlt_training_plan: stages that hold tied parameters (home) and their copy (away), equal if there
      * is no copy. `copies` is the first layer that uses the copy. */
     uint32_t home, away, copies;
+    rlt_expert_load load; /* set, too, as is the dispatcher */
+    rlt_dispatcher dispatch;
     /* Records the passes while a program is built; borrowed; NULL: not recorded. */
     struct rlt_training_passes *passes;
 } rlt_training;
@@ -179,6 +194,8 @@ RLT_API const rlt_param *rlt_training_parameters(void);
  * RLT_EUNSUPPORTED if stack_named is set and the accelerator has no surface of that stack. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
+/* Returns the ranks that share an expert's matrices (expert tensor parallelism). */
+RLT_API uint32_t rlt_training_etp(const rlt_training *t);
 /* Returns the microbatches per iteration of one pipeline. */
 RLT_API uint32_t rlt_training_microbatches(const rlt_training *t);
 /* Computes the place of a rank: its index along each axis. */

@@ -35,8 +35,7 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
     return op;
 }
 
-/* Makes the compute that follows depend on this operation. */
-static void follow(rlt__work *w, uint32_t op)
+void rlt__work_follow(rlt__work *w, uint32_t op)
 {
     w->last = op;
     if (w->opened == RLT_NONE)
@@ -54,7 +53,7 @@ void rlt__work_flush(rlt__work *w, const char *name)
     uint32_t op = rlt__work_op(w, &d, w->last);
     if (w->pending_after != RLT_NONE)
         rlt_build_dep(w->b, op, w->pending_after);
-    follow(w, op);
+    rlt__work_follow(w, op);
     w->pending_after = RLT_NONE;
     w->gathered = 0;
 }
@@ -79,13 +78,34 @@ uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll
     return rlt__work_op(w, &d, w->last);
 }
 
+uint32_t rlt__work_delay(rlt__work *w, uint32_t stream, rlt_time duration_ps, rlt_purpose purpose,
+                         const char *name)
+{
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_DELAY, w->rank);
+    d.name = rlt__work_name(w, name);
+    d.resource = stream;
+    d.purpose = purpose;
+    d.duration_ps = duration_ps;
+    return rlt__work_op(w, &d, w->last);
+}
+
+double rlt__work_bytes(const rlt__work *w, double elements)
+{
+    return elements * w->t->microbatch * w->t->element_bytes / w->t->size[RLT_AXIS_CP];
+}
+
+uint32_t rlt__work_stream(const rlt__work *w)
+{
+    return w->aside == RLT_NONE ? w->compute : w->aside;
+}
+
 void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double bytes, const char *name)
 {
     if (w->groups[group] == RLT_NONE || (bytes < 1 && kind != RLT_BARRIER))
         return;
     rlt__work_flush(w, w->doing);
-    uint32_t stream = w->aside == RLT_NONE ? w->compute : w->aside;
-    follow(w, rlt__work_collective(w, stream, group, kind, (uint64_t)(bytes + 0.5), name));
+    rlt__work_follow(
+        w, rlt__work_collective(w, rlt__work_stream(w), group, kind, (uint64_t)(bytes + 0.5), name));
 }
 
 void rlt__work_reduction(rlt__work *w, uint32_t op)

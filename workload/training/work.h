@@ -8,6 +8,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/time.h"
+#include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
@@ -29,12 +30,14 @@ typedef struct rlt__work {
     uint32_t *firsts; /* first layer of each chunk, and the end of the last */
     uint16_t step;
     /* The rank being built: */
-    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS];
+    uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS], members[RLT__GROUPS];
     uint32_t compute, gradients, tensors; /* streams; tensors: RLT_NONE without tp_overlap */
     uint32_t
         ways[2]; /* DualPipe: streams of communication of a forward pass and of the backward pass beside it */
-    uint32_t aside; /* stream of communication while both are built; RLT_NONE: it holds up all compute */
-    uint32_t last;  /* operation that precedes the next one on the compute stream */
+    uint32_t aside;   /* stream of communication while both are built; RLT_NONE: it holds up all compute */
+    uint32_t experts; /* stream of exchanges with experts; RLT_NONE: none */
+    uint32_t beside;  /* last exchange that goes on beside compute, or RLT_NONE */
+    uint32_t last;    /* operation that precedes the next one on the compute stream */
     uint32_t pending_after; /* second operation that precedes it, a receive or a gather; RLT_NONE: none */
     uint32_t ahead;         /* gather of the next block's weights, or RLT_NONE */
     rlt_time gathered;      /* accumulated compute, not yet an operation */
@@ -60,8 +63,29 @@ void rlt__work_flush(rlt__work *w, const char *name);
  * that the collective takes alone. */
 uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                               const char *name);
+/* Returns the stream of communication that the following compute waits for. */
+uint32_t rlt__work_stream(const rlt__work *w);
 /* Adds a collective that the following compute waits for. Adds nothing if the rank has no such group. */
 void rlt__work_communicate(rlt__work *w, int group, rlt_coll_kind kind, double bytes, const char *name);
+/* Adds a time on a stream, after the compute so far, for this purpose. */
+uint32_t rlt__work_delay(rlt__work *w, uint32_t stream, rlt_time duration_ps, rlt_purpose purpose,
+                         const char *name);
+/* Makes the compute that follows depend on this operation. */
+void rlt__work_follow(rlt__work *w, uint32_t op);
+/* Returns the bytes of elements per sample for a microbatch, on a rank of context parallelism. */
+double rlt__work_bytes(const rlt__work *w, double elements);
+
+/* Exchanges with experts (exchange.c): dispatches tokens, or combines results. `narrow`: as the dispatcher's
+ * precision says. */
+void rlt__work_exchange(rlt__work *w, const rlt_model_layer *l, bool combine, bool narrow);
+/* Waits for the exchanges that went on beside the pass. */
+void rlt__work_join_exchanges(rlt__work *w);
+/* Returns true if tensor parallelism divides a product of a layer that is not an expert's. */
+bool rlt__divides_dense(const rlt_model *m, const rlt_model_layer *l);
+/* Adds the tensor-parallel communication after a layer of experts that differ inside the group. Without
+ * sequence parallelism the parts of the tokens are brought together. Only shared experts need all tokens. */
+void rlt__work_join_parts(rlt__work *w, const rlt_model_layer *l, double bytes);
+
 /* Makes the optimizer wait for an operation. */
 void rlt__work_reduction(rlt__work *w, uint32_t op);
 

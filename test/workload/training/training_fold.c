@@ -4,20 +4,15 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "net/import/import.h"
-#include "net/topology/placement.h"
-#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/blocks.h"
+#include "test/support/fold.h"
 #include "test/support/replay.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
 #include "workload/program/program.h"
-#include "workload/replay/alone.h"
-#include "workload/replay/replay.h"
-#include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
 enum { BLOCKS = 12 };
@@ -52,33 +47,6 @@ static rlt_time all_ranks(fixture *f, uint32_t ranks, const char *network)
         fail_msg("%s: %s", f->err.where, f->err.what);
     rlt_time end = test_replay(p, network);
     rlt_program_free(p);
-    return end;
-}
-
-static rlt_time folded(fixture *f, const char *network, uint32_t *n)
-{
-    rlt_replay_options o = rlt_replay_options_default();
-    rlt_topology *topology = NULL;
-    rlt_placement where;
-    rlt_timing *alone = NULL;
-    rlt_program *p = NULL;
-    rlt_replay *x = NULL;
-    assert_int_equal(rlt_topology_load(network, NULL, &topology, &f->err), 0);
-    o.topology = topology;
-    o.endpoint = *rlt_topology_endpoint(topology);
-    assert_int_equal(rlt_timing_alone(&o, &alone, &f->err), 0);
-    if (rlt_training_fold(&f->t, RLT_FOLD_STAGES, &o, alone, &p, &where, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    o.placement = &where;
-    if (rlt_replay_create(p, &o, &x, &f->err) || rlt_replay_run(x, &f->err))
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    rlt_time end = rlt_replay_time(x);
-    *n = p->n_ranks;
-    rlt_replay_free(x);
-    rlt_program_free(p);
-    rlt_timing_free(alone);
-    rlt_placement_free(&where);
-    rlt_topology_free(topology);
     return end;
 }
 
@@ -130,7 +98,7 @@ static void same_time(void **state)
         uint32_t n;
         open_fixture(&f, rows[i].settings);
         rlt_time all = all_ranks(&f, rows[i].ranks, rows[i].network);
-        rlt_time one = folded(&f, rows[i].network, &n);
+        rlt_time one = test_folded(&f.t, rows[i].network, &n);
         assert_int_equal(n, rows[i].stages);
         if (llabs((long long)(all - one)) > all / 10000)
             fail_msg("row %zu: all ranks %lld ps, folded %lld ps", i, (long long)all, (long long)one);

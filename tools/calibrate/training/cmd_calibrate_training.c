@@ -150,6 +150,22 @@ static void report_fit(const job *j)
         fprintf(out, "%-40s x %.3f\n", j->fit.names[i], exp(j->fit.at[i]));
 }
 
+/* Shows runs that differ in the dispatcher only, if there are any. */
+static int report_pairs(job *j, rlt_error *err)
+{
+    rlt_table t;
+    rlt_train_pairs pairs = rlt_train_pairs_of(&j->rows, NULL);
+    if (!pairs.n)
+        return 0;
+    rlt__report_begin(&j->report, &t, &rlt_train_pair_table, "dispatchers", "dispatchers");
+    rlt_train_pairs_of(&j->rows, &t);
+    int rc = rlt__report_end(&j->report, &t, err);
+    if (!rc && j->format == RLT_FORMAT_TABLE)
+        fprintf(j->file.stream, "%u of %u pairs that are more than 6 %% apart have the right sign\n",
+                pairs.right, pairs.apart);
+    return rc;
+}
+
 static int report_tables(job *j, rlt_error *err)
 {
     const rlt_train_report *r = &j->report;
@@ -157,8 +173,8 @@ static int report_tables(job *j, rlt_error *err)
     if (j->format == RLT_FORMAT_CSV)
         return j->s->rows ? rlt__report_rows(r, err) : rlt__report_groups(r, err);
     if ((rc = rlt__report_summary(r, err)) || (rc = rlt__report_layouts(r, err)) ||
-        (rc = rlt__report_groups(r, err)) || (rc = rlt__report_worst(r, err)) ||
-        (rc = rlt__report_refused(r, err)))
+        (rc = rlt__report_groups(r, err)) || (rc = report_pairs(j, err)) ||
+        (rc = rlt__report_worst(r, err)) || (rc = rlt__report_refused(r, err)))
         return rc;
     if (j->format == RLT_FORMAT_TABLE)
         report_fit(j);
@@ -263,9 +279,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     return rc;
 }
 
-static const rlt_columns *const tables[] = {
-    &rlt__train_summary, &rlt__train_layouts, &rlt__train_rankings, &rlt__train_groups,
-    &rlt__train_worst,   &rlt__train_refused, &rlt__train_rows,     NULL};
+static const rlt_columns *const tables[] = {&rlt__train_summary,   &rlt__train_layouts, &rlt__train_rankings,
+                                            &rlt__train_groups,    &rlt__train_worst,   &rlt__train_refused,
+                                            &rlt_train_pair_table, &rlt__train_rows,    NULL};
 
 const rlt_command rlt_cmd_calibrate_training = {
     .name = "calibrate-training",

@@ -7,8 +7,10 @@
 #ifndef RLT_TOOLS_CALIBRATE_TRAINING_TRAIN_H
 #define RLT_TOOLS_CALIBRATE_TRAINING_TRAIN_H
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "tools/calibrate/calibrate.h"
+#include "tools/output/output.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
@@ -41,6 +43,8 @@ typedef struct rlt_train_row {
     char layouts[RLT_TRAIN_NAME];  /* its group of layouts, or "" */
     char note[RLT_TRAIN_NAME * 2]; /* remark of names.json on the system's measurements, or "" */
     uint32_t node;                 /* accelerators of a node; 0: not known */
+    char dispatcher[32];           /* as the table calls it; "": none is said */
+    uint64_t alike;                /* hash of what the table says of the run, except the dispatcher */
     bool dense;
     rlt_training training; /* without model and accelerator */
     uint32_t ranks;
@@ -87,6 +91,15 @@ int rlt_train_predict(rlt_train_predictor *p, const rlt_train_row *row, bool qui
 
 /* Sets the constants that a fit changes to those before any fit. */
 void rlt_train_priors(rlt_accelerator *a);
+
+/* Pairs of runs that differ in the dispatcher of their experts only. */
+typedef struct rlt_train_pairs {
+    uint32_t n, apart,
+        right; /* apart: measured more than 6 % apart; right: of these, predicted on that side */
+} rlt_train_pairs;
+extern const rlt_columns rlt_train_pair_table;
+/* Adds a row to the table for each pair, once both are predicted; NULL: only counts them. */
+rlt_train_pairs rlt_train_pairs_of(const rlt_train_rows *t, rlt_table *table);
 
 /*
  * A joint fit. Each parameter is the logarithm of a factor on constants of all machines that it names, with a

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
@@ -51,6 +52,7 @@ typedef enum field {
     F_CP,
     F_VP,
     F_EP,
+    F_ETP,
     F_SHARDING,
     F_RECOMPUTE,
     F_TFLOPS,
@@ -74,39 +76,23 @@ typedef enum field {
 } field;
 /* Names of the columns; a second name is that of another kind of table. */
 static const char *const columns[N_FIELDS][2] = {
-    {"model"},
-    {"gpu_system", "accelerator"},
-    {"n_gpus", "n"},
-    {"global_batch"},
-    {"micro_batch"},
-    {"seq_len", "seq"},
-    {"precision"},
-    {"iteration_time_s", "iteration_s"},
-    {"tp"},
-    {"pp"},
-    {"dp"},
-    {"cp"},
-    {"vp"},
-    {"ep"},
-    {"sharding", "zero"},
-    {"recompute"},
-    {"tflops_per_gpu"},
-    {"note"},
-    {"source"},
-    {"cluster"},
-    {"stack"},
-    {"group_id"},
-    {"layers"},
-    {"hidden"},
-    {"heads"},
-    {"kv_heads"},
-    {"ffn"},
-    {"gated"},
-    {"vocab"},
-    {"status"},
-    {"topology"},
-    {"overlap"},
-    {"dispatcher"},
+    {"model"},       {"gpu_system", "accelerator"},
+    {"n_gpus", "n"}, {"global_batch"},
+    {"micro_batch"}, {"seq_len", "seq"},
+    {"precision"},   {"iteration_time_s", "iteration_s"},
+    {"tp"},          {"pp"},
+    {"dp"},          {"cp"},
+    {"vp"},          {"ep"},
+    {"etp"},         {"sharding", "zero"},
+    {"recompute"},   {"tflops_per_gpu"},
+    {"note"},        {"source"},
+    {"cluster"},     {"stack"},
+    {"group_id"},    {"layers"},
+    {"hidden"},      {"heads"},
+    {"kv_heads"},    {"ffn"},
+    {"gated"},       {"vocab"},
+    {"status"},      {"topology"},
+    {"overlap"},     {"dispatcher"},
 };
 
 typedef struct reader {
@@ -119,6 +105,7 @@ typedef struct reader {
 
 /* A system of names.json. */
 typedef struct system_known {
+    rlt_json dispatchers; /* names of dispatchers by the words of tables */
     const char *accelerator, *stack;
     struct {
         const char *inside, *between; /* dimensions; "%u" stands for the size */
@@ -258,6 +245,7 @@ static bool find_system(reader *r, system_known *s)
     *s = (system_known){.accelerator = text_of(v, "accelerator"), .stack = text_of(v, "stack"), .node = 1};
     s->messages.inside = s->collectives.inside = text_of(v, "inside");
     s->messages.between = s->collectives.between = text_of(v, "between");
+    s->dispatchers = rlt_json_get(v, "dispatchers");
     rlt_json other = rlt_json_get(v, "collectives");
     if (r->how->measured && rlt_json_is(other)) {
         s->collectives.inside = text_of(other, "inside");
@@ -365,6 +353,7 @@ static bool layout_of(reader *r, const uint64_t n[N_FIELDS])
     t->size[RLT_AXIS_DP] = (uint32_t)dp;
     t->size[RLT_AXIS_PP] = (uint32_t)n[F_PP];
     t->ep = (uint32_t)n[F_EP];
+    t->etp = (uint32_t)n[F_ETP];
     t->vp = (uint32_t)n[F_VP];
     t->schedule = t->vp > 1 ? RLT_SCHEDULE_INTERLEAVED : RLT_SCHEDULE_1F1B;
     t->batch = n[F_BATCH];
@@ -403,6 +392,20 @@ static void set_habits(const reader *r, const system_known *s, rlt_training *t)
     }
 }
 
+/* Sets how tokens get to experts. A dispatcher that names.json does not know on the system is not covered. */
+static void set_dispatcher(reader *r, const system_known *s, rlt_training *t)
+{
+    const char *word = cell(r, F_DISPATCHER), *name = text_of(s->dispatchers, word);
+    if (!*word)
+        return;
+    t->expert_overlap = strcmp(cell(r, F_OVERLAP), "on") == 0;
+    t->node = s->node;
+    if (name)
+        snprintf(t->dispatcher, sizeof t->dispatcher, "%s", name);
+    else
+        cannot(r, "the dispatcher '%.40s' is not known on this system", word);
+}
+
 static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
 {
     static const field required[] = {F_GPUS, F_TP, F_PP, F_BATCH, F_MICROBATCH};
@@ -412,7 +415,7 @@ static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
         rc = count_of(r, optional[i], 1, &n[optional[i]], err);
     for (size_t i = 0; i < sizeof required / sizeof *required && !rc; i++)
         rc = count_of(r, required[i], 0, &n[required[i]], err);
-    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)) ||
+    if (rc || (rc = count_of(r, F_DP, 0, &n[F_DP], err)) || (rc = count_of(r, F_ETP, 0, &n[F_ETP], err)) ||
         (rc = count_of(r, F_SEQUENCE, 0, &n[F_SEQUENCE], err)))
         return rc;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
@@ -439,8 +442,7 @@ static int interpret(reader *r, rlt_error *err)
         return rc;
     if (strstr(cell(r, F_NOTE), "AsyncTP"))
         cannot(r, "tensor parallelism that overlaps its communication is not generated");
-    if (*cell(r, F_DISPATCHER) && !strstr(cell(r, F_DISPATCHER), "NCCL"))
-        cannot(r, "the dispatcher '%.40s' is not generated", cell(r, F_DISPATCHER));
+    set_dispatcher(r, &s, t);
     if (strcmp(cell(r, F_STATUS), "oom") == 0)
         cannot(r, "it ran out of memory");
     if (*row->reason)
@@ -484,6 +486,16 @@ static int read_time(reader *r, rlt_error *err)
     return 0;
 }
 
+/* Hashes the cells of a row, except the dispatcher, results and remarks. */
+static uint64_t alike(const reader *r)
+{
+    uint64_t hash = 0;
+    for (int f = 0; f < N_FIELDS; f++)
+        if (f != F_DISPATCHER && f != F_TIME && f != F_TFLOPS && f != F_NOTE && f != F_SOURCE)
+            hash = rlt_hash_bytes(cell(r, (field)f), strlen(cell(r, (field)f)) + 1, hash);
+    return hash;
+}
+
 static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
 {
     int rc =
@@ -495,6 +507,9 @@ static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
     snprintf(r->row->model, sizeof r->row->model, "%s", cell(r, F_MODEL));
     snprintf(r->row->precision, sizeof r->row->precision, "%s", cell(r, F_PRECISION));
     snprintf(r->row->layouts, sizeof r->row->layouts, "%s", cell(r, F_LAYOUTS));
+    snprintf(r->row->dispatcher, sizeof r->row->dispatcher, "%s", cell(r, F_DISPATCHER));
+    rlt_make_printable(r->row->dispatcher);
+    r->row->alike = alike(r);
     snprintf(r->row->source, sizeof r->row->source, "%.*s", (int)strcspn(cell(r, F_SOURCE), "@:"),
              cell(r, F_SOURCE));
     rlt_make_printable(r->row->model);

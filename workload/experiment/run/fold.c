@@ -62,6 +62,12 @@ static bool in_planes(const rlt_topology *topology, const rlt_placement *where, 
     return !(along & across);
 }
 
+/* Returns true if the ranks of a tensor-parallel group have the same experts. */
+static bool alike(const rlt_training *t)
+{
+    return rlt_training_etp(t) == t->size[RLT_AXIS_TP];
+}
+
 int rlt_run_fold(rlt_run *r, rlt_error *err)
 {
     const rlt_training *t = &r->training;
@@ -73,9 +79,10 @@ int rlt_run_fold(rlt_run *r, rlt_error *err)
         rc = rlt_run_network(r, err);
     if (!rc)
         rc = rlt_timing_alone(&r->options, &alone, err);
-    r->folds = r->settings->fold && !one_stage && in_planes(r->setup.topology, &r->setup.placement, t)
-                   ? RLT_FOLD_PLANES
-                   : RLT_FOLD_STAGES;
+    r->folds =
+        r->settings->fold && !one_stage && alike(t) && in_planes(r->setup.topology, &r->setup.placement, t)
+            ? RLT_FOLD_PLANES
+            : RLT_FOLD_STAGES;
     if (!rc)
         rc = rlt_training_fold(t, r->folds, &r->options, alone, &r->program, &where, err);
     rlt_timing_free(alone);

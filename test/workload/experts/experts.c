@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Copies of tokens by closed forms, loads of experts by hand, and what is refused. */
+#include "workload/experts/experts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/base/error.h"
+#include "sim/base/registry.h"
+#include "test/support/support.h"
+
+static void close_to(double got, double expected, double share)
+{
+    if (!(fabs(got - expected) <= share * expected))
+        fail_msg("%.6f, expected %.6f", got, expected);
+}
+
+/* Two parts of two experts, top 2: of 6 pairs, 2 are in one part and 4 in both, so 10 / 6. With one expert a
+ * token is in one part, and all experts are in all parts. The tests of DeepEP's kernels counted 3.609 nodes of
+ * 4 and 1.993 of 2 for 256 experts, top 8 (aws-samples/awsome-distributed-ai 95b939c, ep-backend-comparison),
+ * over 4096 random tokens, whose mean spreads by about 0.2 %. */
+static void distinct(void **state)
+{
+    (void)state;
+    close_to(rlt_distinct_parts(2, 4, 2), 10.0 / 6, 1e-12);
+    close_to(rlt_distinct_parts(8, 64, 1), 1, 1e-12);
+    close_to(rlt_distinct_parts(4, 8, 8), 4, 1e-12);
+    close_to(rlt_distinct_parts(4, 256, 8), 3.609, 0.002);
+    close_to(rlt_distinct_parts(2, 256, 8), 1.993, 0.0005);
+}
+
+/* 128 experts, top 8, nodes of 8: an all-to-all sends 8 copies, of which 4 leave the node if there are two, and
+ * 6 if there are four. With a copy for each node 1.0 and 2.7 leave it. */
+static void copies(void **state)
+{
+    const rlt_dispatch_algorithm *each = rlt_registry_find(rlt_dispatch_algorithms(), "alltoall", NULL, NULL),
+                                 *once =
+                                     rlt_registry_find(rlt_dispatch_algorithms(), "two-level", NULL, NULL);
+    rlt_expert_group two = {128, 8, 16}, four = {128, 8, 32};
+    (void)state;
+    close_to(rlt_dispatch_copies_of(each, &two, 8).remote, 4, 1e-12);
+    close_to(rlt_dispatch_copies_of(each, &four, 8).remote, 6, 1e-12);
+    close_to(rlt_dispatch_copies_of(each, &four, 8).network, 8, 1e-12);
+    close_to(rlt_dispatch_copies_of(once, &two, 8).remote, 1.0, 0.01);
+    close_to(rlt_dispatch_copies_of(once, &four, 8).remote, 2.7, 0.01);
+    close_to(rlt_dispatch_copies_of(once, &four, 8).inside, rlt_distinct_parts(32, 128, 8), 1e-12);
+    close_to(rlt_dispatch_copies_of(each, &two, 16).remote + 1, 1, 1e-12);
+}
+
+static const char *write_file(const char *text)
+{
+    static const char path[] = "build/test/experts.csv";
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    return path;
+}
+
+/* 4 experts on 2 members. */
+static void loads(void **state)
+{
+    static const struct {
+        const char *routing, *file;
+        double capacity;
+        uint32_t top_k;
+        double experts, exchange, dropped;
+    } rows[] = {
+        {"balanced", NULL, 0, 1, 1, 1, 0},
+        {"balanced", NULL, 0.5, 1, 0.5, 0.5, 0.5},
+        {"zipf:0", NULL, 0, 2, 1, 1, 0},
+        /* shares 12, 6, 4, 3 of 25: 36 / 25; the other member sends 18 / 25, where half is even */
+        {"zipf:1", NULL, 0, 1, 1.44, 1.44, 0},
+        /* 0.48 is above 0.3; 0.3 + 0.24 arrive from each */
+        {"zipf:1", NULL, 1.2, 1, 1.08, 1.08, 0.18},
+        /* 4, 2, 1, 1 of 8, and no expert may have more than 1 / 2 */
+        {NULL, "4,2,1,1\n", 0, 2, 1.5, 1.5, 0},
+        {NULL, "4,2,1,1\n", 1.2, 2, 1.1, 1.1, 0.2},
+        /* The members keep to themselves, with spaces and an empty line. Nothing is exchanged. */
+        {NULL, "1, 1, 0, 0\r\n\n0,0,3,3", 0, 2, 1, 0, 0},
+        /* All of both go to the second member: it receives one whole share. */
+        {NULL, "0,0,1,1\n0,0,5,5\n", 0, 2, 2, 2, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_expert_group g = {4, rows[i].top_k, 2};
+        rlt_expert_load l;
+        rlt_error err = {0};
+        const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
+        if (rlt_routing_load(routing, &g, rows[i].capacity, &l, &err))
+            fail_msg("row %zu: %s: %s", i, err.where, err.what);
+        if (fabs(l.experts - rows[i].experts) > 1e-9 || fabs(l.exchange - rows[i].exchange) > 1e-9 ||
+            fabs(l.dropped - rows[i].dropped) > 1e-9)
+            fail_msg("row %zu: %.4f %.4f %.4f", i, l.experts, l.exchange, l.dropped);
+    }
+}
+
+/* No expert gets more than one copy of a token: with top 2 of 4 the first of zipf:2 (144, 36, 16, 9 of 205) is
+ * cut to 1/2, and the others share the rest 36 : 16 : 9. */
+static void one_copy(void **state)
+{
+    rlt_expert_group g = {4, 2, 4};
+    rlt_expert_load l;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_routing_load("zipf:2", &g, 0, &l, &err), 0);
+    close_to(l.experts, 2, 1e-9);
+    close_to(l.exchange, 2, 1e-9);
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *routing, *file, *where, *what;
+    } rows[] = {
+        {"zipf:x", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:x'"},
+        {"zipfy", NULL, "routing", "expected balanced, zipf:S or a file of counts, got 'zipfy'"},
+        {NULL, "1,2,3,4\n1,2,x,4\n", "build/test/experts.csv:2:5", "expected a count, 0 or more, got 'x,4'"},
+        {NULL, "1,2,3\n", "build/test/experts.csv:1:6",
+         "expected a comma, after 3 of 4 counts, got 'the end'"},
+        {NULL, "1,2,3,4,5\n", "build/test/experts.csv:1:8",
+         "expected the end of the line after 4 of 4 counts, got ',5'"},
+        {NULL, "1,2,3,4\n1,1,1,1\n1,1,1,1\n", "build/test/experts.csv:3:1",
+         "expected one line, or one for each expert-parallel rank, got '1,1,1,1'"},
+        {NULL, "0,0,0,0\n", "build/test/experts.csv:1:1",
+         "expected a count above 0 in the line, got '0,0,0,0'"},
+        {NULL, "9,1,1,1\n", "build/test/experts.csv:1:1",
+         "expected no expert with more than one copy of each token, got '9,1,1,1'"},
+        {NULL, "-1,1,1,1\n", "build/test/experts.csv:1:1", "expected a count, 0 or more, got '-1,1,1,1'"},
+        {NULL, "\n", "build/test/experts.csv",
+         "0 lines: expected 1, or 2, one for each expert-parallel rank"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_expert_group g = {4, 2, 2};
+        rlt_expert_load l;
+        rlt_error err = {0};
+        const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
+        assert_int_not_equal(rlt_routing_load(routing, &g, 0, &l, &err), 0);
+        if (strcmp(err.where, rows[i].where) != 0 || strcmp(err.what, rows[i].what) != 0)
+            fail_msg("row %zu: %s: %s", i, err.where, err.what);
+    }
+}
+
+/* Every shipped dispatcher loads, and names an algorithm. */
+static void dispatchers(void **state)
+{
+    enum { ROOM = 32 };
+    rlt_dispatcher all[ROOM], one;
+    uint32_t n = 0;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_dispatchers_load("workload/accelerators", all, ROOM, &n, &err), 0);
+    assert_true(n >= 5);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(rlt_dispatcher_find(all, n, all[i].name, &one, &err), 0);
+        assert_string_equal(one.name, all[i].name);
+        assert_non_null(rlt_registry_find(rlt_dispatch_algorithms(), one.algorithm, NULL, &err));
+    }
+    assert_int_equal(rlt_dispatcher_find(all, 0, "gpu", &one, &err), 0);
+    assert_true(one.host_ps == 0 && one.message_ps == 0);
+    assert_int_equal(rlt_dispatcher_find(all, n, "two-levle", &one, &err), RLT_EUSAGE);
+    assert_string_equal(err.what, "no dispatcher 'two-levle'; did you mean 'two-level'?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(distinct), cmocka_unit_test(copies),
+                                       cmocka_unit_test(loads),    cmocka_unit_test(one_copy),
+                                       cmocka_unit_test(refused),  cmocka_unit_test(dispatchers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
