@@ -415,9 +415,9 @@ static void warn_of_basis(const side *a, const side *b)
                  first ? b->accelerator : a->accelerator, first ? b->basis : a->basis,
                  first ? a->accelerator : b->accelerator);
     else if (*a->stack && *b->stack && strcmp(a->stack, b->stack) != 0)
-        rlt_warn(
-            "the stacks chosen differ, %s and %s: part of the difference is software's (stack=NAME names one)",
-            a->stack, b->stack);
+        rlt_warn("the stacks chosen differ, %s and %s: part of the difference is software's "
+                 "(stack=NAME names one)",
+                 a->stack, b->stack);
 }
 
 static int put_json(const side *sides, const rlt_parsed *args, const char *path, rlt_error *err)

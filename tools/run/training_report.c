@@ -135,11 +135,10 @@ static void experts_line(const rlt_training *t, FILE *out)
     if (t->ep > 1 && strcmp(t->dispatcher, "alltoall") != 0)
         fprintf(out, "dispatcher %s (%s): %s\n", t->dispatch.name, t->dispatch.algorithm, t->dispatch.source);
     if (strcmp(t->routing, "balanced") != 0 || t->capacity > 0)
-        fprintf(
-            out,
-            "routing %s: the busiest rank's experts get %.3f of the mean, its exchanges have %.3f; %.2f %% of "
-            "the copies are dropped\n",
-            t->routing, t->load.experts, t->load.exchange, 100 * t->load.dropped);
+        fprintf(out,
+                "routing %s: the busiest rank's experts get %.3f of the mean, its exchanges have %.3f; "
+                "%.2f %% of the copies are dropped\n",
+                t->routing, t->load.experts, t->load.exchange, 100 * t->load.dropped);
 }
 
 void rlt_run_training_table(const rlt_run *r, FILE *out)

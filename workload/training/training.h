@@ -38,7 +38,8 @@ enum { RLT_MAX_STAGES = 4096 };
 /*
  * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in
  * Megatron: in the order tp, cp, dp, each `etp` consecutive ranks share an expert's matrices, `ep` such sets
- * share the experts, and the rest are copies. With etp = tp, ep divides cp * dp; with etp = 1 it divides tp * cp * dp.
+ * share the experts, and the rest are copies. With etp = tp, ep divides cp * dp. With etp = 1 it divides
+ * tp * cp * dp.
  *
  * Example: tp = 2, dp = 4 and ep = 8 has etp = 1, and all 8 ranks share the experts.
  */
