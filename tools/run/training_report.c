@@ -105,16 +105,15 @@ static void experts_line(const rlt_training *t, FILE *out)
 {
     uint32_t etp = rlt_training_etp(t), tp = t->size[RLT_AXIS_TP];
     if (etp < tp)
-        fprintf(out,
-                "experts: etp %u%s, so ep %u spans tp: each rank sends 1/%u of its group's tokens\n",
+        fprintf(out, "experts: etp %u%s, so ep %u spans tp: each rank sends 1/%u of its group's tokens\n",
                 etp, t->etp ? "" : " (ep does not divide cp x dp)", t->ep, tp);
     if (t->ep > 1 && strcmp(t->dispatcher, "alltoall") != 0)
         fprintf(out, "dispatcher %s (%s): %s\n", t->dispatch.name, t->dispatch.algorithm, t->dispatch.source);
     if (strcmp(t->routing, "balanced") != 0 || t->capacity > 0)
         fprintf(
             out,
-            "routing %s: the busiest rank's experts get %.3f of the mean, its exchanges have %.3f; %.2f %% of "
-            "the copies are dropped\n",
+            "routing %s: the busiest rank's experts get %.3f of the mean, its exchanges have %.3f; %.2f %% "
+            "of the copies are dropped\n",
             t->routing, t->load.experts, t->load.exchange, 100 * t->load.dropped);
 }
 
