@@ -178,7 +178,7 @@ static int can_design(const rlt_training *t, rlt_error *err)
 {
     const char *what = t->size[RLT_AXIS_PP] > 1   ? "pipeline parallelism"
                        : t->size[RLT_AXIS_CP] > 1 ? "context parallelism"
-                       : t->ep > 1                ? "expert parallelism"
+                       : rlt__experts_apart(t)    ? "expert parallelism"
                        : t->zero == 3             ? "ZeRO 3"
                        : t->sequence_parallel     ? "sequence parallelism"
                                                   : NULL;
