@@ -170,7 +170,8 @@ static void copy_text(const source *f, uint32_t object, const char *key, char *o
 
 static int read_training(side *s, const source *f, rlt_error *err)
 {
-    uint32_t stack = member(f, 0, "stack"), chosen = stack == RLT_NONE ? RLT_NONE : member(f, stack, "chosen");
+    uint32_t stack = member(f, 0, "stack");
+    uint32_t chosen = stack == RLT_NONE ? RLT_NONE : member(f, stack, "chosen");
     copy_text(f, 0, "basis", s->basis, sizeof s->basis);
     copy_text(f, 0, "accelerator", s->accelerator, sizeof s->accelerator);
     if (chosen != RLT_NONE && f->piece.tokens[chosen].type == RLT_J_TRUE)
@@ -414,8 +415,10 @@ static void warn_of_basis(const side *a, const side *b)
                  first ? b->accelerator : a->accelerator, first ? b->basis : a->basis,
                  first ? a->accelerator : b->accelerator);
     else if (*a->stack && *b->stack && strcmp(a->stack, b->stack) != 0)
-        rlt_warn("the stacks chosen differ, %s and %s: part of the difference is software's (stack=NAME names one)",
-                 a->stack, b->stack);
+        rlt_warn(
+            "the stacks chosen differ, %s and %s: part of the difference is software's (stack=NAME names "
+            "one)",
+            a->stack, b->stack);
 }
 
 static int put_json(const side *sides, const rlt_parsed *args, const char *path, rlt_error *err)

@@ -97,12 +97,13 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
         rlt_note("%llu point%s in %s, %llu of them run now", (unsigned long long)w->done, rlt_s(w->done),
                  s->db, (unsigned long long)w->n_flying);
     if (!rc && w->assumed && w->measured)
-        rlt_warn("some accelerators' times rest on measured runs, others' are assumed: differences between them "
-                 "rest on no measurement ('ringlet list accelerators')");
+        rlt_warn("some accelerators' times rest on measured runs, others' are assumed: differences between "
+                 "them rest on no measurement ('ringlet list accelerators')");
     else if (!rc && *w->other)
-        rlt_warn("the stacks chosen differ, %s and %s: part of the differences is software's (stack=NAME names "
-                 "one)",
-                 w->stack, w->other);
+        rlt_warn(
+            "the stacks chosen differ, %s and %s: part of the differences is software's (stack=NAME names "
+            "one)",
+            w->stack, w->other);
     if (w->failed && s->own_db[0])
         return rlt_fail(err, RLT_ECHECK, "sweep", "%llu of %llu points failed%s%s",
                         (unsigned long long)w->failed, (unsigned long long)w->done,

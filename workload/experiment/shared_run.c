@@ -10,6 +10,7 @@
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/shared.h"
+#include "workload/models/accelerator.h"
 #include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 

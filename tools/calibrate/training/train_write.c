@@ -135,8 +135,7 @@ static void put_evidence(const about *x, rlt_jw *w, const char *stack, bool dens
     rlt_jw_end_object(w);
 }
 
-/* Puts each object of a list on a line of its own, as an entry of a member of the file. Returns NULL if memory
- * ran out; frees `list`. */
+/* Puts each object of a list on a line of its own. Returns NULL if memory ran out; frees `list`. */
 static char *spread_out(char *list)
 {
     size_t n = list ? strlen(list) : 0, used = 0;
