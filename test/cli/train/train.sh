@@ -201,12 +201,12 @@ expect "and a later file that of an earlier one" "$(printf '{"set": ["launch=2us
     "$(timed --layout tp=2 --set launch=2us --set message=1us --link-scale acc1=0.5)"
 leaves_nothing 3 "launch: is given twice" run $job $net --config "$tmp/twice.json"
 
-# An unknown efficiency is an error; it is replaced only if the strategy merely suggests it.
-leaves_nothing 3 "stack: no efficiency of stack 'foo' on a100-40gb; known are: any, llm-foundry" run $job $net --train stack=foo
-leaves_nothing 3 "known are: any, llm-foundry" run $job $net --strategy axonn:stack=axonn
-says "a known one" "efficiency of stack llm-foundry" run $job $net --train stack=llm-foundry
-says "any" "efficiency of stack any" run $job $net --train stack=any
-says "a strategy's own where it is not known" "efficiency of stack any" run $job $net --strategy axonn
+# An unknown stack is an error. Without one, that with the best evidence is taken; what it rests on is told.
+leaves_nothing 3 "stack: no stack 'foo'; known are: any, axonn, llm-foundry" run $job $net --train stack=foo
+leaves_nothing 3 "known are: any, axonn, llm-foundry" run $job $net --strategy axonn:stack=foo
+says "a known one" "stack llm-foundry: ringlet calibrate-training" run $job $net --train stack=llm-foundry
+says "any" "stack any: assumed" run $job $net --train stack=any
+says "a strategy's own" "stack axonn: assumed" run $job $net --strategy axonn
 leaves_nothing 2 "nodes of 4" run --model resnet50 --accelerator a100-40gb $net --strategy daso:nodes=4
 
 # Memory over time: its maximum is the figure of the check before the run, for every schedule, folded or not.
@@ -256,8 +256,9 @@ echo '{"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topolo
 leaves_nothing 2 "expected a file" run --config=
 
 says "a short name" "gpt2-small on v100-sxm2-16gb" run --model gpt2-small --accelerator v100 --topology switch:8@150GB/s,500ns --train precision=fp16,batch=8
-says "an assumption is called one" "efficiency of stack any" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
-says "a fit is called one" "fitted to" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
+says "the best known one" "stack llm-foundry: the best known on a100-40gb" run $job $net
+says "what is derived is called so" "derived: measured runs on hopper, none of them on h100-sxm with any in bf16" run --model gpt2-small --accelerator h100-sxm --topology switch:8@450GB/s,500ns --train stack=any,batch=8
+says "a fit is called one" "measured runs on a100-80gb with llm-foundry in bf16" run --model gpt2-small --accelerator a100-80gb --topology switch:8@300GB/s,500ns --train stack=llm-foundry,batch=8
 
 # What the time was spent on adds up to 100.0 %, as printed, and names levers; folded, the parts are the same.
 spent() { sed -n '/^where the time goes/,/^  sum/p' "$tmp/out" | awk -v column="$1" '/ %$/ && !/^  sum|^    / { s += $(NF - column) } END { printf "%.1f", s }'; }
