@@ -175,7 +175,7 @@ static void set_host(rlt_accelerator *a, const char *name, double x)
 }
 
 static const kind kinds[] = {
-    {"matmul", GENERATION, 0.3, set_matmul},
+    {"matmul", GENERATION, 0.15, set_matmul},
     {"matmul of", MACHINE, 0.1, set_matmul},
     {"attention", GENERATION, 0.5, set_attention},
     {"memory", ALL, 0.1, set_memory},

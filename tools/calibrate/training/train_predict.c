@@ -128,6 +128,12 @@ static bool together(const rlt_train_row *a, const rlt_train_row *b)
            strcmp(a->family, b->family) == 0;
 }
 
+/* Returns true if a row tests a dispatcher of experts' tokens, whose constants no fit here changes. */
+static bool tests_dispatcher(const rlt_train_row *r)
+{
+    return *r->dispatcher && (r->training.expert_overlap || strcmp(r->training.dispatcher, "alltoall") != 0);
+}
+
 /* Numbers the groups of rows, and weighs the rows by the sizes of their groups. */
 static void group_rows(rlt_train_rows *t)
 {
@@ -138,11 +144,11 @@ static void group_rows(rlt_train_rows *t)
         if (*row->reason || row->group != RLT_NONE)
             continue;
         for (uint32_t k = i; k < t->n; k++)
-            rows += !*t->rows[k].reason && together(&t->rows[k], row);
+            rows += !*t->rows[k].reason && together(&t->rows[k], row) && !tests_dispatcher(&t->rows[k]);
         for (uint32_t k = i; k < t->n; k++)
             if (!*t->rows[k].reason && together(&t->rows[k], row)) {
                 t->rows[k].group = n;
-                t->rows[k].weight = pow(rows, -0.6);
+                t->rows[k].weight = tests_dispatcher(&t->rows[k]) ? 0 : pow(rows, -0.6);
             }
         n++;
     }

@@ -440,8 +440,7 @@ static int interpret(reader *r, rlt_error *err)
     if (rc || *row->reason || !find_system(r, &s) || !find_model(r, n[F_SEQUENCE]) || !layout_of(r, n) ||
         !sharding_of(r, s.stack, &t->zero) || !words_of(r, &precision, &recompute))
         return rc;
-    if (strstr(cell(r, F_NOTE), "AsyncTP"))
-        cannot(r, "tensor parallelism that overlaps its communication is not generated");
+    t->tp_overlap = strstr(cell(r, F_NOTE), "AsyncTP") && t->size[RLT_AXIS_TP] > 1;
     set_dispatcher(r, &s, t);
     if (strcmp(cell(r, F_STATUS), "oom") == 0)
         cannot(r, "it ran out of memory");
