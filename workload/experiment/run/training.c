@@ -167,7 +167,8 @@ int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, r
     int rc = rlt_training_read(s, m, a, t, err);
     if (rc)
         return rc;
-    t->node = t->node ? t->node : rlt_topology_node_size(topology);
+    if (!t->node && topology)
+        t->node = rlt_topology_node_size(topology);
     if (!s->map)
         rc = rlt_training_plan(t, where->n, err);
     else if (!(rc = rlt_mapping_pin(s->map, topology, t, &pinned, err))) {
