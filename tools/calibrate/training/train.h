@@ -110,6 +110,7 @@ rlt_train_pairs rlt_train_pairs_of(const rlt_train_rows *t, rlt_table *table);
  * fitted to rows that may be left out now.
  */
 typedef struct rlt_train_fit {
+    bool own; /* fits one machine of the user's own, from the constants in its file */
     uint32_t n;
     char names[RLT_MAX_FIT][RLT_TRAIN_NAME];
     double at[RLT_MAX_FIT]; /* the solution */

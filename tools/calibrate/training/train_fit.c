@@ -365,7 +365,8 @@ static void solve(const rlt_train_rows *t, const rlt_train_fit *f, const double 
     const double noise = 0.08;
     double a[RLT_MAX_FIT][RLT_MAX_FIT] = {{0}};
     for (uint32_t i = 0; i < f->n; i++) {
-        double width = kind_of(f, i)->width;
+        /* A machine of the user's own may be farther from its file than generations are from each other. */
+        double width = kind_of(f, i)->width * (f->own ? 3 : 1);
         a[i][i] = 1 / (width * width);
         step[i] = -x[i] / (width * width);
     }
@@ -403,6 +404,7 @@ int rlt_train_fit_run(rlt_train_predictor *p, rlt_train_rows *t, uint32_t rounds
 {
     const double furthest = 0.4;
     *out = (rlt_train_fit){0};
+    out->own = own;
     list(p, t, own, out);
     while (rlt_train_machine(p, out->n_machines))
         out->n_machines++;
