@@ -16,7 +16,6 @@
 
 #include <stdint.h>
 
-#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
@@ -43,13 +42,13 @@ typedef struct rlt_layer_share {
 typedef enum rlt_layer_pass { RLT_LAYER_FORWARD, RLT_LAYER_INPUTS, RLT_LAYER_WEIGHTS } rlt_layer_pass;
 
 /* Returns the picoseconds of layer i in a pass, without the host. O(products of the layer). */
-RLT_API double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
-                              rlt_layer_pass pass);
+double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
+                      rlt_layer_pass pass);
 /* Returns the kernels of a layer's forward pass, as the host counts them: one for each product, two for
  * element-wise work. */
-RLT_API double rlt_layer_kernels(const rlt_model_layer *l);
+double rlt_layer_kernels(const rlt_model_layer *l);
 /* Rounds picoseconds to a time. */
-RLT_API rlt_time rlt_time_of(double ps);
+rlt_time rlt_time_of(double ps);
 
 #ifdef __cplusplus
 }

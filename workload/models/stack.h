@@ -11,6 +11,10 @@
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { RLT_MAX_PEAKS = 8, RLT_MAX_STACKS = 32, RLT_MAX_EVIDENCE = 48 };
 
 /* Factors by precision; 1 for a precision without one. */
@@ -56,4 +60,7 @@ typedef struct rlt_stack {
     char source[512];
 } rlt_stack;
 
+#ifdef __cplusplus
+}
+#endif
 #endif
