@@ -81,8 +81,23 @@ int rlt_json_get_duration(rlt_json v, const char *key, bool required, rlt_time *
 int rlt_json_get_size(rlt_json v, const char *key, bool required, uint64_t *out, rlt_error *err) RLT_MUST_USE;
 int rlt_json_get_flops(rlt_json v, const char *key, bool required, uint64_t *out,
                        rlt_error *err) RLT_MUST_USE;
+/* Copies a text of 1 to size - 1 bytes, printable. */
+int rlt_json_get_text(rlt_json v, const char *key, bool required, char *out, size_t size,
+                      rlt_error *err) RLT_MUST_USE;
+typedef struct rlt_json_bounds {
+    double least, most;
+} rlt_json_bounds;
+/* Reads a number within bounds; RLT_ERANGE if it is outside. */
+int rlt_json_get_within(rlt_json v, const char *key, bool required, rlt_json_bounds in, double *out,
+                        rlt_error *err) RLT_MUST_USE;
 /* Reads the value itself as an integer in [0, max]. */
 int rlt_json_u64(rlt_json v, uint64_t max, uint64_t *out, rlt_error *err) RLT_MUST_USE;
+
+/* Reads the top of each JSON file in the folder `folder` beside each directory of a list (sim/base/find.h;
+ * NULL: none), in order, until one fails. */
+typedef int rlt_json_fn(void *ctx, rlt_json top, rlt_error *err);
+int rlt_json_load_beside(const char *dirs, const char *folder, rlt_json_fn *read, void *ctx,
+                         rlt_error *err) RLT_MUST_USE;
 
 /* Writer: appends to a growing malloc'ed text. rlt_jw_finish reports an earlier allocation failure. */
 typedef struct rlt_jw {

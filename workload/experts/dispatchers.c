@@ -10,36 +10,14 @@
  *   multiprocessors   share of them that it takes meanwhile: 0 to 0.9; default 0
  *   moved             elements per element of a copy, read and written to pack and unpack it; default 0
  */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/find.h"
 #include "sim/base/registry.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "workload/experts/experts.h"
-
-static int read_text(rlt_json v, const char *key, char *out, size_t size, rlt_error *err)
-{
-    const char *text = NULL;
-    int rc = rlt_json_get_string(v, key, true, &text, err);
-    if (!rc && (!*text || strlen(text) >= size))
-        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a text of 1 to %zu bytes",
-                           size - 1);
-    if (!rc)
-        snprintf(out, size, "%s", text);
-    return rc;
-}
-
-static int read_number(rlt_json v, const char *key, double most, double *out, rlt_error *err)
-{
-    int rc = rlt_json_get_double(v, key, false, out, err);
-    if (!rc && !(*out >= 0 && *out <= most))
-        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a number from 0 to %g", most);
-    return rc;
-}
 
 static int read_dispatcher(rlt_json v, rlt_dispatcher *d, rlt_error *err)
 {
@@ -47,14 +25,16 @@ static int read_dispatcher(rlt_json v, rlt_dispatcher *d, rlt_error *err)
                                        "hidden", "multiprocessors", "moved",     NULL};
     int rc;
     *d = (rlt_dispatcher){.hidden = 1};
-    if ((rc = rlt_json_only(v, keys, err)) || (rc = read_text(v, "name", d->name, sizeof d->name, err)) ||
-        (rc = read_text(v, "source", d->source, sizeof d->source, err)) ||
-        (rc = read_text(v, "algorithm", d->algorithm, sizeof d->algorithm, err)) ||
+    if ((rc = rlt_json_only(v, keys, err)) ||
+        (rc = rlt_json_get_text(v, "name", true, d->name, sizeof d->name, err)) ||
+        (rc = rlt_json_get_text(v, "source", true, d->source, sizeof d->source, err)) ||
+        (rc = rlt_json_get_text(v, "algorithm", true, d->algorithm, sizeof d->algorithm, err)) ||
         (rc = rlt_json_get_duration(v, "host", false, &d->host_ps, err)) ||
         (rc = rlt_json_get_duration(v, "message", false, &d->message_ps, err)) ||
-        (rc = read_number(v, "hidden", 1, &d->hidden, err)) ||
-        (rc = read_number(v, "moved", 64, &d->moved, err)) ||
-        (rc = read_number(v, "multiprocessors", 0.9, &d->multiprocessors, err)))
+        (rc = rlt_json_get_within(v, "hidden", false, (rlt_json_bounds){0, 1}, &d->hidden, err)) ||
+        (rc = rlt_json_get_within(v, "moved", false, (rlt_json_bounds){0, 64}, &d->moved, err)) ||
+        (rc = rlt_json_get_within(v, "multiprocessors", false, (rlt_json_bounds){0, 0.9}, &d->multiprocessors,
+                                  err)))
         return rc;
     rlt_error why = {0};
     if (!rlt_registry_find(rlt_dispatch_algorithms(), d->algorithm, NULL, &why))
@@ -70,27 +50,29 @@ static bool has(const rlt_dispatcher *all, uint32_t n, const char *name)
     return false;
 }
 
+typedef struct dispatchers {
+    rlt_dispatcher *list;
+    uint32_t *n, room;
+} dispatchers;
+
+/* Adds a dispatcher unless one of its name is there. */
+static int add_file(void *ctx, rlt_json top, rlt_error *err)
+{
+    dispatchers *all = ctx;
+    rlt_dispatcher d;
+    int rc = read_dispatcher(top, &d, err);
+    if (rc || has(all->list, *all->n, d.name))
+        return rc;
+    if (*all->n == all->room)
+        return rlt_json_fail(top, RLT_ERANGE, err, "more than %u dispatchers", all->room);
+    all->list[(*all->n)++] = d;
+    return 0;
+}
+
 int rlt_dispatchers_load(const char *dirs, rlt_dispatcher *out, uint32_t room, uint32_t *n, rlt_error *err)
 {
-    static const char *const endings[] = {".json", NULL};
-    char dir[PATH_MAX], beside[PATH_MAX + 16], path[PATH_MAX];
-    int rc = 0;
-    while (!rc && dirs && rlt_find_next_dir(&dirs, dir, sizeof dir)) {
-        rlt_found found;
-        snprintf(beside, sizeof beside, "%s/../dispatchers", dir);
-        rc = rlt_find_all(beside, endings, &found, err);
-        for (uint32_t i = 0; i < found.n && !rc && *n < room; i++) {
-            rlt_json_doc *doc = NULL;
-            if (!rlt_find_file(beside, found.names[i], path, sizeof path))
-                continue;
-            if (!(rc = rlt_json_load(path, &doc, err)) &&
-                !(rc = read_dispatcher(rlt_json_root(doc), &out[*n], err)) && !has(out, *n, out[*n].name))
-                ++*n;
-            rlt_json_free(doc);
-        }
-        rlt_find_free(&found);
-    }
-    return rc;
+    dispatchers all = {out, n, room};
+    return rlt_json_load_beside(dirs, "dispatchers", add_file, &all, err);
 }
 
 int rlt_dispatcher_find(const rlt_dispatcher *all, uint32_t n, const char *name, rlt_dispatcher *out,

@@ -8,7 +8,7 @@
  *
  *   D(P) = P (1 - C(E - E/P, top_k) / C(E, top_k))
  *
- * Example: 256 experts on 4 nodes, top 8: D = 4 (1 - 0.0977) = 3.609.
+ * Example: 256 experts on 4 nodes, top 8: D = 4 (1 - 0.0964) = 3.614.
  */
 #ifndef RLT_WORKLOAD_EXPERTS_EXPERTS_H
 #define RLT_WORKLOAD_EXPERTS_EXPERTS_H
@@ -88,8 +88,8 @@ typedef struct rlt_dispatcher {
     double moved;           /* elements per element of a copy, read and written to pack and unpack it */
 } rlt_dispatcher;
 
-/* Loads the dispatchers of the folders `dispatchers` beside the directories (see sim/base/find.h), at most
- * `room`. */
+/* Loads the dispatchers of the folders `dispatchers` beside the directories (see sim/base/find.h).
+ * RLT_ERANGE if they are more than `room`. */
 RLT_API int rlt_dispatchers_load(const char *dirs, rlt_dispatcher *out, uint32_t room, uint32_t *n,
                                  rlt_error *err) RLT_MUST_USE;
 /* Finds a dispatcher by name among n, else an algorithm without costs of its own. RLT_EUSAGE with the nearest

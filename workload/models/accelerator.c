@@ -54,7 +54,8 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
-static const rlt__bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, counts = {0, 1e6}, slowdowns = {1, 100};
+static const rlt_json_bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, counts = {0, 1e6},
+                             slowdowns = {1, 100};
 
 static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 {
@@ -65,16 +66,16 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
     *k = (rlt_kernels){.backward = 1, .host = 1};
     if ((rc = rlt_json_only(v, keys, err)) ||
         (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, true, shares, k->most, err)) ||
-        (rc = rlt__read_number(v, "memory", true, shares, &k->memory, err)) ||
-        (rc = rlt__read_number(v, "rows_half", false, sizes, &k->rows_half, err)) ||
-        (rc = rlt__read_number(v, "outputs_half", false, sizes, &k->outputs_half, err)) ||
-        (rc = rlt__read_number(v, "inputs_half", false, sizes, &k->inputs_half, err)) ||
-        (rc = rlt__read_number(v, "area_half", false, sizes, &k->area_half, err)) ||
-        (rc = rlt__read_number(v, "backward", false, shares, &k->backward, err)) ||
-        (rc = rlt__read_number(v, "host", false, sizes, &k->host, err)) ||
+        (rc = rlt_json_get_within(v, "memory", true, shares, &k->memory, err)) ||
+        (rc = rlt_json_get_within(v, "rows_half", false, sizes, &k->rows_half, err)) ||
+        (rc = rlt_json_get_within(v, "outputs_half", false, sizes, &k->outputs_half, err)) ||
+        (rc = rlt_json_get_within(v, "inputs_half", false, sizes, &k->inputs_half, err)) ||
+        (rc = rlt_json_get_within(v, "area_half", false, sizes, &k->area_half, err)) ||
+        (rc = rlt_json_get_within(v, "backward", false, shares, &k->backward, err)) ||
+        (rc = rlt_json_get_within(v, "host", false, sizes, &k->host, err)) ||
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &k->precisions, err)))
         return rc;
-    return rlt__read_text(v, "source", false, k->source, sizeof k->source, err);
+    return rlt_json_get_text(v, "source", false, k->source, sizeof k->source, err);
 }
 
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
@@ -88,15 +89,15 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
     int rc;
     a->overlap_slowdown = 1;
     if ((rc = rlt_json_only(root, keys, err)) ||
-        (rc = rlt__read_text(root, "name", true, a->name, sizeof a->name, err)) ||
-        (rc = rlt__read_text(root, "also", false, a->also, sizeof a->also, err)) ||
-        (rc = rlt__read_text(root, "generation", false, a->generation, sizeof a->generation, err)) ||
-        (rc = rlt__read_text(root, "source", true, a->source, sizeof a->source, err)) ||
+        (rc = rlt_json_get_text(root, "name", true, a->name, sizeof a->name, err)) ||
+        (rc = rlt_json_get_text(root, "also", false, a->also, sizeof a->also, err)) ||
+        (rc = rlt_json_get_text(root, "generation", false, a->generation, sizeof a->generation, err)) ||
+        (rc = rlt_json_get_text(root, "source", true, a->source, sizeof a->source, err)) ||
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||
-        (rc = rlt__read_number(root, "multiprocessors", false, counts, &multiprocessors, err)) ||
+        (rc = rlt_json_get_within(root, "multiprocessors", false, counts, &multiprocessors, err)) ||
         (rc = rlt_json_get_duration(root, "launch", false, &a->launch_ps, err)) ||
-        (rc = rlt__read_number(root, "overlap_slowdown", false, slowdowns, &a->overlap_slowdown, err)))
+        (rc = rlt_json_get_within(root, "overlap_slowdown", false, slowdowns, &a->overlap_slowdown, err)))
         return rc;
     a->multiprocessors = (uint32_t)multiprocessors;
     if (a->memory_bytes == 0 || a->memory_Bps == 0)

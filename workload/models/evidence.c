@@ -47,13 +47,13 @@ rlt_model_kind rlt_model_kind_of(const rlt_model *m)
 
 /* ---- from files ---- */
 
-static const rlt__bounds ratios = {1e-3, 1e3};
+static const rlt_json_bounds ratios = {1e-3, 1e3};
 
 static int read_spread(rlt_json v, rlt_spread *s, rlt_error *err)
 {
-    int rc = rlt__read_number(v, "low", true, ratios, &s->low, err);
+    int rc = rlt_json_get_within(v, "low", true, ratios, &s->low, err);
     if (!rc)
-        rc = rlt__read_number(v, "high", true, ratios, &s->high, err);
+        rc = rlt_json_get_within(v, "high", true, ratios, &s->high, err);
     if (!rc && s->high < s->low)
         rc = rlt_json_fail(rlt_json_get(v, "high"), RLT_ERANGE, err, "expected at least low, %g", s->low);
     return rc;
@@ -76,9 +76,9 @@ static int read_entry(rlt_json v, rlt_evidence *e, rlt_error *err)
     int rc;
     *e = (rlt_evidence){.kind = RLT_KIND_OTHER};
     if ((rc = rlt_json_only(v, keys, err)) ||
-        (rc = rlt__read_text(v, "stack", true, e->stack, sizeof e->stack, err)) ||
-        (rc = rlt__read_text(v, "precision", false, e->precision, sizeof e->precision, err)) ||
-        (rc = rlt__read_text(v, "kind", true, kind, sizeof kind, err)) ||
+        (rc = rlt_json_get_text(v, "stack", true, e->stack, sizeof e->stack, err)) ||
+        (rc = rlt_json_get_text(v, "precision", false, e->precision, sizeof e->precision, err)) ||
+        (rc = rlt_json_get_text(v, "kind", true, kind, sizeof kind, err)) ||
         (rc = rlt_json_get_u64(v, "rows", true, UINT32_MAX, &rows, err)) ||
         (rc = read_spread(v, &e->spread, err)))
         return rc;

@@ -17,43 +17,18 @@
  */
 #include "workload/models/stack_read.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/find.h"
 #include "sim/text/json.h"
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
 
-static const rlt__bounds factors = {0.01, 10}, passes = {0, 100};
+static const rlt_json_bounds factors = {0.01, 10}, passes = {0, 100};
 
-int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err)
-{
-    const char *text = NULL;
-    int rc = rlt_json_get_string(v, key, required, &text, err);
-    if (rc || !text)
-        return rc;
-    if (!*text || strlen(text) >= size)
-        return rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a text of 1 to %zu bytes",
-                             size - 1);
-    snprintf(out, size, "%s", text);
-    rlt_make_printable(out);
-    return 0;
-}
-
-int rlt__read_number(rlt_json v, const char *key, bool required, rlt__bounds in, double *out, rlt_error *err)
-{
-    int rc = rlt_json_get_double(v, key, required, out, err);
-    if (!rc && !(*out >= in.least && *out <= in.most))
-        rc = rlt_json_fail(rlt_json_get(v, key), RLT_ERANGE, err, "expected a number from %g to %g", in.least,
-                           in.most);
-    return rc;
-}
-
-int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt__bounds in, double out[RLT_WORK_KINDS],
-                    rlt_error *err)
+int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt_json_bounds in,
+                    double out[RLT_WORK_KINDS], rlt_error *err)
 {
     static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector", NULL};
     int rc = 0;
@@ -62,7 +37,7 @@ int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt__bounds in, 
     if ((rc = rlt_json_only(v, kinds, err)))
         return rc;
     for (int k = 0; k < RLT_WORK_KINDS && !rc; k++)
-        rc = rlt__read_number(v, kinds[k], required, in, &out[k], err);
+        rc = rlt_json_get_within(v, kinds[k], required, in, &out[k], err);
     return rc;
 }
 
@@ -78,7 +53,7 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
                                  RLT_MAX_PEAKS);
         snprintf(f->at[f->n].precision, sizeof f->at[0].precision, "%s", name);
         f->at[f->n].factor = 1;
-        rc = rlt__read_number(object, name, true, factors, &f->at[f->n++].factor, err);
+        rc = rlt_json_get_within(object, name, true, factors, &f->at[f->n++].factor, err);
     }
     return rc;
 }
@@ -91,8 +66,8 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
     int rc;
     *s = (rlt_stack){.most = {1, 1, 1, 1, 1}};
     if ((rc = rlt_json_only(v, keys, err)) ||
-        (rc = rlt__read_text(v, "name", true, s->name, sizeof s->name, err)) ||
-        (rc = rlt__read_text(v, "source", false, s->source, sizeof s->source, err)) ||
+        (rc = rlt_json_get_text(v, "name", true, s->name, sizeof s->name, err)) ||
+        (rc = rlt_json_get_text(v, "source", false, s->source, sizeof s->source, err)) ||
         (rc = rlt__read_kinds(rlt_json_get(v, "most"), v, false, factors, s->most, err)) ||
         (rc = rlt__read_factors(rlt_json_get(v, "precisions"), &s->precisions, err)) ||
         (rc = rlt_json_get_duration(v, "host_kernel", false, &s->host_kernel_ps, err)) ||
@@ -100,7 +75,7 @@ static int read_stack(rlt_json v, rlt_stack *s, rlt_error *err)
         (rc = rlt_json_get_duration(v, "host_pass", false, &s->host_pass_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_handover", false, &s->host_handover_ps, err)) ||
         (rc = rlt_json_get_duration(v, "host_image", false, &s->host_image_ps, err)) ||
-        (rc = rlt__read_number(v, "score_passes", false, passes, &s->score_passes, err)) ||
+        (rc = rlt_json_get_within(v, "score_passes", false, passes, &s->score_passes, err)) ||
         (rc = rlt__read_spreads(rlt_json_get(v, "spread"), s->spread, err)))
         return rc;
     return rlt_json_get_duration(v, "host", false, &s->host_ps, err);
@@ -139,24 +114,19 @@ int rlt__read_stacks(rlt_json array, rlt_stack *list, uint32_t *n, rlt_error *er
     return rc;
 }
 
+typedef struct stacks {
+    rlt_stack *list;
+    uint32_t *n;
+} stacks;
+
+static int add_file(void *ctx, rlt_json top, rlt_error *err)
+{
+    stacks *s = ctx;
+    return add_stack(top, s->list, s->n, true, err);
+}
+
 int rlt__load_stacks(const char *dirs, rlt_stack *list, uint32_t *n, rlt_error *err)
 {
-    static const char *const endings[] = {".json", NULL};
-    char dir[PATH_MAX], beside[PATH_MAX + 16], path[PATH_MAX];
-    int rc = 0;
-    while (!rc && dirs && rlt_find_next_dir(&dirs, dir, sizeof dir)) {
-        rlt_found found;
-        snprintf(beside, sizeof beside, "%s/../stacks", dir);
-        rc = rlt_find_all(beside, endings, &found, err);
-        for (uint32_t i = 0; i < found.n && !rc; i++) {
-            rlt_json_doc *doc = NULL;
-            if (!rlt_find_file(beside, found.names[i], path, sizeof path))
-                continue;
-            if (!(rc = rlt_json_load(path, &doc, err)))
-                rc = add_stack(rlt_json_root(doc), list, n, true, err);
-            rlt_json_free(doc);
-        }
-        rlt_find_free(&found);
-    }
-    return rc;
+    stacks s = {list, n};
+    return rlt_json_load_beside(dirs, "stacks", add_file, &s, err);
 }

@@ -16,16 +16,9 @@
 /* Efficiencies below this are taken for a slip of the pen. */
 #define RLT__LEAST 1e-6
 
-typedef struct rlt__bounds {
-    double least, most;
-} rlt__bounds;
-
-/* Read a member of an object. One that is missing stays as it is, unless it is required. */
-int rlt__read_text(rlt_json v, const char *key, bool required, char *out, size_t size, rlt_error *err);
-int rlt__read_number(rlt_json v, const char *key, bool required, rlt__bounds in, double *out, rlt_error *err);
 /* Reads a number for each kind of work. `parent` is named in errors if there is no such object. */
-int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt__bounds in, double out[RLT_WORK_KINDS],
-                    rlt_error *err);
+int rlt__read_kinds(rlt_json v, rlt_json parent, bool required, rlt_json_bounds in,
+                    double out[RLT_WORK_KINDS], rlt_error *err);
 int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err);
 /* Read evidence (evidence.c): the spreads of a stack; the entries of an accelerator, RLT_MAX_EVIDENCE at
  * most. */
