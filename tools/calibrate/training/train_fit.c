@@ -4,6 +4,7 @@
  * parameter x multiplies the constants in its scope by exp(x).
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,32 +20,21 @@
 /* Machines or stacks that share a parameter. */
 typedef enum scope { ALL, GENERATION, MACHINE, STACK, PRECISION, PRECISION_OF_STACK } scope;
 
-/* A kind of parameter. `set` multiplies the constants of a machine; `name` is its generation, stack or
- * precision. */
+/* A kind of parameter. It multiplies a constant of a machine or of its stack `name`, at `field`; `share`: up to
+ * 1. Others have a function; `name` is a generation, stack or precision. */
 typedef struct kind {
     const char *name;
     scope scope;
     double width; /* standard deviation of the prior, in logarithms */
+    enum { OF_MACHINE, SHARE_OF_MACHINE, OF_STACK, TIME_OF_STACK, BY_FUNCTION } how;
+    size_t field;
     void (*set)(rlt_accelerator *a, const char *name, double x);
 } kind;
 
-static void scale_time(rlt_time *t, double x)
-{
-    *t = (rlt_time)((double)*t * exp(x));
-}
-
-static void limit(double *e, double x)
-{
-    *e *= exp(x);
-    *e = *e > 1 ? 1 : *e;
-}
-
 static rlt_stack *stack_of(rlt_accelerator *a, const char *name)
 {
-    for (uint32_t i = 0; i < a->n_stacks; i++)
-        if (strcmp(a->stacks[i].name, name) == 0)
-            return &a->stacks[i];
-    return NULL;
+    const rlt_stack *s = rlt_accelerator_stack(a, name);
+    return s ? &a->stacks[s - a->stacks] : NULL;
 }
 
 static void scale_factor(rlt_precision_factors *f, const char *precision, double x)
@@ -60,41 +50,6 @@ static void scale_factor(rlt_precision_factors *f, const char *precision, double
     }
 }
 
-static void set_matmul(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    limit(&a->kernels.most[RLT_WORK_MATMUL], x);
-}
-static void set_attention(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    limit(&a->kernels.most[RLT_WORK_ATTENTION], x);
-}
-static void set_memory(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    limit(&a->kernels.memory, x);
-}
-static void set_rows(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    a->kernels.rows_half *= exp(x);
-}
-static void set_outputs(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    a->kernels.outputs_half *= exp(x);
-}
-static void set_area(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    a->kernels.area_half *= exp(x);
-}
-static void set_inputs(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    a->kernels.inputs_half *= exp(x);
-}
 /* All three halves grow with the peak, to a power. */
 static void set_growth(rlt_accelerator *a, const char *name, double x)
 {
@@ -106,11 +61,6 @@ static void set_growth(rlt_accelerator *a, const char *name, double x)
     a->kernels.rows_half *= factor;
     a->kernels.outputs_half *= factor;
     a->kernels.inputs_half *= factor;
-}
-static void set_backward(rlt_accelerator *a, const char *name, double x)
-{
-    (void)name;
-    limit(&a->kernels.backward, x);
 }
 static void set_overlap(rlt_accelerator *a, const char *name, double x)
 {
@@ -131,72 +81,62 @@ static void set_precision(rlt_accelerator *a, const char *name, double x)
     if (strcmp(name, "fp4") == 0 && rlt_accelerator_peak(a, "nvfp4", &Flops, NULL) == 0)
         scale_factor(&a->kernels.precisions, "nvfp4", x);
 }
-static void set_stack_matmul(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        s->most[RLT_WORK_MATMUL] *= exp(x);
-}
-static void set_stack_attention(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        s->most[RLT_WORK_ATTENTION] *= exp(x);
-}
 static void set_stack_fp8(rlt_accelerator *a, const char *name, double x)
 {
     rlt_stack *s = stack_of(a, name);
     if (s)
         scale_factor(&s->precisions, "fp8", x);
 }
-static void set_host_kernel(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        scale_time(&s->host_kernel_ps, x);
-}
-static void set_host_expert(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        scale_time(&s->host_expert_ps, x);
-}
-static void set_host_pass(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        scale_time(&s->host_pass_ps, x);
-}
-static void set_host(rlt_accelerator *a, const char *name, double x)
-{
-    rlt_stack *s = stack_of(a, name);
-    if (s)
-        scale_time(&s->host_ps, x);
-}
 
+#define MACHINE_AT(field) offsetof(rlt_accelerator, kernels.field), NULL
+#define STACK_AT(field)   offsetof(rlt_stack, field), NULL
 static const kind kinds[] = {
-    {"matmul", GENERATION, 0.15, set_matmul},
-    {"matmul of", MACHINE, 0.1, set_matmul},
-    {"attention", GENERATION, 0.5, set_attention},
-    {"memory", ALL, 0.1, set_memory},
-    {"rows_half", ALL, 0.5, set_rows},
-    {"outputs_half", ALL, 0.5, set_outputs},
-    {"area_half", ALL, 0.5, set_area},
-    {"inputs_half", ALL, 0.5, set_inputs},
-    {"growth of halves", ALL, 0.3, set_growth},
-    {"backward", ALL, 0.1, set_backward},
-    {"overlap_slowdown", ALL, 0.5, set_overlap},
-    {"host factor", ALL, 0.5, set_host_factor},
-    {"precision", PRECISION, 0.2, set_precision},
-    {"stack matmul", STACK, 0.1, set_stack_matmul},
-    {"stack attention", STACK, 0.3, set_stack_attention},
-    {"stack fp8", PRECISION_OF_STACK, 0.15, set_stack_fp8},
-    {"host_kernel", STACK, 0.7, set_host_kernel},
-    {"host_expert", STACK, 0.5, set_host_expert},
-    {"host_pass", STACK, 0.5, set_host_pass},
-    {"host", STACK, 1, set_host},
+    {"matmul", GENERATION, 0.15, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_MATMUL])},
+    {"matmul of", MACHINE, 0.1, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_MATMUL])},
+    {"attention", GENERATION, 0.5, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_ATTENTION])},
+    {"memory", ALL, 0.1, SHARE_OF_MACHINE, MACHINE_AT(memory)},
+    {"rows_half", ALL, 0.5, OF_MACHINE, MACHINE_AT(rows_half)},
+    {"outputs_half", ALL, 0.5, OF_MACHINE, MACHINE_AT(outputs_half)},
+    {"area_half", ALL, 0.5, OF_MACHINE, MACHINE_AT(area_half)},
+    {"inputs_half", ALL, 0.5, OF_MACHINE, MACHINE_AT(inputs_half)},
+    {"growth of halves", ALL, 0.3, BY_FUNCTION, 0, set_growth},
+    {"backward", ALL, 0.1, SHARE_OF_MACHINE, MACHINE_AT(backward)},
+    {"overlap_slowdown", ALL, 0.5, BY_FUNCTION, 0, set_overlap},
+    {"host factor", ALL, 0.5, BY_FUNCTION, 0, set_host_factor},
+    {"precision", PRECISION, 0.2, BY_FUNCTION, 0, set_precision},
+    {"stack matmul", STACK, 0.1, OF_STACK, STACK_AT(most[RLT_WORK_MATMUL])},
+    {"stack attention", STACK, 0.3, OF_STACK, STACK_AT(most[RLT_WORK_ATTENTION])},
+    {"stack fp8", PRECISION_OF_STACK, 0.15, BY_FUNCTION, 0, set_stack_fp8},
+    {"host_kernel", STACK, 0.7, TIME_OF_STACK, STACK_AT(host_kernel_ps)},
+    {"host_expert", STACK, 0.5, TIME_OF_STACK, STACK_AT(host_expert_ps)},
+    {"host_pass", STACK, 0.5, TIME_OF_STACK, STACK_AT(host_pass_ps)},
+    {"host", STACK, 1, TIME_OF_STACK, STACK_AT(host_ps)},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void *at(void *base, size_t offset)
+{
+    return (char *)base + offset;
+}
+
+static void set(const kind *k, rlt_accelerator *a, const char *name, double x)
+{
+    if (k->how == BY_FUNCTION) {
+        k->set(a, name, x);
+        return;
+    }
+    rlt_stack *s = k->how == OF_STACK || k->how == TIME_OF_STACK ? stack_of(a, name) : NULL;
+    if (k->how == TIME_OF_STACK && s) {
+        rlt_time *t = at(s, k->field);
+        *t = (rlt_time)((double)*t * exp(x));
+    } else if (k->how == OF_STACK && s) {
+        *(double *)at(s, k->field) *= exp(x);
+    } else if (k->how == OF_MACHINE || k->how == SHARE_OF_MACHINE) {
+        double *e = at(a, k->field);
+        *e *= exp(x);
+        *e = k->how == SHARE_OF_MACHINE && *e > 1 ? 1 : *e;
+    }
+}
 
 /* A parameter of the fit, as named in rlt_train_fit: "kind: name". */
 static const char *name_of(const rlt_train_fit *f, uint32_t i)
@@ -250,7 +190,7 @@ void rlt_train_fit_apply(rlt_train_predictor *p, const rlt_train_fit *f, const d
         for (uint32_t i = 0; i < f->n; i++) {
             const kind *k = kind_of(f, i);
             if (k && concerns(k, name_of(f, i), a))
-                k->set(a, name_of(f, i), (x ? x : f->at)[i]);
+                set(k, a, name_of(f, i), (x ? x : f->at)[i]);
         }
     }
 }
@@ -265,6 +205,11 @@ static void add(rlt_train_fit *f, const kind *k, const char *name)
             return;
     if (f->n < RLT_MAX_FIT)
         snprintf(f->names[f->n++], sizeof f->names[0], "%s", text);
+}
+
+static bool is_time(int k, size_t field)
+{
+    return kinds[k].how == TIME_OF_STACK && kinds[k].field == field;
 }
 
 /* Lists the parameters that some row can depend on. */
@@ -284,8 +229,8 @@ static void list(rlt_train_predictor *p, const rlt_train_rows *t, bool own, rlt_
                                    precision, r->training.stack};
             if ((kinds[k].scope == PRECISION && !narrow) ||
                 (kinds[k].scope == PRECISION_OF_STACK && strcmp(precision, "fp8") != 0) ||
-                (kinds[k].set == set_host_expert && (!s || !s->host_expert_ps || r->dense)) ||
-                (kinds[k].set == set_host_pass && (!s || !s->host_pass_ps)))
+                (is_time(k, offsetof(rlt_stack, host_expert_ps)) && (!s || !s->host_expert_ps || r->dense)) ||
+                (is_time(k, offsetof(rlt_stack, host_pass_ps)) && (!s || !s->host_pass_ps)))
                 continue;
             add(f, &kinds[k], names[kinds[k].scope]);
         }

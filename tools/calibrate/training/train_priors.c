@@ -17,19 +17,13 @@
 #include "workload/models/model.h"
 #include "workload/models/stack.h"
 
-static uint64_t peak_of(const rlt_accelerator *a, const char *precision)
-{
-    for (uint32_t i = 0; i < a->n_peaks; i++)
-        if (strcmp(a->peaks[i].precision, precision) == 0)
-            return a->peaks[i].Flops;
-    return 0;
-}
-
 static void accelerator_priors(rlt_accelerator *a)
 {
     const double share_of_tile = 13107, usual_multiprocessors = 132;
     rlt_kernels *k = &a->kernels;
-    uint64_t wide = peak_of(a, "fp16");
+    uint64_t wide;
+    if (rlt_accelerator_peak(a, "fp16", &wide, NULL))
+        wide = 0;
     double grown = pow((double)(wide ? wide : a->peaks[0].Flops) / 312e12, 0.25);
     k->most[RLT_WORK_MATMUL] = 0.7;
     k->most[RLT_WORK_ATTENTION] = 0.35;
