@@ -22,6 +22,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "tools/base/numbers.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/measure/measure.h"
 
@@ -265,12 +266,6 @@ int rlt_constants_freeze(rlt_calibration *c, rlt_error *err)
 
 /* ---- intervals ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the median of the absolute residuals as a standard deviation, for a fit of absolute residuals. */
 static double robust_scale(const probe *p)
 {
@@ -281,7 +276,7 @@ static double robust_scale(const probe *p)
             p->up[n] = fabs(p->base[n] - log((double)t->rows[i].m->time_ps));
             n++;
         }
-    qsort(p->up, n, sizeof *p->up, by_value);
+    qsort(p->up, n, sizeof *p->up, rlt_by_value);
     return n ? 1.4826 * 1.2533 * p->up[n / 2] : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "tools/base/numbers.h"
 #include "tools/base/pool.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/calibrate/measure/measure.h"
@@ -167,12 +168,6 @@ double rlt_trial_misfit(const rlt_trial *t)
 
 /* ---- errors ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double percentile(const double *sorted, uint32_t n, uint32_t p)
 {
     uint64_t i = ((uint64_t)n * p + 99) / 100;
@@ -184,11 +179,11 @@ rlt_errors rlt_errors_of(double *ratios, uint32_t n)
     rlt_errors e = {.rows = n};
     if (n == 0)
         return e;
-    qsort(ratios, n, sizeof *ratios, by_value);
+    qsort(ratios, n, sizeof *ratios, rlt_by_value);
     e.ratio = percentile(ratios, n, 50);
     for (uint32_t i = 0; i < n; i++)
         ratios[i] = fabs(ratios[i] - 1);
-    qsort(ratios, n, sizeof *ratios, by_value);
+    qsort(ratios, n, sizeof *ratios, rlt_by_value);
     e.median = percentile(ratios, n, 50);
     e.p90 = percentile(ratios, n, 90);
     e.worst = ratios[n - 1];

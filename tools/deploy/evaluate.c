@@ -12,6 +12,7 @@
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "tools/base/interrupt.h"
+#include "tools/base/numbers.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/deploy/deploy.h"
@@ -84,12 +85,6 @@ static int stopped(rlt_error *err)
 
 /* ---- evaluate ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A method with all seeds, on threads. */
 typedef struct seeds {
     pairs *all;
@@ -157,7 +152,7 @@ static int search_seeds(pairs *p, const rlt_deployment *d, const char *method, d
     for (uint32_t i = 0; i < n && !rc; i++)
         *judged += x.judged[i];
     if (!rc)
-        qsort(times, n, sizeof *times, ascending);
+        qsort(times, n, sizeof *times, rlt_by_value);
     free(x.judged);
     return rc;
 }
@@ -298,7 +293,7 @@ static int judges_case(pairs *p, const rlt_deploy_case *c, rlt_deployment *d, rl
     double *ratios = malloc(n * sizeof *ratios);
     int rc = list && ratios ? judge_random(p, d, list, ratios, err) : rlt_nomem(err);
     if (!rc) {
-        qsort(ratios, n, sizeof *ratios, ascending);
+        qsort(ratios, n, sizeof *ratios, rlt_by_value);
         rlt_value v[RLT_CORRELATION_COLUMNS] = {rlt_text(c->graph->name), rlt_text(c->cluster.name),
                                                 rlt_count(n), rlt_real(correlation(list, n)),
                                                 rlt_real(median(ratios, n))};

@@ -11,6 +11,7 @@
 #include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "tools/base/file.h"
+#include "tools/base/numbers.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/asked.h"
@@ -106,12 +107,6 @@ static char *statement(const rlt_asked *a)
     return sql;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Gathers the cases with this value of an axis; RLT_NONE: all. */
 static void gather(wins *w, uint32_t axis, uint32_t value)
 {
@@ -121,7 +116,7 @@ static void gather(wins *w, uint32_t axis, uint32_t value)
             w->gains[w->n_gains++] = w->cases[i].gain;
             w->n_wins += w->cases[i].gain > 1;
         }
-    qsort(w->gains, w->n_gains, sizeof *w->gains, compare);
+    qsort(w->gains, w->n_gains, sizeof *w->gains, rlt_by_value);
 }
 
 static void put_row(wins *w, uint32_t axis, uint32_t value)

@@ -5,6 +5,7 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "tools/base/numbers.h"
 #include "tools/calibrate/training/report.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/output/output.h"
@@ -76,7 +77,7 @@ static rlt_ranking ranking_of(const rlt_train_report *r, uint32_t first, int by)
     const rlt_train_row *rows = r->rows->rows;
     uint32_t n = 0;
     for (uint32_t i = first; i < r->rows->n; i++) {
-        double s = rlt__report_time(r, &rows[i], by);
+        double s = rlt__report_time(&rows[i], by);
         if (s <= 0 || strcmp(rows[i].layouts, rows[first].layouts) != 0)
             continue;
         r->first[n] = rows[i].measured_s;
@@ -88,12 +89,6 @@ static rlt_ranking ranking_of(const rlt_train_report *r, uint32_t first, int by)
 static bool over_nodes(const rlt_train_row *row)
 {
     return row->ranks > row->node;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Adds the line of all groups over nodes, or of those on one node. */
@@ -115,7 +110,7 @@ static int put_all(const rlt_train_report *r, rlt_table *t, bool nodes, int by, 
         regret += k.regret;
         worst = k.regret > worst ? k.regret : worst;
     }
-    qsort(tau, n, sizeof *tau, by_size);
+    qsort(tau, n, sizeof *tau, rlt_by_value);
     rlt_value v[] = {rlt_text(nodes ? "over nodes" : "on one node"),
                      rlt_text(by == RLT__IN_SAMPLE ? NULL : rlt_leave_name((rlt_leave)by)),
                      rlt_count(n),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of predictions: over all, by group, the worst, and the rows that were refused. */
 #include "tools/calibrate/training/report.h"
+#include "tools/base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,9 +109,8 @@ int rlt__report_end(const rlt_train_report *r, rlt_table *t, rlt_error *err)
     return rc;
 }
 
-double rlt__report_time(const rlt_train_report *r, const rlt_train_row *row, int by)
+double rlt__report_time(const rlt_train_row *row, int by)
 {
-    (void)r;
     return *row->reason ? 0 : by == RLT__IN_SAMPLE ? row->predicted_s : row->left_out_s[by];
 }
 
@@ -148,22 +148,23 @@ static const struct {
                {"dense: layouts on one node", is_small_layout},
                {"experts", has_experts}};
 
-static rlt_errors errors_of(const rlt_train_report *r, chosen_fn *chosen, int by)
+/* Returns true if the rows stand in one line of the table of groups. */
+static bool grouped(const rlt_train_report *r, const rlt_train_row *a, const rlt_train_row *b)
+{
+    return rlt_train_together(r->by_source ? RLT_LEAVE_SOURCE : RLT_LEAVE_GROUP, a, b);
+}
+
+/* Returns the errors of chosen rows; of those in the group of a row only, unless it is NULL. */
+static rlt_errors errors_of(const rlt_train_report *r, chosen_fn *chosen, const rlt_train_row *of, int by)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->rows->n; i++) {
         const rlt_train_row *row = &r->rows->rows[i];
-        double s = rlt__report_time(r, row, by);
-        if (s > 0 && chosen(row))
+        double s = rlt__report_time(row, by);
+        if (s > 0 && chosen(row) && (!of || grouped(r, row, of)))
             r->first[n++] = s / row->measured_s;
     }
     return n ? rlt_errors_of(r->first, n) : (rlt_errors){0};
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Counts left-out rows within their intervals, and returns their share; -1: no other rows tell an interval.
@@ -173,7 +174,7 @@ static double coverage(const rlt_train_report *r, chosen_fn *chosen, rlt_leave b
     uint32_t n = 0, within = 0;
     for (uint32_t i = 0; i < r->rows->n; i++) {
         const rlt_train_row *row = &r->rows->rows[i];
-        double s = rlt__report_time(r, row, (int)by);
+        double s = rlt__report_time(row, (int)by);
         if (s <= 0 || !chosen(row))
             continue;
         rlt_train_like like = {row->training.accelerator, row->training.stack, row->dense, by, row};
@@ -183,7 +184,7 @@ static double coverage(const rlt_train_report *r, chosen_fn *chosen, rlt_leave b
         within += row->measured_s >= s * spread.low && row->measured_s <= s * spread.high;
         r->first[n++] = spread.high - 1;
     }
-    qsort(r->first, n, sizeof *r->first, by_size);
+    qsort(r->first, n, sizeof *r->first, rlt_by_value);
     *width = n ? r->first[(n - 1) / 2] : 0;
     return n ? (double)within / n : -1;
 }
@@ -195,10 +196,10 @@ int rlt__report_summary(const rlt_train_report *r, rlt_error *err)
     rlt__report_begin(r, &t, &rlt__train_summary, "summary", "errors |predicted / measured - 1|");
     for (size_t c = 0; c < COUNT(classes); c++)
         for (uint32_t k = 0; k < lines; k++) {
-            rlt_errors e = errors_of(r, classes[c].chosen, RLT__IN_SAMPLE), out = {0};
+            rlt_errors e = errors_of(r, classes[c].chosen, NULL, RLT__IN_SAMPLE), out = {0};
             double within = -1, width = 0;
             if (r->n_by) {
-                out = errors_of(r, classes[c].chosen, (int)r->by[k]);
+                out = errors_of(r, classes[c].chosen, NULL, (int)r->by[k]);
                 within = coverage(r, classes[c].chosen, r->by[k], &width);
             }
             rlt_value absent = rlt_absent();
@@ -219,30 +220,12 @@ int rlt__report_summary(const rlt_train_report *r, rlt_error *err)
 
 /* ---- groups ---- */
 
-/* Returns true if the rows stand in the same line of the table. */
-static bool grouped(const rlt_train_report *r, const rlt_train_row *a, const rlt_train_row *b)
-{
-    return r->by_source ? strcmp(a->source, b->source) == 0 : a->group == b->group;
-}
-
-static rlt_errors errors_of_group(const rlt_train_report *r, const rlt_train_row *of, bool dense, int by)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < r->rows->n; i++) {
-        const rlt_train_row *row = &r->rows->rows[i];
-        double s = rlt__report_time(r, row, by);
-        if (s > 0 && row->dense == dense && grouped(r, row, of))
-            r->first[n++] = s / row->measured_s;
-    }
-    return n ? rlt_errors_of(r->first, n) : (rlt_errors){0};
-}
-
 /* Adds the line of a group, of which `row` is a row. */
-static void put_group(const rlt_train_report *r, rlt_table *t, const rlt_train_row *row, bool dense)
+static void put_group(const rlt_train_report *r, rlt_table *t, const rlt_train_row *row, chosen_fn *chosen)
 {
-    rlt_errors e = errors_of_group(r, row, dense, RLT__IN_SAMPLE), out = {0};
+    rlt_errors e = errors_of(r, chosen, row, RLT__IN_SAMPLE), out = {0};
     if (r->n_by)
-        out = errors_of_group(r, row, dense, (int)r->by[0]);
+        out = errors_of(r, chosen, row, (int)r->by[0]);
     rlt_value v[] = {
         rlt_text(row->training.accelerator->name),
         rlt_text(row->training.stack),
@@ -270,7 +253,7 @@ int rlt__report_groups(const rlt_train_report *r, rlt_error *err)
             for (uint32_t k = 0; k < i && !told; k++)
                 told = !*r->rows->rows[k].reason && grouped(r, &r->rows->rows[k], row);
             if (!told)
-                put_group(r, &t, row, dense);
+                put_group(r, &t, row, dense ? is_dense : has_experts);
         }
     return rlt__report_end(r, &t, err);
 }
@@ -321,7 +304,7 @@ static const rlt_train_row *worst_below(const rlt_train_report *r, double limit,
     *size = 0;
     for (uint32_t i = 0; i < r->rows->n; i++) {
         const rlt_train_row *row = &r->rows->rows[i];
-        double s = rlt__report_time(r, row, r->n_by ? (int)r->by[0] : RLT__IN_SAMPLE);
+        double s = rlt__report_time(row, r->n_by ? (int)r->by[0] : RLT__IN_SAMPLE);
         double by = s > 0 ? fabs(log(s / row->measured_s)) : 0;
         if (by > *size && by < limit) {
             *size = by;

@@ -40,7 +40,7 @@ void rlt__report_begin(const rlt_train_report *r, rlt_table *t, const rlt_column
                        const char *title);
 int rlt__report_end(const rlt_train_report *r, rlt_table *t, rlt_error *err) RLT_MUST_USE;
 /* Returns the predicted time, left out or not; 0: not predicted. */
-double rlt__report_time(const rlt_train_report *r, const rlt_train_row *row, int by);
+double rlt__report_time(const rlt_train_row *row, int by);
 enum { RLT__IN_SAMPLE = -1 };
 
 #endif

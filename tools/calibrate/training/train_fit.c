@@ -20,8 +20,8 @@
 /* Machines or stacks that share a parameter. */
 typedef enum scope { ALL, GENERATION, MACHINE, STACK, PRECISION, PRECISION_OF_STACK } scope;
 
-/* A kind of parameter. It multiplies a constant of a machine or of its stack `name`, at `field`; `share`: up to
- * 1. Others have a function; `name` is a generation, stack or precision. */
+/* A kind of parameter. It multiplies a constant at `field` of a machine or of its stack `name`; a share stays
+ * 1 at most. Others have a function; `name` is a generation, stack or precision. */
 typedef struct kind {
     const char *name;
     scope scope;
