@@ -76,13 +76,6 @@ static void fold_line(const rlt_run *r, FILE *out)
             out);
 }
 
-/* Returns the stack whose constants apply: that asked for, or the one named "any"; NULL if there is none. */
-static const rlt_stack *stack_of(const rlt_training *t)
-{
-    const rlt_stack *s = rlt_accelerator_stack(t->accelerator, t->stack);
-    return s ? s : rlt_accelerator_stack(t->accelerator, "any");
-}
-
 /* Prints the interval of an iteration, and what it rests on. */
 static void interval_lines(const rlt_run *r, FILE *out)
 {
@@ -170,7 +163,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
     fold_line(r, out);
     interval_lines(r, out);
-    const rlt_stack *s = stack_of(t);
+    const rlt_stack *s = rlt_accelerator_stack_used(t->accelerator, t->stack);
     fprintf(out, "efficiency of %s: %s\n", t->accelerator->name, t->accelerator->kernels.source);
     if (s)
         fprintf(out, "stack %s: %s\n", s->name, s->source);
@@ -215,7 +208,7 @@ int rlt_run_training_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
     rlt_jw_double(w, "model_flops_utilization", rlt_run_training_figures(r).utilization, 6);
     rlt_jw_double(w, "tokens_per_s", rlt_run_training_figures(r).tokens_per_s, 3);
     interval_json(r, w);
-    const rlt_stack *s = stack_of(t);
+    const rlt_stack *s = rlt_accelerator_stack_used(t->accelerator, t->stack);
     rlt_jw_string(w, "efficiency_source", t->accelerator->kernels.source);
     if (s) {
         rlt_jw_object(w, "stack");

@@ -180,6 +180,12 @@ const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *nam
     return NULL;
 }
 
+const rlt_stack *rlt_accelerator_stack_used(const rlt_accelerator *a, const char *name)
+{
+    const rlt_stack *s = rlt_accelerator_stack(a, name);
+    return s ? s : rlt_accelerator_stack(a, "any");
+}
+
 int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops, rlt_error *err)
 {
     char list[256] = "";
@@ -220,13 +226,12 @@ int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const c
 {
     static const rlt_stack none = {.name = "any", .most = {1, 1, 1, 1, 1}};
     const rlt_kernels *k = &a->kernels;
-    const rlt_stack *s = rlt_accelerator_stack(a, stack ? stack : "any");
+    const rlt_stack *s = rlt_accelerator_stack_used(a, stack ? stack : "any");
     uint64_t Flops;
     int rc = rlt_accelerator_peak(a, precision, &Flops, err);
     if (rc)
         return rc;
-    if (!s && !(s = rlt_accelerator_stack(a, "any")))
-        s = &none;
+    s = s ? s : &none;
     *out = (rlt_surface){.stack = s->name,
                          .peak_Flops = Flops,
                          .peak_16_Flops = wide_peak(a, precision, Flops),

@@ -93,6 +93,8 @@ RLT_API int rlt_accelerator_load(const char *spec, const char *dirs, rlt_acceler
 RLT_API bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size);
 /* Returns the stack of a name, or NULL. */
 RLT_API const rlt_stack *rlt_accelerator_stack(const rlt_accelerator *a, const char *name);
+/* Returns the stack whose constants apply: that of the name, else the one named "any", else NULL. */
+RLT_API const rlt_stack *rlt_accelerator_stack_used(const rlt_accelerator *a, const char *name);
 RLT_API int rlt_accelerator_peak(const rlt_accelerator *a, const char *precision, uint64_t *Flops,
                                  rlt_error *err) RLT_MUST_USE;
 
