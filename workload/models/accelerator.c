@@ -5,6 +5,7 @@
  *   name, source              texts
  *   also                      a shorter name; default none
  *   generation                chips whose constants are fitted together: "hopper"; default none
+ *   processor                 the host's, where the module has one of its own: "grace"; default none
  *   memory, bandwidth         "80GB", "2039GB/s"
  *   peaks                     by precision (fp32, tf32, fp16, bf16, fp8, ...): "312TFLOPS", without sparsity
  *   multiprocessors           default: not known
@@ -81,9 +82,9 @@ static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
 {
     static const char *const keys[] = {
-        "name",   "also",   "generation",      "source",           "memory",  "bandwidth",
-        "peaks",  "launch", "multiprocessors", "overlap_slowdown", "kernels", "evidence",
-        "stacks", NULL};
+        "name",      "also",     "generation", "source",          "memory",
+        "bandwidth", "peaks",    "launch",     "multiprocessors", "overlap_slowdown",
+        "kernels",   "evidence", "stacks",     "processor",       NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     double multiprocessors = 0;
     int rc;
@@ -92,6 +93,7 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
         (rc = rlt_json_get_text(root, "name", true, a->name, sizeof a->name, err)) ||
         (rc = rlt_json_get_text(root, "also", false, a->also, sizeof a->also, err)) ||
         (rc = rlt_json_get_text(root, "generation", false, a->generation, sizeof a->generation, err)) ||
+        (rc = rlt_json_get_text(root, "processor", false, a->processor, sizeof a->processor, err)) ||
         (rc = rlt_json_get_text(root, "source", true, a->source, sizeof a->source, err)) ||
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||

@@ -56,13 +56,14 @@ typedef struct rlt_kernels {
      * as efficient as the forward pass. */
     double backward;
     rlt_precision_factors precisions; /* factors on the efficiency of products */
-    double host;                      /* factor on the host's times: its processor against an x86 server's */
-    char source[512];                 /* the measurements they were fitted to */
+    double host;      /* factor on the host's times: servers of this generation against others */
+    char source[512]; /* the measurements they were fitted to */
 } rlt_kernels;
 
 typedef struct rlt_accelerator {
     char name[64], also[64]; /* also: a shorter name, or "" */
     char generation[32];     /* chips whose constants are fitted together: "hopper"; "": alone */
+    char processor[16]; /* of the host, where the module has one of its own: "grace"; "": an x86 server's */
     char source[512];
     uint64_t memory_bytes, memory_Bps;
     struct {

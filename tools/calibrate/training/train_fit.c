@@ -70,7 +70,7 @@ static void set_overlap(rlt_accelerator *a, const char *name, double x)
 static void set_host_factor(rlt_accelerator *a, const char *name, double x)
 {
     (void)name;
-    if (a->kernels.host > 0 && a->kernels.host != 1)
+    if (*a->processor)
         a->kernels.host *= exp(x);
 }
 static void set_precision(rlt_accelerator *a, const char *name, double x)
@@ -91,7 +91,7 @@ static void set_stack_fp8(rlt_accelerator *a, const char *name, double x)
 #define MACHINE_AT(field) offsetof(rlt_accelerator, kernels.field), NULL
 #define STACK_AT(field)   offsetof(rlt_stack, field), NULL
 static const kind kinds[] = {
-    {"matmul", GENERATION, 0.15, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_MATMUL])},
+    {"matmul", GENERATION, 0.3, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_MATMUL])},
     {"matmul of", MACHINE, 0.1, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_MATMUL])},
     {"attention", GENERATION, 0.5, SHARE_OF_MACHINE, MACHINE_AT(most[RLT_WORK_ATTENTION])},
     {"memory", ALL, 0.1, SHARE_OF_MACHINE, MACHINE_AT(memory)},
@@ -103,6 +103,7 @@ static const kind kinds[] = {
     {"backward", ALL, 0.1, SHARE_OF_MACHINE, MACHINE_AT(backward)},
     {"overlap_slowdown", ALL, 0.5, BY_FUNCTION, 0, set_overlap},
     {"host factor", ALL, 0.5, BY_FUNCTION, 0, set_host_factor},
+    {"host of", GENERATION, 0.3, OF_MACHINE, MACHINE_AT(host)},
     {"precision", PRECISION, 0.2, BY_FUNCTION, 0, set_precision},
     {"stack matmul", STACK, 0.1, OF_STACK, STACK_AT(most[RLT_WORK_MATMUL])},
     {"stack attention", STACK, 0.3, OF_STACK, STACK_AT(most[RLT_WORK_ATTENTION])},

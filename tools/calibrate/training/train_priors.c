@@ -3,8 +3,8 @@
  * Constants before any fit: the same for all accelerators and stacks but for their data sheets. A fit that
  * starts from constants which were fitted to its own rows would hide the error of a row left out.
  *
- * The halves of short dimensions grow with the peak of 16 bits to the power 1/4. A wave of tiles is as large
- * as the multiprocessors are many. Times of the host are those of eager PyTorch on an x86 server, to a factor
+ * The halves of short dimensions are a tile of 256 x 128 results and two steps of 64 inputs, and grow with the
+ * peak of 16 bits to the power 1/4. A wave of tiles is as large as the multiprocessors are many. Times of the host are those of eager PyTorch on an x86 server, to a factor
  * of two.
  */
 #include <math.h>
@@ -26,14 +26,14 @@ static void accelerator_priors(rlt_accelerator *a)
         wide = 0;
     double grown = pow((double)(wide ? wide : a->peaks[0].Flops) / 312e12, 0.25);
     k->most[RLT_WORK_MATMUL] = 0.7;
-    k->most[RLT_WORK_ATTENTION] = 0.35;
+    k->most[RLT_WORK_ATTENTION] = 0.4;
     k->memory = 0.8;
-    k->rows_half = 150 * grown;
-    k->outputs_half = 100 * grown;
-    k->inputs_half = 100 * grown;
+    k->rows_half = 256 * grown;
+    k->outputs_half = 128 * grown;
+    k->inputs_half = 128 * grown;
     k->area_half = share_of_tile * (a->multiprocessors ? a->multiprocessors : usual_multiprocessors);
-    k->backward = 0.95;
-    k->host = a->kernels.host == 1 ? 1 : 0.7;
+    k->backward = 0.93;
+    k->host = *a->processor ? 0.7 : 1;
     k->precisions.n = 0;
     for (uint32_t i = 0; i < a->n_peaks; i++)
         if (a->peaks[i].Flops > wide) {
@@ -49,7 +49,7 @@ static void stack_priors(rlt_stack *s)
     s->most[RLT_WORK_MATMUL] = s->most[RLT_WORK_ATTENTION] = 1;
     s->precisions.n = 0;
     s->host_kernel_ps = 50 * RLT_US;
-    s->host_ps = 20 * RLT_MS;
+    s->host_ps = 10 * RLT_MS;
     /* Only some stacks have these. */
     s->host_expert_ps = s->host_expert_ps ? 5 * RLT_MS : 0;
     s->host_pass_ps = s->host_pass_ps ? RLT_MS : 0;

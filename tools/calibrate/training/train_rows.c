@@ -99,7 +99,7 @@ typedef struct reader {
     rlt_csv csv;
     int column[N_FIELDS];
     rlt_train_row *row;
-    rlt_json systems, models;
+    rlt_json systems, models, recipes;
     const rlt_train_reading *how;
 } reader;
 
@@ -392,13 +392,28 @@ static void set_habits(const reader *r, const system_known *s, rlt_training *t)
     }
 }
 
+/* Returns whether exchanges of tokens overlap: as the row says, else as the published configuration of its
+ * model and system in names.json says. */
+static bool overlaps(const reader *r)
+{
+    const char *overlap = cell(r, F_OVERLAP);
+    rlt_json v = rlt_json_first(r->recipes);
+    for (; rlt_json_is(v) && !*overlap; v = rlt_json_next(v)) {
+        const char *model = text_of(v, "model"), *system = text_of(v, "system"),
+                   *said = text_of(v, "overlap");
+        if (model && system && said && begins(cell(r, F_MODEL), model) && begins(cell(r, F_SYSTEM), system))
+            overlap = said;
+    }
+    return strcmp(overlap, "on") == 0;
+}
+
 /* Sets how tokens get to experts. A dispatcher that names.json does not know on the system is not covered. */
 static void set_dispatcher(reader *r, const system_known *s, rlt_training *t)
 {
     const char *word = cell(r, F_DISPATCHER), *name = text_of(s->dispatchers, word);
+    t->expert_overlap = overlaps(r);
     if (!*word)
         return;
-    t->expert_overlap = strcmp(cell(r, F_OVERLAP), "on") == 0;
     t->node = s->node;
     if (name)
         snprintf(t->dispatcher, sizeof t->dispatcher, "%s", name);
@@ -544,6 +559,7 @@ int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_rea
     if (!rc) {
         r->systems = rlt_json_get(rlt_json_root(doc), "systems");
         r->models = rlt_json_get(rlt_json_root(doc), "models");
+        r->recipes = rlt_json_get(rlt_json_root(doc), "recipes");
         r->how = how;
         rc = rlt_read_file(path, MAX_TEXT, &text, &length, err);
     }

@@ -198,8 +198,7 @@ static void edit_accelerator(edited *e, const rlt_accelerator *a, const char *so
     edit_number(e, "kernels.inputs_half", k->inputs_half);
     edit_number(e, "kernels.area_half", k->area_half);
     edit_number(e, "kernels.backward", k->backward);
-    if (k->host != 1)
-        edit_number(e, "kernels.host", k->host);
+    edit_number(e, "kernels.host", k->host);
     edit_factors(e, "kernels.precisions", &k->precisions);
     edit_source(e, "kernels.source", source);
 }
