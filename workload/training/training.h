@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { RLT_MAX_STAGES = 4096 };
+enum { RLT_MAX_STAGES = 4096, RLT_MAX_SPLIT = 256 };
 
 /*
  * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in
@@ -88,6 +88,17 @@ typedef enum rlt_recompute {
  * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
+/*
+ * How layers are divided over the chunks of a pipeline, in order. Embeddings belong to the first chunk and
+ * logits to the last.
+ *   BLOCKS  equal numbers of blocks; the first chunks have one more
+ *   TIME    the longest chunk is as short as possible; the time of a layer is that of its passes on the
+ *           accelerator, recomputation included, communication not.
+ *   LIST    blocks of each chunk, as named (Megatron-LM's pipeline_model_parallel_layout,
+ *           decoder_first_pipeline_num_layers)
+ */
+typedef enum rlt_chunking { RLT_CHUNKS_BLOCKS, RLT_CHUNKS_TIME, RLT_CHUNKS_LIST } rlt_chunking;
+
 typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
@@ -97,7 +108,11 @@ typedef struct rlt_training {
     uint32_t size[RLT_AXES_OF_LAYOUT]; /* dp 0: derived from the number of ranks */
     uint32_t ranks;                    /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                   /* vp: chunks per stage */
-    uint32_t etp;                      /* ranks that share an expert; 0: tp, or 1 if ep needs it */
+    rlt_chunking split;
+    /* Blocks of each chunk, and the number of chunks; not for BLOCKS. Set by rlt_training_plan for TIME. */
+    uint16_t chunk_blocks[RLT_MAX_SPLIT];
+    uint32_t n_split;
+    uint32_t etp; /* ranks that share an expert; 0: tp, or 1 if ep needs it */
     /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
     char routing[128], dispatcher[32];
     double capacity;     /* room of an expert, over the equal share; 0: unlimited */
