@@ -88,6 +88,15 @@ typedef enum rlt_recompute {
  * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
+/* What is dispatched in fp8, with a scale of 4 bytes for 128 elements: nothing, tokens in the forward pass, or
+ * also the gradients that go to experts in the backward pass (DeepSeek-AI, arXiv 2412.19437, section 3.3.3).
+ * Results, and gradients that come back, have the precision of an element. */
+typedef enum rlt_dispatch_fp8 {
+    RLT_DISPATCH_ELEMENT,
+    RLT_DISPATCH_FP8,
+    RLT_DISPATCH_FP8_BOTH
+} rlt_dispatch_fp8;
+
 /*
  * How layers are divided over the chunks of a pipeline, in order. Embeddings belong to the first chunk and
  * logits to the last.
@@ -115,10 +124,11 @@ typedef struct rlt_training {
     uint32_t etp; /* ranks that share an expert; 0: tp, or 1 if ep needs it */
     /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
     char routing[128], dispatcher[32];
-    double capacity;     /* room of an expert, over the equal share; 0: unlimited */
-    bool dispatch_fp8;   /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
-    bool expert_overlap; /* exchanges go on beside the compute of other microbatches */
-    uint32_t node;       /* ranks of a node, for dispatchers; 0: 8 */
+    double capacity; /* room of an expert, over the equal share; 0: unlimited */
+    rlt_dispatch_fp8 dispatch_fp8;
+    uint32_t token_nodes;               /* nodes that the experts of a token are on, at most; 0: any number */
+    bool expert_overlap;                /* exchanges go on beside the compute of other microbatches */
+    uint32_t node;                      /* ranks of a node, for dispatchers; 0: 8 */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;
