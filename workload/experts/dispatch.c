@@ -29,9 +29,11 @@ double rlt_distinct_parts(uint32_t parts, uint32_t experts, uint32_t top_k)
 rlt_dispatch_copies rlt_dispatch_copies_of(const rlt_dispatch_algorithm *a, const rlt_expert_group *g,
                                            uint32_t node)
 {
-    uint32_t nodes = g->members / node;
-    double network = a->per_node ? rlt_distinct_parts(nodes, g->experts, g->top_k) : g->top_k;
+    uint32_t nodes = g->members / node,
+             some = g->token_nodes && g->token_nodes < nodes ? g->token_nodes : nodes,
+             experts = (uint32_t)((uint64_t)g->experts * some / nodes);
+    double network = a->per_node ? rlt_distinct_parts(some, experts, g->top_k) : g->top_k;
     rlt_dispatch_copies c = {.network = network, .remote = network * (nodes - 1) / nodes};
-    c.inside = a->per_node ? rlt_distinct_parts(g->members, g->experts, g->top_k) : 0;
+    c.inside = a->per_node ? rlt_distinct_parts(some * node, experts, g->top_k) : 0;
     return c;
 }

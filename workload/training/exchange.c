@@ -69,7 +69,8 @@ static exchange find_exchange(rlt__work *w, const rlt_model_layer *l, double byt
     const rlt_training *t = w->t;
     const rlt_dispatch_algorithm *a =
         rlt_registry_find(rlt_dispatch_algorithms(), t->dispatch.algorithm, NULL, NULL);
-    rlt_expert_group g = {.experts = l->experts, .top_k = top_k_of(l), .members = t->ep};
+    rlt_expert_group g = {
+        .experts = l->experts, .top_k = top_k_of(l), .members = t->ep, .token_nodes = t->token_nodes};
     exchange x = {.per_node = a && a->per_node && l->work == RLT_WORK_MATMUL};
     uint32_t node = count_of(w, RLT__GROUP_EP_INSIDE), nodes = t->ep / node;
     double copy = bytes * t->load.exchange / g.top_k;
@@ -159,7 +160,7 @@ void rlt__work_exchange(rlt__work *w, const rlt_model_layer *l, bool combine, bo
         rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_REDUCE_SCATTER, shared, "expert reduce-scatter");
     exchange x = find_exchange(w, l, bytes);
     x.name = combine ? "expert combine" : "expert dispatch";
-    if (narrow && t->dispatch_fp8 && !combine) {
+    if (!combine && (t->dispatch_fp8 == RLT_DISPATCH_FP8_BOTH || (narrow && t->dispatch_fp8))) {
         double each = (1 + 4.0 / 128) / t->element_bytes;
         x.network *= each;
         x.inside *= each;

@@ -6,6 +6,7 @@
 #include "collectives/collective.h"
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/models/precision.h"
@@ -40,6 +41,13 @@ static inline bool rlt__two_ways(const rlt_training *t)
 uint32_t rlt__chunks(const rlt_training *t);
 uint32_t rlt__chunk_at(const rlt_training *t, uint32_t stage, uint32_t index);
 uint32_t rlt__stage_of(const rlt_training *t, uint32_t chunk);
+/* The parameter `split` (split.c): reads and writes it, checks it against the model, divides layers by time,
+ * and finds the stages of tied parameters. */
+int rlt__split_read(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err);
+void rlt__split_write(const rlt_param *p, const void *from, char *text, size_t size);
+int rlt__check_split(const rlt_training *t, rlt_error *err);
+int rlt__split_layers(rlt_training *t, rlt_error *err);
+void rlt__find_copies(rlt_training *t);
 /* Finds the stage that has the chunk before (by < 0) or after this one. Returns false if there is none, or it
  * is the same stage. */
 bool rlt__next_stage(const rlt_training *t, uint32_t stage, uint32_t index, int by, uint32_t *next);

@@ -40,9 +40,13 @@ static const rlt_param settings[] = {
      .preset = "alltoall",
      .help = "how tokens get to experts: alltoall, two-level, proxy, gpu, copy-engine, or a file of "
              "workload/dispatchers/"},
-    {"dispatch_precision", .kind = RLT_PARAM_CHOICE, .words = "element|fp8",
+    {"token_nodes", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, token_nodes), .max = 1 << 20,
+     .preset = "0",
+     .help = "nodes that the experts of a token are on, at most, for dispatchers per node; 0: any number"},
+    {"dispatch_precision", .kind = RLT_PARAM_CHOICE, .words = "element|fp8|fp8-both",
      RLT_FIELD(rlt_training, dispatch_fp8), .preset = "element",
-     .help = "precision of dispatched tokens; results and gradients have that of an element"},
+     .help =
+         "precision of dispatched tokens; fp8-both: of gradients for experts, too; results have an element's"},
     {"expert_overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, expert_overlap),
      .preset = "off", .help = "exchanges with experts overlap the compute of other microbatches"},
     {"node", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, node), .min = 1, .max = 1 << 20,
@@ -50,6 +54,9 @@ static const rlt_param settings[] = {
      .help = "ranks of a node, for dispatchers that send a copy to each node"},
     {"vp", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, vp), .min = 1, .max = 256, .preset = "1",
      .help = "chunks per stage; needs schedule=interleaved"},
+    {"split", .kind = RLT_PARAM_OTHER, .read = rlt__split_read, .write = rlt__split_write,
+     .arg = "blocks|time|COUNTS", .preset = "blocks",
+     .help = "layers of each chunk: equal numbers of blocks, about equal time, or blocks such as 3-4-4-4"},
     {"sp", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, sequence_parallel),
      .preset = "off", .help = "sequence parallelism, in addition to tp"},
     {"schedule", .kind = RLT_PARAM_CHOICE,
@@ -320,96 +327,6 @@ uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_
     return rlt_folded_rank(t, 0, at);
 }
 
-static uint32_t places(const rlt_model *m)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n_layers; i++)
-        n += m->layers[i].movable;
-    return n;
-}
-
-/* Returns the k-th layer at which a stage may begin, or the number of layers if there are fewer. */
-static uint32_t movable(const rlt_model *m, uint32_t k)
-{
-    for (uint32_t i = 0; i < m->n_layers; i++)
-        if (m->layers[i].movable && k-- == 0)
-            return i;
-    return m->n_layers;
-}
-
-/* Returns the first layer of the head: a last block at which a stage may begin only if it has nothing else
- * (logits). Returns the number of layers if the model has no head. */
-static uint32_t head_of(const rlt_model *m)
-{
-    uint32_t i = m->n_layers - 1;
-    while (i > 0 && m->layers[i - 1].block == m->layers[i].block)
-        i--;
-    return m->layers[i].movable ? m->n_layers : i;
-}
-
-/* Returns how many chunks a model can have beyond one per block: one for the logits alone, another for the
- * embeddings alone (Megatron-LM's account_for_loss_in_pipeline_split and
- * account_for_embedding_in_pipeline_split). */
-static uint32_t spare(const rlt_model *m)
-{
-    bool head = head_of(m) < m->n_layers;
-    return head ? 1 + (movable(m, 0) > 0) : 0;
-}
-
-void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end)
-{
-    const rlt_model *m = t->model;
-    uint32_t chunks = rlt__chunks(t), n = places(m), begins[2];
-    /* The first n mod chunks have one block more than the others. */
-    uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
-    for (uint32_t k = 0; k < 2; k++) {
-        uint32_t c = chunk + k, block = c * least + (c < more ? c : more);
-        if (chunks > n && chunks > 1)
-            block = c - (c >= before ? before : 0);
-        begins[k] = c == 0 ? 0 : c >= chunks ? m->n_layers : block >= n ? head_of(m) : movable(m, block);
-    }
-    *first = begins[0];
-    *end = begins[1];
-}
-
-/* Returns the stage that has a layer. */
-static uint32_t stage_of(const rlt_training *t, uint32_t layer)
-{
-    uint32_t low = 0, high = rlt__chunks(t);
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2, first, end;
-        rlt_training_layers(t, middle, &first, &end);
-        *(first <= layer ? &low : &high) = middle;
-    }
-    return rlt__stage_of(t, low);
-}
-
-/* Returns the layer that holds the tied parameters: the nearest earlier one outside the blocks that repeat
- * that has at least as many parameters. */
-static uint32_t holder(const rlt_model *m, uint32_t tied)
-{
-    uint32_t found = tied;
-    bool repeats = false;
-    for (uint32_t i = 0; i < tied; i++) {
-        repeats = rlt__repeats(m, i, repeats);
-        if (!repeats && m->layers[i].parameters >= m->layers[tied].tied_parameters)
-            found = i;
-    }
-    return found;
-}
-
-static void find_copies(rlt_training *t)
-{
-    const rlt_model *m = t->model;
-    t->home = t->away = 0;
-    for (uint32_t i = 0; i < m->n_layers && t->size[RLT_AXIS_PP] > 1 && t->home == t->away; i++)
-        if (m->layers[i].tied_parameters) {
-            t->home = stage_of(t, holder(m, i));
-            t->away = stage_of(t, i);
-            t->copies = i;
-        }
-}
-
 /* Checks */
 
 /* Checks the layout of experts against that of the other layers. */
@@ -472,15 +389,14 @@ static int check_two_ways(rlt_training *t, rlt_error *err)
 
 static int check_schedule(rlt_training *t, rlt_error *err)
 {
-    uint32_t pp = t->size[RLT_AXIS_PP], n = places(t->model);
+    uint32_t pp = t->size[RLT_AXIS_PP];
     int rc = rlt__two_ways(t) ? check_two_ways(t, err) : 0;
     if (rc)
         return rc;
     if (t->vp > 1 && !rlt__two_ways(t) && t->schedule != RLT_SCHEDULE_INTERLEAVED)
         return rlt_fail(err, RLT_ESCHEMA, "vp", "several chunks per stage need schedule=interleaved");
-    if (rlt__chunks(t) > 1 && rlt__chunks(t) > n + (n ? spare(t->model) : 0))
-        return rlt_fail(err, RLT_ESCHEMA, "pp", "%u stages x %u chunks exceed the model's %u blocks", pp,
-                        rlt__chunks(t) / pp, n);
+    if ((rc = rlt__check_split(t, err)))
+        return rc;
     if (t->schedule == RLT_SCHEDULE_INTERLEAVED && rlt_training_microbatches(t) % pp)
         return rlt_fail(err, RLT_ESCHEMA, "schedule",
                         "interleaved needs a number of microbatches divisible by %u, got %u", pp,
@@ -585,14 +501,16 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
         return rc;
     if ((rc = rlt__plan_experts(t, err)))
         return rc;
-    find_copies(t);
+    choose_stack(t);
+    if ((t->stack_named && (rc = check_stack(t, err))) ||
+        (rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err)) ||
+        (rc = rlt__split_layers(t, err)))
+        return rc;
+    rlt__find_copies(t);
     if (t->schedule == RLT_SCHEDULE_DUALPIPE && t->home != t->away)
         return rlt_fail(err, RLT_EUNSUPPORTED, "schedule",
                         "dualpipe needs tied parameters in the first and the last chunk");
-    choose_stack(t);
-    return t->stack_named && (rc = check_stack(t, err))
-               ? rc
-               : rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err);
+    return 0;
 }
 
 double rlt_training_flop(const rlt_training *t)

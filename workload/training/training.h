@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { RLT_MAX_STAGES = 4096 };
+enum { RLT_MAX_STAGES = 4096, RLT_MAX_SPLIT = 256 };
 
 /*
  * Axes of a layout. Experts have a layout of their own over the tp * cp * dp ranks of a stage, as in
@@ -88,6 +88,26 @@ typedef enum rlt_recompute {
  * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
+/* What is dispatched in fp8, with a scale of 4 bytes for 128 elements: nothing, tokens in the forward pass, or
+ * also the gradients that go to experts in the backward pass (DeepSeek-AI, arXiv 2412.19437, section 3.3.3).
+ * Results, and gradients that come back, have the precision of an element. */
+typedef enum rlt_dispatch_fp8 {
+    RLT_DISPATCH_ELEMENT,
+    RLT_DISPATCH_FP8,
+    RLT_DISPATCH_FP8_BOTH
+} rlt_dispatch_fp8;
+
+/*
+ * How layers are divided over the chunks of a pipeline, in order. Embeddings belong to the first chunk and
+ * logits to the last.
+ *   BLOCKS  equal numbers of blocks; the first chunks have one more
+ *   TIME    the longest chunk is as short as possible; the time of a layer is that of its passes on the
+ *           accelerator, recomputation included, communication not.
+ *   LIST    blocks of each chunk, as named (Megatron-LM's pipeline_model_parallel_layout,
+ *           decoder_first_pipeline_num_layers)
+ */
+typedef enum rlt_chunking { RLT_CHUNKS_BLOCKS, RLT_CHUNKS_TIME, RLT_CHUNKS_LIST } rlt_chunking;
+
 typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
@@ -97,13 +117,18 @@ typedef struct rlt_training {
     uint32_t size[RLT_AXES_OF_LAYOUT]; /* dp 0: derived from the number of ranks */
     uint32_t ranks;                    /* uses only ranks 0 .. ranks - 1; 0: all */
     uint32_t ep, vp;                   /* vp: chunks per stage */
-    uint32_t etp;                      /* ranks that share an expert; 0: tp, or 1 if ep needs it */
+    rlt_chunking split;
+    /* Blocks of each chunk, and the number of chunks; not for BLOCKS. Set by rlt_training_plan for TIME. */
+    uint16_t chunk_blocks[RLT_MAX_SPLIT];
+    uint32_t n_split;
+    uint32_t etp; /* ranks that share an expert; 0: tp, or 1 if ep needs it */
     /* Routing of tokens to experts and the dispatcher of their copies (workload/experts/experts.h). */
     char routing[128], dispatcher[32];
-    double capacity;     /* room of an expert, over the equal share; 0: unlimited */
-    bool dispatch_fp8;   /* tokens are dispatched in fp8, with a scale of 4 bytes for 128 elements */
-    bool expert_overlap; /* exchanges go on beside the compute of other microbatches */
-    uint32_t node;       /* ranks of a node, for dispatchers; 0: 8 */
+    double capacity; /* room of an expert, over the equal share; 0: unlimited */
+    rlt_dispatch_fp8 dispatch_fp8;
+    uint32_t token_nodes;               /* nodes that the experts of a token are on, at most; 0: any number */
+    bool expert_overlap;                /* exchanges go on beside the compute of other microbatches */
+    uint32_t node;                      /* ranks of a node, for dispatchers; 0: 8 */
     rlt_axis order[RLT_AXES_OF_LAYOUT]; /* innermost first; a rank is its indices as a mixed-radix number */
     bool order_auto;                    /* order=auto: the caller must choose the order */
     bool sequence_parallel;

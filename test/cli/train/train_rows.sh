@@ -51,6 +51,24 @@ reason "heads that tensor parallelism does not divide" "MPT 125m,,a100_80gb,8,8,
 reason "more than the memory" "MPT 30b,,a100_80gb,8,1,1,8,,,,0,512,1,2048,bf16,True,1,," \
     "the layout does not fit the memory of a100-80gb"
 
+# Columns that are settings of a training: as for a run, and refused as there. An empty cell is as no column.
+wide="$header,schedule,split"
+stages="MPT 125m,,a100_80gb,4,1,4,1,,,,0,32,1,2048,bf16,False,1,,"
+predicted() { # header, row
+    printf '%s\n%s\n' "$1" "$2" >"$tmp/set.csv"
+    "$ringlet" calibrate-training --check --rows -f csv "$tmp/set.csv" | awk -F, 'NR == 2 { print $8 }'
+}
+expect "empty settings" "$(predicted "$wide" "$stages,,")" "$(predicted "$header" "$stages")"
+folded=$(predicted "$wide" "$stages,dualpipe,2-3-3-4")
+whole=$("$ringlet" run -q -m mpt-125m:sequence=2048 --accelerator a100-80gb --layout pp=4 --train batch=32,stack=llm-foundry,schedule=dualpipe,split=2-3-3-4 \
+    -t switch:4@300GB/s,500ns --any-memory --fold-stages -f json | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1)
+expect "a schedule and a division of layers" "$(echo "$folded $whole" | awk '{ d = $1 * 1e12 / $2 - 1; print (d < 0.01 && d > -0.01) ? "alike" : $0 }')" alike
+header=$wide
+reason "unknown schedule" "$stages,dualpip," "schedule: expected one of gpipe, .*dualpipev, got 'dualpip'; did you mean 'dualpipe'?"
+reason "unknown division" "$stages,,evenly" "split: expected blocks, time, .* got 'evenly'"
+reason "a division of other chunks" "$stages,,6-6" "split: 2 numbers, but the pipeline has 4 chunks"
+header=${wide%,schedule,split}
+
 # Wrong input.
 expect "no such file" "$(status --check "$tmp/none.csv")" 5
 expect "names it" "$(grep -c 'none.csv' "$tmp/err")" 1

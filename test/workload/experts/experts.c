@@ -36,7 +36,7 @@ static void copies(void **state)
     const rlt_dispatch_algorithm *each = rlt_registry_find(rlt_dispatch_algorithms(), "alltoall", NULL, NULL),
                                  *once =
                                      rlt_registry_find(rlt_dispatch_algorithms(), "two-level", NULL, NULL);
-    rlt_expert_group two = {128, 8, 16}, four = {128, 8, 32};
+    rlt_expert_group two = {128, 8, 16, 0}, four = {128, 8, 32, 0};
     (void)state;
     close_to(rlt_dispatch_copies_of(each, &two, 8).remote, 4, 1e-12);
     close_to(rlt_dispatch_copies_of(each, &four, 8).remote, 6, 1e-12);
@@ -45,6 +45,29 @@ static void copies(void **state)
     close_to(rlt_dispatch_copies_of(once, &four, 8).remote, 2.7, 0.01);
     close_to(rlt_dispatch_copies_of(once, &four, 8).inside, rlt_distinct_parts(32, 128, 8), 1e-12);
     close_to(rlt_dispatch_copies_of(each, &two, 16).remote + 1, 1, 1e-12);
+}
+
+/* 2 nodes of 2 members with an expert each, top 2: of 6 pairs 4 are on both nodes. A router that picks one node
+ * takes both experts there: one copy over the network and two inside. With 256 experts on 8 nodes, top 8, the
+ * experts of 4 nodes are as those of a group of 4 nodes with 128. */
+static void few_nodes(void **state)
+{
+    const rlt_dispatch_algorithm *each = rlt_registry_find(rlt_dispatch_algorithms(), "alltoall", NULL, NULL),
+                                 *once =
+                                     rlt_registry_find(rlt_dispatch_algorithms(), "two-level", NULL, NULL);
+    rlt_expert_group small = {4, 2, 4, 0}, deepseek = {256, 8, 64, 4}, half = {128, 8, 32, 0};
+    (void)state;
+    close_to(rlt_dispatch_copies_of(once, &small, 2).network, 10.0 / 6, 1e-12);
+    small.token_nodes = 1;
+    close_to(rlt_dispatch_copies_of(once, &small, 2).network, 1, 1e-12);
+    close_to(rlt_dispatch_copies_of(once, &small, 2).inside, 2, 1e-12);
+    close_to(rlt_dispatch_copies_of(each, &small, 2).network, 2, 1e-12);
+    close_to(rlt_dispatch_copies_of(once, &deepseek, 8).network,
+             rlt_dispatch_copies_of(once, &half, 8).network, 1e-12);
+    close_to(rlt_dispatch_copies_of(once, &deepseek, 8).inside, rlt_distinct_parts(32, 128, 8), 1e-12);
+    close_to(rlt_dispatch_copies_of(once, &deepseek, 8).remote, 3.62901 * 7 / 8, 1e-4);
+    deepseek.token_nodes = 9; /* more than there are */
+    close_to(rlt_dispatch_copies_of(once, &deepseek, 8).network, 5.29465, 1e-4);
 }
 
 static const char *write_file(const char *text)
@@ -83,7 +106,7 @@ static void loads(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_expert_group g = {4, rows[i].top_k, 2};
+        rlt_expert_group g = {4, rows[i].top_k, 2, 0};
         rlt_expert_load l;
         rlt_error err = {0};
         const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
@@ -99,7 +122,7 @@ static void loads(void **state)
  * cut to 1/2, and the others share the rest 36 : 16 : 9. */
 static void one_copy(void **state)
 {
-    rlt_expert_group g = {4, 2, 4};
+    rlt_expert_group g = {4, 2, 4, 0};
     rlt_expert_load l;
     rlt_error err = {0};
     (void)state;
@@ -132,7 +155,7 @@ static void refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_expert_group g = {4, 2, 2};
+        rlt_expert_group g = {4, 2, 2, 0};
         rlt_expert_load l;
         rlt_error err = {0};
         const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
@@ -165,8 +188,9 @@ static void dispatchers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(distinct), cmocka_unit_test(copies),
-                                       cmocka_unit_test(loads),    cmocka_unit_test(one_copy),
-                                       cmocka_unit_test(refused),  cmocka_unit_test(dispatchers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(distinct),   cmocka_unit_test(copies),
+                                       cmocka_unit_test(few_nodes),  cmocka_unit_test(loads),
+                                       cmocka_unit_test(one_copy),   cmocka_unit_test(refused),
+                                       cmocka_unit_test(dispatchers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

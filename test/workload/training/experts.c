@@ -240,22 +240,39 @@ static void two_level(void **state)
         .name = "slow", .algorithm = "proxy", .host_ps = 5 * RLT_US, .message_ps = RLT_US, .hidden = 1};
     fixture f;
     (void)state;
-    for (int narrow = 0; narrow < 2; narrow++) {
+    for (int narrow = 0; narrow < 3; narrow++) {
+        static const char *const words[] = {"element", "fp8", "fp8-both"};
         open_small(&f, settings);
         set_dispatcher(&f, &slow);
-        test_set(&f, "dispatch_precision", narrow ? "fp8" : "element");
+        test_set(&f, "dispatch_precision", words[narrow]);
         rlt_program *p = test_program(&f, 8);
         double network = TOKENS / 2.0 * HIDDEN * 2 * 11 / 7, inside = TOKENS / 2.0 * HIDDEN * 2 * 2,
-               each = floor(network + 0.5) + inside, first = network + inside;
-        if (narrow) /* of the forward pass, 1 + 4 / 128 bytes an element in place of 2 */
-            first *= (1 + 4.0 / 128) / 2;
+               each = floor(network + 0.5) + inside, small = (network + inside) * (1 + 4.0 / 128) / 2,
+               first = narrow ? small : each, back = narrow == 2 ? small : each;
+        /* in fp8, of the forward pass or of both, 1 + 4 / 128 bytes an element in place of 2 */
         assert_true(fabs((double)bytes_of(p, "expert combine") - 4 * each) < 1);
-        assert_true(fabs((double)bytes_of(p, "expert dispatch") - 2 * each - 2 * first) < 4);
+        assert_true(fabs((double)bytes_of(p, "expert dispatch") - 2 * back - 2 * first) < 4);
         double messages = TOKENS / 2.0 * 11 / 14 * sqrt(2.0 / 4);
         assert_true(fabs((double)delays_of(p, "expert combine") / RLT_US - 4 * (5 + messages)) < 1e-3);
         rlt_program_free(p);
         rlt_model_free(&f.model);
     }
+}
+
+/* The same if a router picks one of both nodes: 1 copy over the network, and of its 4 ranks a token has experts
+ * on 4 (1 - 3 / 4 * 2 / 3) = 2. */
+static void one_node(void **state)
+{
+    static const char *const settings[] = {"tp",          "2",  "dp",         "4",         "ep",
+                                           "8",           "sp", "on",         "node",      "4",
+                                           "token_nodes", "1",  "dispatcher", "two-level", NULL};
+    fixture f;
+    (void)state;
+    open_small(&f, settings);
+    rlt_program *p = test_program(&f, 8);
+    assert_int_equal(bytes_of(p, "expert combine"), 4 * (TOKENS / 2 * HIDDEN * 2) * (1 + 2));
+    rlt_program_free(p);
+    rlt_model_free(&f.model);
 }
 
 /* Hot experts make their rank's products and its exchanges longer by the busiest share. */
@@ -293,9 +310,10 @@ static void unknown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members),   cmocka_unit_test(pairs),  cmocka_unit_test(refused),
-        cmocka_unit_test(bytes),     cmocka_unit_test(memory), cmocka_unit_test(folds),
-        cmocka_unit_test(two_level), cmocka_unit_test(hot),    cmocka_unit_test(unknown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members),   cmocka_unit_test(pairs),
+                                       cmocka_unit_test(refused),   cmocka_unit_test(bytes),
+                                       cmocka_unit_test(memory),    cmocka_unit_test(folds),
+                                       cmocka_unit_test(two_level), cmocka_unit_test(one_node),
+                                       cmocka_unit_test(hot),       cmocka_unit_test(unknown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

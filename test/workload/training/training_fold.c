@@ -90,6 +90,10 @@ static void same_time(void **state)
          "switch:8@1GB/s,1us",
          {"pp", "4", "schedule", "interleaved", "vp", "3", "cp", "2", "zero", "1", "overlap", "off", "batch",
           "8"}},
+        {8,
+         4,
+         "switch:8@1GB/s,1us",
+         {"pp", "4", "cp", "2", "split", "4-3-3-2", "overlap", "off", "batch", "8"}},
         {4, 2, "switch:4@1GB/s,1us", {"pp", "2", "drain", "on", "recompute", "full", "batch", "8"}},
     };
     (void)state;

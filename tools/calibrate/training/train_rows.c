@@ -72,28 +72,55 @@ typedef enum field {
     F_TOPOLOGY,
     F_OVERLAP,
     F_DISPATCHER,
+    F_SCHEDULE,
+    F_SPLIT,
+    F_DISPATCH_PRECISION,
+    F_TOKEN_NODES,
     N_FIELDS
 } field;
 /* Names of the columns; a second name is that of another kind of table. */
 static const char *const columns[N_FIELDS][2] = {
-    {"model"},       {"gpu_system", "accelerator"},
-    {"n_gpus", "n"}, {"global_batch"},
-    {"micro_batch"}, {"seq_len", "seq"},
-    {"precision"},   {"iteration_time_s", "iteration_s"},
-    {"tp"},          {"pp"},
-    {"dp"},          {"cp"},
-    {"vp"},          {"ep"},
-    {"etp"},         {"sharding", "zero"},
-    {"recompute"},   {"tflops_per_gpu"},
-    {"note"},        {"source"},
-    {"cluster"},     {"stack"},
-    {"group_id"},    {"layers"},
-    {"hidden"},      {"heads"},
-    {"kv_heads"},    {"ffn"},
-    {"gated"},       {"vocab"},
-    {"status"},      {"topology"},
-    {"overlap"},     {"dispatcher"},
+    {"model"},
+    {"gpu_system", "accelerator"},
+    {"n_gpus", "n"},
+    {"global_batch"},
+    {"micro_batch"},
+    {"seq_len", "seq"},
+    {"precision"},
+    {"iteration_time_s", "iteration_s"},
+    {"tp"},
+    {"pp"},
+    {"dp"},
+    {"cp"},
+    {"vp"},
+    {"ep"},
+    {"etp"},
+    {"sharding", "zero"},
+    {"recompute"},
+    {"tflops_per_gpu"},
+    {"note"},
+    {"source"},
+    {"cluster"},
+    {"stack"},
+    {"group_id"},
+    {"layers"},
+    {"hidden"},
+    {"heads"},
+    {"kv_heads"},
+    {"ffn"},
+    {"gated"},
+    {"vocab"},
+    {"status"},
+    {"topology"},
+    {"overlap"},
+    {"dispatcher"},
+    {"schedule"},
+    {"split"},
+    {"dispatch_precision"},
+    {"token_nodes"},
 };
+/* Columns that are settings of a training by the same name (workload/training/PARAMETERS.md). */
+static const field settings[] = {F_SCHEDULE, F_SPLIT, F_DISPATCH_PRECISION, F_TOKEN_NODES};
 
 typedef struct reader {
     rlt_csv csv;
@@ -421,6 +448,17 @@ static void set_dispatcher(reader *r, const system_known *s, rlt_training *t)
         cannot(r, "the dispatcher '%.40s' is not known on this system", word);
 }
 
+/* Sets what columns say as settings of a training do. A word that it does not know is not covered. */
+static void set_settings(reader *r, rlt_training *t)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        rlt_error why = {0};
+        const char *text = cell(r, settings[i]);
+        if (*text && rlt_training_set(t, columns[settings[i]][0], text, &why))
+            cannot(r, "%.80s: %.160s", why.where, why.what);
+    }
+}
+
 static int read_counts(reader *r, uint64_t n[N_FIELDS], rlt_error *err)
 {
     static const field required[] = {F_GPUS, F_TP, F_PP, F_BATCH, F_MICROBATCH};
@@ -457,6 +495,7 @@ static int interpret(reader *r, rlt_error *err)
         return rc;
     t->tp_overlap = strstr(cell(r, F_NOTE), "AsyncTP") && t->size[RLT_AXIS_TP] > 1;
     set_dispatcher(r, &s, t);
+    set_settings(r, t);
     if (strcmp(cell(r, F_STATUS), "oom") == 0)
         cannot(r, "it ran out of memory");
     if (*row->reason)
