@@ -9,8 +9,8 @@
  *   D(P) = P (1 - C(E - E/P, top_k) / C(E, top_k))
  *
  * Example: 256 experts on 4 nodes, top 8: D = 4 (1 - 0.0964) = 3.614. On 8 nodes D = 5.30; if a router picks
- * 4 of these first (DeepSeek-AI, arXiv 2412.19437, section 2.1.2), a token's experts are any 8 of the 128 there,
- * and D = 3.63.
+ * 4 of these first (DeepSeek-AI, arXiv 2412.19437, section 2.1.2), a token's experts are any 8 of the 128
+ * there, and D = 3.63.
  */
 #ifndef RLT_WORKLOAD_EXPERTS_EXPERTS_H
 #define RLT_WORKLOAD_EXPERTS_EXPERTS_H

@@ -45,8 +45,7 @@ static const rlt_param settings[] = {
      .help = "nodes that the experts of a token are on, at most, for dispatchers per node; 0: any number"},
     {"dispatch_precision", .kind = RLT_PARAM_CHOICE, .words = "element|fp8|fp8-both",
      RLT_FIELD(rlt_training, dispatch_fp8), .preset = "element",
-     .help =
-         "precision of dispatched tokens; fp8-both: of gradients for experts, too; results have an element's"},
+     .help = "precision of dispatched tokens; fp8-both: of gradients, too; results have that of an element"},
     {"expert_overlap", .kind = RLT_PARAM_CHOICE, .words = "off|on", RLT_FIELD(rlt_training, expert_overlap),
      .preset = "off", .help = "exchanges with experts overlap the compute of other microbatches"},
     {"node", .kind = RLT_PARAM_COUNT, RLT_FIELD(rlt_training, node), .min = 1, .max = 1 << 20,

@@ -88,9 +88,9 @@ typedef enum rlt_recompute {
  * gathered in the first forward pass of an iteration, and gradients are reduced in the last backward pass. */
 typedef enum rlt_reshard { RLT_RESHARD_ON, RLT_RESHARD_OFF, RLT_RESHARD_AUTO } rlt_reshard;
 
-/* What is dispatched in fp8, with a scale of 4 bytes for 128 elements: nothing, tokens in the forward pass, or
- * also the gradients that go to experts in the backward pass (DeepSeek-AI, arXiv 2412.19437, section 3.3.3).
- * Results, and gradients that come back, have the precision of an element. */
+/* What is dispatched in fp8, with a scale of 4 bytes for 128 elements: nothing, tokens in the forward pass,
+ * or also the gradients that go to experts in the backward pass (DeepSeek-AI, arXiv 2412.19437, section
+ * 3.3.3). Results, and gradients that come back, have the precision of an element. */
 typedef enum rlt_dispatch_fp8 {
     RLT_DISPATCH_ELEMENT,
     RLT_DISPATCH_FP8,
