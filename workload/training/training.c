@@ -244,10 +244,10 @@ static const rlt_training_strategy strategies[] = {
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,tie=off,stack=axonn,"
      "sparsity=0.9,compress=18e9"},
-    {"sputnik", "AxoNN with sparse kernels, 3.7 times slower (fitted to GPT-3 2.7B)",
+    {"sputnik", "AxoNN with sparse kernels, 3.5 times slower (fitted to GPT-3 2.7B)",
      "schedule=message,order=pp-dp,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,tie=off,stack=axonn,"
-     "sparsity=0.9,compress=1e15,slowdown=3.7"},
+     "sparsity=0.9,compress=1e15,slowdown=3.5"},
     {"deepspeed-3d", "1F1B pipelines with ZeRO-1",
      "schedule=1f1b,order=tp-pp-dp,zero=1,main_gradient=4,overlap=off,drain=on,precision=fp16,recompute=full,"
      "checkpoint=4,stack=axonn"},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Trainings with published times: AxoNN, SAMO, DeepSpeed-3D and Sputnik on Summit (SAMO, IPDPS 2023, figures 5, 6 and 8,
 # and its text). Fitted on GPT-3 2.7B: the stack axonn's factor on products and its time of handing over, 2.4 GB/s a GPU
-# between nodes, and a slowdown of 3.7 for Sputnik's kernels; nothing is fitted per row, and nothing to the networks of
+# between nodes, and a slowdown of 3.5 for Sputnik's kernels; nothing is fitted per row, and nothing to the networks of
 # images. DeepSpeed-3D has only a layout of its own, which was not published: among tensor 1, 2 x pipeline 2, 4, 8, 16 the
 # best agreement over all rows is 1 x 8. Memory includes attention scores, which are kept.
 . "$(dirname "$0")/../../support/tap.sh"

@@ -69,6 +69,13 @@ reason "unknown division" "$stages,,evenly" "split: expected blocks, time, .* go
 reason "a division of other chunks" "$stages,,6-6" "split: 2 numbers, but the pipeline has 4 chunks"
 header=${wide%,schedule,split}
 
+# Exchanges overlap as the row says, else as the published configuration of its model and system says.
+experts="Qwen3_235B_a22B,,DGX-H100,256,2,8,,1,4,32,,8192,1,4096,FP8,,80.2645,,"
+said=$(predicted "$header,overlap" "$experts,")
+expect "a published configuration: exchanges overlap" "$said" "$(predicted "$header,overlap" "$experts,on")"
+expect "the row comes first" "$(echo "$said $(predicted "$header,overlap" "$experts,off")" | awk '{ print ($2 > 1.02 * $1) ? "slower" : $0 }')" slower
+expect "of this system only" "$(predicted "$header,overlap" "$(echo "$experts" | sed 's/DGX-H100/DGX-B200/'),")" "$(predicted "$header,overlap" "$(echo "$experts" | sed 's/DGX-H100/DGX-B200/'),off")"
+
 # Wrong input.
 expect "no such file" "$(status --check "$tmp/none.csv")" 5
 expect "names it" "$(grep -c 'none.csv' "$tmp/err")" 1
