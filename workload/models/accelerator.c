@@ -223,8 +223,8 @@ static double factor_of(const rlt_precision_factors *f, const char *precision)
     return 1;
 }
 
-int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
-                            rlt_surface *out, rlt_error *err)
+int rlt_accelerator_roofline(const rlt_accelerator *a, const char *stack, const char *precision,
+                             rlt_roofline *out, rlt_error *err)
 {
     static const rlt_stack none = {.name = "any", .most = {1, 1, 1, 1, 1}};
     const rlt_kernels *k = &a->kernels;
@@ -234,24 +234,24 @@ int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const c
     if (rc)
         return rc;
     s = s ? s : &none;
-    *out = (rlt_surface){.stack = s->name,
-                         .peak_Flops = Flops,
-                         .peak_16_Flops = wide_peak(a, precision, Flops),
-                         .memory_Bps = a->memory_Bps,
-                         .launch_ps = a->launch_ps,
-                         .rows_half = k->rows_half,
-                         .outputs_half = k->outputs_half,
-                         .inputs_half = k->inputs_half,
-                         .area_half = k->area_half,
-                         .memory = k->memory,
-                         .backward = k->backward > 0 ? k->backward : 1,
-                         .host_kernel_ps = (double)s->host_kernel_ps * k->host,
-                         .host_expert_ps = (double)s->host_expert_ps * k->host,
-                         .host_pass_ps = (double)s->host_pass_ps * k->host,
-                         .host_handover_ps = (double)s->host_handover_ps * k->host,
-                         .host_image_ps = (double)s->host_image_ps * k->host,
-                         .host_ps = (double)s->host_ps * k->host,
-                         .score_passes = s->score_passes};
+    *out = (rlt_roofline){.stack = s->name,
+                          .peak_Flops = Flops,
+                          .peak_16_Flops = wide_peak(a, precision, Flops),
+                          .memory_Bps = a->memory_Bps,
+                          .launch_ps = a->launch_ps,
+                          .rows_half = k->rows_half,
+                          .outputs_half = k->outputs_half,
+                          .inputs_half = k->inputs_half,
+                          .area_half = k->area_half,
+                          .memory = k->memory,
+                          .backward = k->backward > 0 ? k->backward : 1,
+                          .host_kernel_ps = (double)s->host_kernel_ps * k->host,
+                          .host_expert_ps = (double)s->host_expert_ps * k->host,
+                          .host_pass_ps = (double)s->host_pass_ps * k->host,
+                          .host_handover_ps = (double)s->host_handover_ps * k->host,
+                          .host_image_ps = (double)s->host_image_ps * k->host,
+                          .host_ps = (double)s->host_ps * k->host,
+                          .score_passes = s->score_passes};
     for (int i = 0; i < RLT_WORK_KINDS; i++) {
         double e = k->most[i] * s->most[i];
         if (i == RLT_WORK_MATMUL)
@@ -266,7 +266,7 @@ static double share(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
-static double efficiency(const rlt_surface *s, const rlt_work *w)
+static double efficiency(const rlt_roofline *s, const rlt_work *w)
 {
     double e = s->most[w->kind];
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
@@ -284,7 +284,7 @@ static double efficiency(const rlt_surface *s, const rlt_work *w)
     return e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
-rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w)
+rlt_time rlt_roofline_time(const rlt_roofline *s, const rlt_work *w)
 {
     double peak = (double)(w->kind == RLT_WORK_ATTENTION ? s->peak_16_Flops : s->peak_Flops);
     double compute = w->flop > 0 ? w->flop / (peak * efficiency(s, w)) : 0;

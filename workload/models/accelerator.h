@@ -21,7 +21,7 @@
  *
  * The constants have two parts. Those of the accelerator (its generation of chips) stand in its file. Those
  * of a software stack are factors on them, and times of the host; they are the same for all accelerators,
- * and stand in a file each. rlt_accelerator_surface multiplies both.
+ * and stand in a file each. rlt_accelerator_roofline multiplies both.
  *
  * Host: a stack spends `host_kernel` on each kernel before the accelerator can run it. A block of layers
  * takes (device^4 + host^4)^(1/4): about the longer of the two.
@@ -117,7 +117,7 @@ RLT_API const char *rlt_accelerator_best_stack(const rlt_accelerator *a, const c
                                                rlt_model_kind kind);
 
 /* The constants of an accelerator for a stack and a precision. */
-typedef struct rlt_surface {
+typedef struct rlt_roofline {
     const char *stack;                  /* the stack's name, borrowed; "any": factors of 1, no host */
     uint64_t peak_Flops, peak_16_Flops; /* products; attention */
     uint64_t memory_Bps;
@@ -126,11 +126,11 @@ typedef struct rlt_surface {
     double rows_half, outputs_half, inputs_half, area_half, memory, backward;
     double host_kernel_ps, host_expert_ps, host_pass_ps, host_handover_ps, host_image_ps, host_ps;
     double score_passes;
-} rlt_surface;
+} rlt_roofline;
 /* Multiplies the constants of accelerator and stack. NULL or an unknown stack: that named "any", or none.
  * RLT_EUNSUPPORTED if there is no peak for the precision. The result borrows from `a`. */
-RLT_API int rlt_accelerator_surface(const rlt_accelerator *a, const char *stack, const char *precision,
-                                    rlt_surface *out, rlt_error *err) RLT_MUST_USE;
+RLT_API int rlt_accelerator_roofline(const rlt_accelerator *a, const char *stack, const char *precision,
+                                     rlt_roofline *out, rlt_error *err) RLT_MUST_USE;
 
 /* A kernel. m, n, k: shape of each product; 0: long. F are the FLOPs of all products together. */
 typedef struct rlt_work {
@@ -138,7 +138,7 @@ typedef struct rlt_work {
     double flop, bytes;
     double m, n, k;
 } rlt_work;
-RLT_API rlt_time rlt_surface_time(const rlt_surface *s, const rlt_work *w);
+RLT_API rlt_time rlt_roofline_time(const rlt_roofline *s, const rlt_work *w);
 
 #ifdef __cplusplus
 }

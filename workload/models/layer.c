@@ -24,7 +24,7 @@ static double expert_split(const rlt_model_layer *l, const rlt_layer_share *s)
  * expert parallelism: each of its experts gets an equal share. If fewer ranks share an expert than share the
  * other layers, each dispatches its own part of the tokens: the copies of a rank are as many less as its
  * matrices are more, and the router has only its part. */
-static double product_time(const rlt_model_layer *l, const rlt_model_product *p, const rlt_surface *f,
+static double product_time(const rlt_model_layer *l, const rlt_model_product *p, const rlt_roofline *f,
                            const rlt_layer_share *s, rlt_layer_pass pass)
 {
     double count = p->expert && l->experts > s->ep ? (double)l->experts / s->ep : 1;
@@ -46,16 +46,16 @@ static double product_time(const rlt_model_layer *l, const rlt_model_product *p,
         w.m = in;
         w.k = rows;
     }
-    return (double)rlt_surface_time(f, &w);
+    return (double)rlt_roofline_time(f, &w);
 }
 
 /* Returns true if the stack computes the scores of attention apart, whatever the model says. */
-static bool unfused(const rlt_model_layer *l, const rlt_surface *f)
+static bool unfused(const rlt_model_layer *l, const rlt_roofline *f)
 {
     return f->score_passes > 0 && l->scores > 0;
 }
 
-static double moved(const rlt_model_layer *l, const rlt_surface *f)
+static double moved(const rlt_model_layer *l, const rlt_roofline *f)
 {
     return unfused(l, f) ? l->moved_elements - l->moved_scores + f->score_passes * l->scores
                          : l->moved_elements;
@@ -64,7 +64,7 @@ static double moved(const rlt_model_layer *l, const rlt_surface *f)
 /* Returns the time of attention as products of matrices: queries times keys (head wide), whose results are
  * scores, and scores times values (as long as there are keys). Of the backward pass one is like the former,
  * three like the latter. All heads are one kernel. */
-static double scores_time(const rlt_model_layer *l, const rlt_surface *f, const rlt_layer_share *s,
+static double scores_time(const rlt_model_layer *l, const rlt_roofline *f, const rlt_layer_share *s,
                           rlt_layer_pass pass)
 {
     double scores = l->scores * s->samples / split_of(l, s), rows = scores / l->keys;
@@ -75,12 +75,12 @@ static double scores_time(const rlt_model_layer *l, const rlt_surface *f, const 
     into.n = out.k = l->keys;
     into.k = l->head;
     out.n = l->value_head;
-    return (double)rlt_surface_time(f, &into) +
-           (pass == RLT_LAYER_FORWARD ? 1 : 3) * (double)rlt_surface_time(f, &out);
+    return (double)rlt_roofline_time(f, &into) +
+           (pass == RLT_LAYER_FORWARD ? 1 : 3) * (double)rlt_roofline_time(f, &out);
 }
 
 /* Returns the time of a layer without a list of products: one of the model's width. */
-static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt_roofline *f,
                          const rlt_layer_share *s, double flop, double weight_bytes)
 {
     double tp = split_of(l, s);
@@ -93,10 +93,10 @@ static double width_time(const rlt_model *m, const rlt_model_layer *l, const rlt
                   .m = m->hidden ? s->samples * m->tokens : 0,
                   .n = m->hidden,
                   .k = m->hidden};
-    return w.flop > 0 ? (double)rlt_surface_time(f, &w) : 0;
+    return w.flop > 0 ? (double)rlt_roofline_time(f, &w) : 0;
 }
 
-static double products_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+static double products_time(const rlt_model *m, const rlt_model_layer *l, const rlt_roofline *f,
                             const rlt_layer_share *s, rlt_layer_pass pass)
 {
     double sum = 0;
@@ -118,7 +118,7 @@ static double products_time(const rlt_model *m, const rlt_model_layer *l, const 
 
 /* Returns the time of a layer's adapters (LoRA): two narrow products beside each of its own. Weights that are
  * frozen have no gradients; those of the adapters are counted with the inputs'. */
-static double adapters_time(const rlt_model *m, const rlt_model_layer *l, const rlt_surface *f,
+static double adapters_time(const rlt_model *m, const rlt_model_layer *l, const rlt_roofline *f,
                             const rlt_layer_share *s, rlt_layer_pass pass)
 {
     rlt_work w = {.kind = RLT_WORK_MATMUL,
@@ -126,10 +126,10 @@ static double adapters_time(const rlt_model *m, const rlt_model_layer *l, const 
                   .m = s->samples * m->tokens,
                   .n = s->adapter_rank,
                   .k = m->hidden};
-    return w.flop > 0 ? (double)rlt_surface_time(f, &w) : 0;
+    return w.flop > 0 ? (double)rlt_roofline_time(f, &w) : 0;
 }
 
-double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
+double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_roofline *f, const rlt_layer_share *s,
                       rlt_layer_pass pass)
 {
     const rlt_model_layer *l = &m->layers[i];
@@ -146,7 +146,7 @@ double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, cons
     rlt_work w = {.kind = RLT_WORK_VECTOR,
                   .bytes = elements * (experts && s->load > 0 ? s->load : 1) * times * s->samples *
                            s->element_bytes / split};
-    return (products + (w.bytes > 0 ? (double)rlt_surface_time(f, &w) : 0)) * (s->busy > 0 ? s->busy : 1);
+    return (products + (w.bytes > 0 ? (double)rlt_roofline_time(f, &w) : 0)) * (s->busy > 0 ? s->busy : 1);
 }
 
 double rlt_layer_kernels(const rlt_model_layer *l)

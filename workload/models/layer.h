@@ -42,7 +42,7 @@ typedef struct rlt_layer_share {
 typedef enum rlt_layer_pass { RLT_LAYER_FORWARD, RLT_LAYER_INPUTS, RLT_LAYER_WEIGHTS } rlt_layer_pass;
 
 /* Returns the picoseconds of layer i in a pass, without the host. O(products of the layer). */
-double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_surface *f, const rlt_layer_share *s,
+double rlt_layer_time(const rlt_model *m, uint32_t i, const rlt_roofline *f, const rlt_layer_share *s,
                       rlt_layer_pass pass);
 /* Returns the kernels of a layer's forward pass, as the host counts them: one for each product, two for
  * element-wise work. */

@@ -14,7 +14,7 @@
 
 typedef struct speed {
     const rlt_training *t;
-    rlt_surface in_blocks, outside; /* layers outside blocks (logits) run in 16 bits at least */
+    rlt_roofline in_blocks, outside; /* layers outside blocks (logits) run in 16 bits at least */
     rlt_layer_share share;
 } speed;
 
@@ -39,7 +39,7 @@ static double recomputed(const rlt_training *t, const rlt_model_layer *l, bool r
 static void set_times(const speed *s, uint32_t i, bool in_block, bool apart, rlt__times *out)
 {
     const rlt_model *m = s->t->model;
-    const rlt_surface *f = in_block ? &s->in_blocks : &s->outside;
+    const rlt_roofline *f = in_block ? &s->in_blocks : &s->outside;
     rlt_layer_share share = s->share;
     if (in_block && s->t->expert_overlap)
         share.busy = 1 / (1 - s->t->dispatch.multiprocessors);
@@ -60,7 +60,7 @@ static double with_host(double device, double host)
 static void add_host(const speed *s, uint32_t first, uint32_t end, rlt__times *out)
 {
     const rlt_training *t = s->t;
-    const rlt_surface *f = &s->in_blocks;
+    const rlt_roofline *f = &s->in_blocks;
     rlt_time *const all[] = {out->forward, out->backward, out->weights, out->again};
     double kernels = 0, expert = 0, host[4];
     for (uint32_t i = first; i < end; i++) {
@@ -100,12 +100,12 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
                            .gradient_bytes = gradient_bytes,
                            .slowdown = t->slowdown,
                            .adapter_rank = t->lora_rank}};
-    int rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s->in_blocks, err);
+    int rc = rlt_accelerator_roofline(t->accelerator, t->stack, t->precision, &s->in_blocks, err);
     if (rc)
         return rc;
     if (s->in_blocks.peak_16_Flops < s->in_blocks.peak_Flops)
         wide = rlt_accelerator_peak(t->accelerator, "bf16", &Flops, NULL) ? "fp16" : "bf16";
-    return rlt_accelerator_surface(t->accelerator, t->stack, wide, &s->outside, err);
+    return rlt_accelerator_roofline(t->accelerator, t->stack, wide, &s->outside, err);
 }
 
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
@@ -163,20 +163,20 @@ void rlt__training_times_free(rlt__times *x)
 static rlt_time products(const rlt_training *t, double flop)
 {
     rlt_work x = {.kind = RLT_WORK_MATMUL, .flop = flop, .n = t->model->hidden, .k = t->model->hidden};
-    rlt_surface s;
-    if (flop <= 0 || (rlt_accelerator_surface(t->accelerator, t->stack, "bf16", &s, NULL) &&
-                      rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL)))
+    rlt_roofline s;
+    if (flop <= 0 || (rlt_accelerator_roofline(t->accelerator, t->stack, "bf16", &s, NULL) &&
+                      rlt_accelerator_roofline(t->accelerator, t->stack, t->precision, &s, NULL)))
         return 0;
-    return rlt_surface_time(&s, &x);
+    return rlt_roofline_time(&s, &x);
 }
 
 rlt_time rlt__training_step(const rlt_training *t, double parameters, double flop)
 {
-    rlt_surface s;
+    rlt_roofline s;
     /* State is read and written, gradients are read, weights written. */
     double each = 2.0 * t->state_bytes + t->gradient_bytes + t->element_bytes;
     rlt_work step = {.kind = RLT_WORK_VECTOR, .bytes = parameters * (1 - t->sparsity) * each};
-    if (rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &s, NULL))
+    if (rlt_accelerator_roofline(t->accelerator, t->stack, t->precision, &s, NULL))
         return 0;
-    return rlt_time_add(rlt_surface_time(&s, &step), products(t, flop));
+    return rlt_time_add(rlt_roofline_time(&s, &step), products(t, flop));
 }

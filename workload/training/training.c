@@ -457,7 +457,7 @@ static int check_model(const rlt_training *t, rlt_error *err)
     return 0;
 }
 
-/* A stack that was set by name must have a surface of its own, not that of any stack. */
+/* A stack that was set by name must be known, and not stand for any. */
 static int check_stack(const rlt_training *t, rlt_error *err)
 {
     const rlt_accelerator *a = t->accelerator;
@@ -484,7 +484,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     int rc;
     uint64_t Flops;
-    rlt_surface surface;
+    rlt_roofline roofline;
     if (!t->model || !t->accelerator || t->model->n_layers == 0)
         return rlt_fail(err, RLT_EUSAGE, "training", "needs a model with layers and an accelerator");
     if ((rc = check_sizes(t, ranks, err)) || (rc = check_model(t, err)))
@@ -502,7 +502,7 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
         return rc;
     choose_stack(t);
     if ((t->stack_named && (rc = check_stack(t, err))) ||
-        (rc = rlt_accelerator_surface(t->accelerator, t->stack, t->precision, &surface, err)) ||
+        (rc = rlt_accelerator_roofline(t->accelerator, t->stack, t->precision, &roofline, err)) ||
         (rc = rlt__split_layers(t, err)))
         return rc;
     rlt__find_copies(t);

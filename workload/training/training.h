@@ -112,7 +112,7 @@ typedef struct rlt_training {
     const rlt_model *model;
     const rlt_accelerator *accelerator;
     char stack[32], precision[16];
-    bool stack_named;                  /* set by name: the accelerator must have a surface of it */
+    bool stack_named;                  /* set by name: the accelerator must know it */
     bool stack_auto;                   /* set by rlt_training_plan: it chose the stack */
     uint32_t size[RLT_AXES_OF_LAYOUT]; /* dp 0: derived from the number of ranks */
     uint32_t ranks;                    /* uses only ranks 0 .. ranks - 1; 0: all */
@@ -217,7 +217,7 @@ RLT_API int rlt_training_set(rlt_training *t, const char *name, const char *valu
 RLT_API const rlt_param *rlt_training_parameters(void);
 
 /* Checks all settings. Derives dp from the number of ranks (0: as the layout says), and batch.
- * RLT_EUNSUPPORTED if stack_named is set and the accelerator has no surface of that stack. */
+ * RLT_EUNSUPPORTED if stack_named is set and the accelerator does not know that stack. */
 RLT_API int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err) RLT_MUST_USE;
 RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
 /* Returns the ranks that share an expert's matrices (expert tensor parallelism). */

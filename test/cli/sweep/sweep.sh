@@ -412,7 +412,7 @@ else
         '\(net.json\|place.json\|job.json\|transformer\)'
     once "background traffic beside a trace" "$net, \"trace\": \"traces/transformer-8\", \"background\": [\"0-3>12:1GB/s\"]" 'transformer'
     once "a system of ASTRA-sim" "$net, \"trace\": \"traces/transformer-16\", \"timing\": \"astra\", \"astra-system\": \"$tmp/astra.json\"" '\(astra.json\|transformer\)'
-    once "an accelerator with its surfaces, a model, pinned" "$net, $train, \"layout\": \"tp=2,dp=4\", \"map\": \"tp=1,dp=0\"" '\(h100\|gpt2\)'
+    once "an accelerator with its stacks, a model, pinned" "$net, $train, \"layout\": \"tp=2,dp=4\", \"map\": \"tp=1,dp=0\"" '\(h100\|gpt2\)'
     "$ringlet" topo export --as graphml -o "$tmp/net.graphml" "$tmp/net.json" >"$tmp/out" 2>"$tmp/err"
     main_only() { # name, study
         watched "$2"

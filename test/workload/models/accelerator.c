@@ -74,8 +74,8 @@ static void shipped(void **state)
         /* Each precision has an efficiency on each stack. */
         assert_true(a.n_stacks >= 6);
         for (uint32_t k = 0; k < a.n_peaks; k++) {
-            rlt_surface f;
-            assert_int_equal(rlt_accelerator_surface(&a, "megatron", a.peaks[k].precision, &f, &err), 0);
+            rlt_roofline f;
+            assert_int_equal(rlt_accelerator_roofline(&a, "megatron", a.peaks[k].precision, &f, &err), 0);
             assert_string_equal(f.stack, "megatron");
             assert_true(f.most[RLT_WORK_MATMUL] > 0.1 && f.most[RLT_WORK_MATMUL] <= 1);
         }
@@ -91,15 +91,15 @@ static void shipped(void **state)
 /* At efficiency 1 a TFLOP at 1 TFLOPS takes a second. Each factor of the efficiency is computed by hand. */
 static void times(void **state)
 {
-    const rlt_surface plain = {.peak_Flops = 1000000000000,
-                               .peak_16_Flops = 500000000000,
-                               .memory_Bps = 1000000000000,
-                               .launch_ps = 5000000,
-                               .most = {1, 1, 1, 1, 1},
-                               .memory = 1};
-    rlt_surface bent = plain;
+    const rlt_roofline plain = {.peak_Flops = 1000000000000,
+                                .peak_16_Flops = 500000000000,
+                                .memory_Bps = 1000000000000,
+                                .launch_ps = 5000000,
+                                .most = {1, 1, 1, 1, 1},
+                                .memory = 1};
+    rlt_roofline bent = plain;
     const struct {
-        const rlt_surface *s;
+        const rlt_roofline *s;
         rlt_work w;
         double seconds;
     } rows[] = {
@@ -132,14 +132,14 @@ static void times(void **state)
     bent.inputs_half = 64;
     bent.area_half = 256 * 128;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_time t = rlt_surface_time(rows[i].s, &rows[i].w);
+        rlt_time t = rlt_roofline_time(rows[i].s, &rows[i].w);
         double expected = rows[i].seconds * 1e12 + 5e6;
         if (fabs((double)t - expected) > expected * 1e-12 + 0.5)
             fail_msg("case %zu: %lld ps, expected %.0f", i, (long long)t, expected);
     }
     bent.peak_Flops = 1;
-    assert_true(rlt_surface_time(&bent, &(rlt_work){.flop = 1e30}) == RLT_TIME_MAX);
-    assert_true(rlt_surface_time(&bent, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
+    assert_true(rlt_roofline_time(&bent, &(rlt_work){.flop = 1e30}) == RLT_TIME_MAX);
+    assert_true(rlt_roofline_time(&bent, &(rlt_work){.flop = INFINITY}) == RLT_TIME_MAX);
 }
 
 #define HEAD                                                                                                 \
@@ -150,7 +150,7 @@ static void times(void **state)
          ", \"attention\": 1, \"convolution\": 1, \"lookup\": 1, \"vector\": 1}"
 
 /* Constants are those of the accelerator, times those of the stack, else of the stack "any". */
-static void surfaces(void **state)
+static void rooflines(void **state)
 {
     static const char text[] = KERNELS(
         "0.5") ", \"precisions\": {\"fp8\": 0.8}, \"host\": 0.5}, \"stacks\": [{\"name\": \"s\", \"most\": "
@@ -166,7 +166,7 @@ static void surfaces(void **state)
                 {"any", "fp32", "any", 1, 0}};
     rlt_accelerator a;
     rlt_error err;
-    rlt_surface s;
+    rlt_roofline s;
     uint64_t peak;
     (void)state;
     assert_int_equal(load_text(text, &a, &err), 0);
@@ -175,20 +175,20 @@ static void surfaces(void **state)
     assert_int_equal(a.launch_ps, 4 * RLT_US);
     assert_true(a.overlap_slowdown == 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_int_equal(rlt_accelerator_surface(&a, rows[i].stack, rows[i].precision, &s, &err), 0);
+        assert_int_equal(rlt_accelerator_roofline(&a, rows[i].stack, rows[i].precision, &s, &err), 0);
         assert_string_equal(s.stack, rows[i].found);
         assert_true(fabs(s.most[RLT_WORK_MATMUL] - rows[i].most) < 1e-12);
         assert_true(s.host_kernel_ps == rows[i].host_us * RLT_US);
     }
-    assert_int_equal(rlt_accelerator_surface(&a, "s", "fp8", &s, &err), 0);
+    assert_int_equal(rlt_accelerator_roofline(&a, "s", "fp8", &s, &err), 0);
     assert_int_equal(s.peak_Flops, 624000000000000);
     assert_int_equal(s.peak_16_Flops, 312000000000000);
     assert_int_equal(rlt_accelerator_peak(&a, "fp32", &peak, &err), 0);
     assert_int_equal(peak, 19500000000000);
-    assert_int_equal(rlt_accelerator_surface(&a, "s", "fp4", &s, &err), RLT_EUNSUPPORTED);
+    assert_int_equal(rlt_accelerator_roofline(&a, "s", "fp4", &s, &err), RLT_EUNSUPPORTED);
     assert_string_equal(err.what, "has no peak for precision fp4; known are: bf16, fp32, fp8");
     assert_int_equal(load_text(KERNELS("0.5") "}}", &a, &err), 0);
-    assert_int_equal(rlt_accelerator_surface(&a, "s", "bf16", &s, &err), 0);
+    assert_int_equal(rlt_accelerator_roofline(&a, "s", "bf16", &s, &err), 0);
     assert_true(s.most[RLT_WORK_MATMUL] == 0.5 && s.host_kernel_ps == 0);
 }
 
@@ -326,7 +326,7 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped),  cmocka_unit_test(times), cmocka_unit_test(surfaces),
+        cmocka_unit_test(shipped),  cmocka_unit_test(times), cmocka_unit_test(rooflines),
         cmocka_unit_test(evidence), cmocka_unit_test(kinds), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

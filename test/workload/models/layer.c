@@ -12,16 +12,16 @@
 enum { HEADS = 4, HEAD = 64, TOKENS = 128, SAMPLES = 2, PASSES = 5 };
 
 /* Products at 1 TFLOPS with half of it for inner dimensions of 64; 1 GB/s of memory. */
-static const rlt_surface surface = {.peak_Flops = 1000000000000,
-                                    .peak_16_Flops = 1000000000000,
-                                    .memory_Bps = 1000000000,
-                                    .most = {1, 1, 1, 1, 1},
-                                    .inputs_half = 64,
-                                    .memory = 1,
-                                    .backward = 0.5,
-                                    .score_passes = PASSES};
+static const rlt_roofline roofline = {.peak_Flops = 1000000000000,
+                                      .peak_16_Flops = 1000000000000,
+                                      .memory_Bps = 1000000000,
+                                      .most = {1, 1, 1, 1, 1},
+                                      .inputs_half = 64,
+                                      .memory = 1,
+                                      .backward = 0.5,
+                                      .score_passes = PASSES};
 
-static double time_of_scores(const char *spec, const rlt_surface *f, rlt_layer_pass pass)
+static double time_of_scores(const char *spec, const rlt_roofline *f, rlt_layer_pass pass)
 {
     const rlt_layer_share share = {
         .samples = SAMPLES, .tp = 1, .ep = 1, .element_bytes = 2, .gradient_bytes = 2, .slowdown = 3};
@@ -52,11 +52,11 @@ static void scores_apart(void **state)
                  backward = (product * 2 + 3 * product * 1.5) / 0.5 + 1.6 * moved;
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        double f = time_of_scores(specs[i], &surface, RLT_LAYER_FORWARD) / 1e12,
-               b = time_of_scores(specs[i], &surface, RLT_LAYER_INPUTS) / 1e12;
+        double f = time_of_scores(specs[i], &roofline, RLT_LAYER_FORWARD) / 1e12,
+               b = time_of_scores(specs[i], &roofline, RLT_LAYER_INPUTS) / 1e12;
         if (fabs(f / forward - 1) > 1e-6 || fabs(b / backward - 1) > 1e-6)
             fail_msg("%s: %.9g and %.9g s, expected %.9g and %.9g", specs[i], f, b, forward, backward);
-        assert_true(time_of_scores(specs[i], &surface, RLT_LAYER_WEIGHTS) == 0);
+        assert_true(time_of_scores(specs[i], &roofline, RLT_LAYER_WEIGHTS) == 0);
     }
 }
 
@@ -69,7 +69,7 @@ static void as_the_model_says(void **state)
         double passes;
     } rows[] = {{SMALL ",fused_attention=yes", 0}, {SMALL, 6.5}, {SMALL ",dropout=no", 4}};
     const double scores = 1.0 * SAMPLES * HEADS * TOKENS * TOKENS;
-    rlt_surface fast = surface;
+    rlt_roofline fast = roofline;
     (void)state;
     fast.score_passes = 0;
     fast.peak_Flops = fast.peak_16_Flops = (uint64_t)1 << 62;

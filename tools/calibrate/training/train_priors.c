@@ -3,9 +3,9 @@
  * Constants before any fit: the same for all accelerators and stacks but for their data sheets. A fit that
  * starts from constants which were fitted to its own rows would hide the error of a row left out.
  *
- * The halves of short dimensions are a tile of 256 x 128 results and two steps of 64 inputs, and grow with the
- * peak of 16 bits to the power 1/4. A wave of tiles is as large as the multiprocessors are many. Times of the host are those of eager PyTorch on an x86 server, to a factor
- * of two.
+ * The halves of short dimensions are a tile of 256 x 128 results and two steps of 64 inputs. They grow with
+ * the peak of 16 bits to the power 1/4. A wave of tiles is as large as the multiprocessors are many. Times of
+ * the host are those of eager PyTorch on an x86 server, to a factor of two.
  */
 #include <math.h>
 #include <stdint.h>

@@ -20,7 +20,7 @@ enum { DEFAULT_BATCH = 32 };
 /* The accelerator that times follow from. */
 typedef struct device {
     rlt_accelerator a;
-    rlt_surface surface;
+    rlt_roofline roofline;
     uint32_t element_bytes;
 } device;
 
@@ -29,7 +29,7 @@ static int open_device(const rlt_graph_options *o, device *d, rlt_error *err)
     const char *precision = o->precision ? o->precision : "fp32";
     int rc = rlt_accelerator_load(o->accelerator ? o->accelerator : "v100", o->accelerator_dirs, &d->a, err);
     if (!rc)
-        rc = rlt_accelerator_surface(&d->a, "any", precision, &d->surface, err);
+        rc = rlt_accelerator_roofline(&d->a, "any", precision, &d->roofline, err);
     d->element_bytes = precision[0] == 'f' && precision[1] == 'p' && precision[2] == '3' ? 4 : 2;
     if (!rc && o->notes)
         rlt_growing_add(o->notes, "times are estimated: roofline of %s in %s\n", d->a.name, precision);
@@ -47,7 +47,7 @@ static rlt_layer_node node_of(const device *d, const rlt_model *m, uint32_t i, u
                                    .slowdown = 1};
     double passes[3];
     for (int k = 0; k < 3; k++)
-        passes[k] = rlt_layer_time(m, i, &d->surface, &share, (rlt_layer_pass)k);
+        passes[k] = rlt_layer_time(m, i, &d->roofline, &share, (rlt_layer_pass)k);
     double output = (double)l->output_elements * batch * d->element_bytes;
     double parameters = (double)(l->parameters + l->expert_parameters) * d->element_bytes;
     return (rlt_layer_node){.name = l->name,

@@ -28,7 +28,7 @@
 
 typedef struct clock {
     rlt_accelerator accelerator;
-    rlt_surface forward, backward;
+    rlt_roofline forward, backward;
 } clock;
 
 typedef struct layers {
@@ -49,7 +49,7 @@ static int set_clock(rlt__onnx *m, clock *c)
     const char *precision = o->precision ? o->precision : "fp32";
     int rc;
     if ((rc = rlt_accelerator_load(name, o->accelerator_dirs, &c->accelerator, m->err)) ||
-        (rc = rlt_accelerator_surface(&c->accelerator, NULL, precision, &c->forward, m->err)))
+        (rc = rlt_accelerator_roofline(&c->accelerator, NULL, precision, &c->forward, m->err)))
         return rc;
     c->forward.launch_ps = 0;
     c->backward = c->forward;
@@ -64,7 +64,7 @@ static int set_clock(rlt__onnx *m, clock *c)
 }
 
 /* Returns the time of `times` times the work. */
-static rlt_time time_of(const rlt_surface *s, const rlt__onnx_work *w, double times)
+static rlt_time time_of(const rlt_roofline *s, const rlt__onnx_work *w, double times)
 {
     rlt_work work = {.kind = (rlt_work_kind)w->kind,
                      .flop = w->flop * times,
@@ -72,7 +72,7 @@ static rlt_time time_of(const rlt_surface *s, const rlt__onnx_work *w, double ti
                      .m = w->rows,
                      .n = w->width,
                      .k = w->width};
-    return rlt_surface_time(s, &work);
+    return rlt_roofline_time(s, &work);
 }
 
 /* ---- layers ---- */

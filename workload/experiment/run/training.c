@@ -90,7 +90,7 @@ static int find_strategy(rlt_training *t, const char *text, rlt_error *err)
     if (!s)
         return RLT_EUSAGE;
     int rc = rlt_training_apply(t, s->settings, "--strategy", err);
-    t->stack_named = false; /* an unknown stack takes the surface of any stack */
+    t->stack_named = false; /* an unknown stack counts as any */
     return rc || !text[length] ? rc : rlt_training_apply(t, text + length + 1, "--strategy", err);
 }
 
