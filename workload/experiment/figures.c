@@ -54,14 +54,20 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
     [RLT_FIG_GAIN] = {"gain", RLT_FIG_REAL, "the best baseline's objective / the point's own"},
 };
 
-char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST])
+const char *rlt_figure_type(const rlt_figure_info *f)
 {
     static const char *const types[] = {
-        [RLT_FIG_INTEGER] = " INTEGER", [RLT_FIG_REAL] = " REAL", [RLT_FIG_TEXT] = " TEXT"};
+        [RLT_FIG_INTEGER] = "INTEGER", [RLT_FIG_REAL] = "REAL", [RLT_FIG_TEXT] = "TEXT"};
+    return types[f->kind];
+}
+
+char *rlt_figure_list(const char *before, bool typed, char buffer[RLT_FIGURE_LIST])
+{
     size_t used = 0;
     for (int i = 0; i < RLT_FIG_STORED; i++)
-        used += (size_t)snprintf(buffer + used, RLT_FIGURE_LIST - used, "%s%s%s%s", i ? ", " : "", before,
-                                 rlt_figure_infos[i].name, typed ? types[rlt_figure_infos[i].kind] : "");
+        used += (size_t)snprintf(buffer + used, RLT_FIGURE_LIST - used, "%s%s%s%s%s", i ? ", " : "", before,
+                                 rlt_figure_infos[i].name, typed ? " " : "",
+                                 typed ? rlt_figure_type(&rlt_figure_infos[i]) : "");
     return buffer;
 }
 

@@ -63,6 +63,7 @@ typedef struct rlt_figure_info {
     const char *meaning; /* for people */
 } rlt_figure_info;
 extern const rlt_figure_info rlt_figure_infos[RLT_FIGURES];
+const char *rlt_figure_type(const rlt_figure_info *f); /* as SQL has it: "INTEGER" */
 /* Writes "BEFOREtime_psAFTER, BEFOREiteration_time_psAFTER, ..." for the stored figures; if `typed`, each is
  * followed by INTEGER, REAL or TEXT. Returns the buffer. */
 enum { RLT_FIGURE_LIST = 1600 };

@@ -310,6 +310,20 @@ fi
 says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
 mkdir "$tmp/folder"
 says "a folder for a database" 5 "folder: cannot be opened: Is a directory" top "$tmp/folder"
+# A database of an earlier version lacks a figure that is stored today.
+if command -v sqlite3 >/dev/null; then
+    echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
+        "axes": [{"name": "a", "pointer": "/seed", "values": [1, 2, 3]}]}' >"$tmp/grown.json"
+    sweep "$tmp/grown.json" --db "$tmp/grown.db" -q
+    csv "$tmp/grown.db" >"$tmp/want.csv"
+    cp "$tmp/grown.db" "$tmp/older.db"
+    sqlite3 "$tmp/older.db" 'DELETE FROM result WHERE point=1; DELETE FROM point WHERE point=1; ALTER TABLE result DROP COLUMN bubble_ps'
+    sweep "$tmp/grown.json" --db "$tmp/older.db" -q
+    expect "a database without a figure: the column is added" "$(sqlite3 "$tmp/older.db" "SELECT count(*) FROM pragma_table_info('result') WHERE name='bubble_ps'")" 1
+    expect "and the rest is run" "$(sqlite3 "$tmp/older.db" 'SELECT count(*) FROM result WHERE time_ps > 0')" 3
+else
+    skip "a database of an earlier version" "needs sqlite3"
+fi
 # Numbers 0, 2, 3, 4 of five remain: shards have two and two, or two, one and one.
 echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
     "axes": [{"name": "a", "pointer": "/seed", "values": [1, 2, 3, 4, 5]}], "filter": [{"unless": {"a": 2}}]}' >"$tmp/p.json"

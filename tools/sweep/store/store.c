@@ -42,10 +42,12 @@ static const char *text_of(int which, char *buffer, size_t size)
     char names[RLT_FIGURE_LIST];
     size_t used;
     if (which == COPY_RESULT) {
-        snprintf(buffer, size, "INSERT INTO result SELECT ?1, %s FROM result WHERE point=?2",
-                 rlt_figure_list("", false, names));
+        rlt_figure_list("", false, names);
+        snprintf(buffer, size, "INSERT INTO result(point,%s) SELECT ?1,%s FROM result WHERE point=?2", names,
+                 names);
     } else if (which == RESULT) {
-        used = (size_t)snprintf(buffer, size, "INSERT INTO result VALUES(?1");
+        used = (size_t)snprintf(buffer, size, "INSERT INTO result(point,%s) VALUES(?1",
+                                rlt_figure_list("", false, names));
         for (int f = 0; f < RLT_FIG_STORED; f++)
             used += (size_t)snprintf(buffer + used, size - used, ",?%d", f + 2);
         snprintf(buffer + used, size - used, ")");
@@ -55,7 +57,7 @@ static const char *text_of(int which, char *buffer, size_t size)
 
 static sqlite3_stmt *statement(rlt_store *s, int which, rlt_error *err)
 {
-    char buffer[RLT_FIGURE_LIST + 100];
+    char buffer[2 * RLT_FIGURE_LIST + 100];
     if (!s->statements[which] &&
         sqlite3_prepare_v3(s->db, text_of(which, buffer, sizeof buffer), -1, SQLITE_PREPARE_PERSISTENT,
                            &s->statements[which], NULL) != SQLITE_OK)

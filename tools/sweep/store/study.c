@@ -147,6 +147,24 @@ static int create_tables(rlt_store *s, rlt_error *err)
     return rc ? rc : rlt__store_execute(s, result, err);
 }
 
+/* Adds the figures that a database of an earlier version lacks. */
+static int add_figures(rlt_store *s, rlt_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < RLT_FIG_STORED && !rc; i++) {
+        const rlt_figure_info *f = &rlt_figure_infos[i];
+        int64_t there = 0;
+        char sql[160];
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('result') WHERE name='%s'",
+                 f->name);
+        if ((rc = rlt_store_query(s, sql, rlt__store_counts, &there, err)) || there)
+            continue;
+        snprintf(sql, sizeof sql, "ALTER TABLE result ADD COLUMN %s %s", f->name, rlt_figure_type(f));
+        rc = rlt__store_execute(s, sql, err);
+    }
+    return rc;
+}
+
 static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *shard, rlt_error *err)
 {
     char *objectives = objectives_text(st), *columns = columns_text(st);
@@ -197,12 +215,13 @@ int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shar
         return rlt_fail(err, RLT_ESCHEMA, s->path, "holds %s%s, not %s%s",
                         r.shard[0] ? "shard " : "the whole study", r.shard,
                         shard ? "shard " : "the whole study", shard ? shard : "");
-    return 0;
+    return add_figures(s, err);
 }
 
 int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
 {
-    static const char *const tables[] = {"study", "axis", "point", "result", "link", "input"};
+    static const char *const tables[] = {"study", "axis", "point", "link", "input"};
+    char figures[RLT_FIGURE_LIST], results[2 * RLT_FIGURE_LIST + 100];
     char *attach = sqlite3_mprintf("ATTACH %Q AS other", from);
     study_row own;
     int64_t same = 0;
@@ -226,6 +245,12 @@ int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
                  tables[i]);
         rc = rlt__store_execute(s, sql, err);
     }
+    rlt_figure_list("", false, figures);
+    snprintf(results, sizeof results,
+             "INSERT OR IGNORE INTO main.result(point,%s) SELECT point,%s FROM other.result", figures,
+             figures);
+    if (!rc)
+        rc = rlt__store_execute(s, results, err);
     if (!rc)
         rc = rlt__store_execute(s, "UPDATE main.study SET shard=NULL", err);
     if (!rc)
