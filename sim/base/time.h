@@ -31,6 +31,13 @@ static inline rlt_time rlt_time_add(rlt_time a, rlt_time b)
     return sum > RLT_TIME_MAX ? RLT_TIME_MAX : sum;
 }
 
+/* Returns n times a, for a in [0, RLT_TIME_MAX], saturating. */
+static inline rlt_time rlt_time_mul(rlt_time a, uint64_t n)
+{
+    rlt_wide product = (rlt_wide)a * n;
+    return product > (rlt_wide)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)product;
+}
+
 /* Returns the picoseconds that `bytes` take at `bw_Bps` > 0 bytes a second, rounded to nearest (half up),
  * saturating. */
 static inline rlt_time rlt_transfer_time(uint64_t bytes, uint64_t bw_Bps)

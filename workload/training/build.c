@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Builds the execution graph of a training. Uninterrupted compute is one operation: it ends where a layer
- * communicates or where a bucket of gradients is full. Every rank has a compute stream and a stream of
- * gradient communication. Communication of layers holds up the compute that follows. A receive is posted when
- * a stage has nothing else left to do; the message-driven schedule posts one in each direction at once.
+ * Builds the execution graph of a training from passes (pass.c). Every rank has a compute stream and a stream
+ * of gradient communication. A receive is posted when a stage has nothing else left to do; the message-driven
+ * schedule posts one in each direction at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,246 +21,6 @@
 #include "workload/training/passes.h"
 #include "workload/training/training.h"
 #include "workload/training/work.h"
-
-static int find_chunks(rlt__work *w, rlt_error *err)
-{
-    uint32_t chunks = rlt__chunks(w->t);
-    w->firsts = malloc(((size_t)chunks + 1) * sizeof *w->firsts);
-    if (!w->firsts)
-        return rlt_nomem(err);
-    for (uint32_t c = 0; c < chunks; c++)
-        rlt_training_layers(w->t, c, &w->firsts[c], &w->firsts[c + 1]);
-    return 0;
-}
-
-/* Returns the group that divides weights and gradients: of dense layers (0) or of experts (1). */
-static int state_group(const rlt_training *t, int which)
-{
-    return t->shard ? RLT__GROUP_SHARD : which ? RLT__GROUP_EXPERT_DP : RLT__GROUP_DP;
-}
-
-static void reduce_bucket(rlt__work *w, int which)
-{
-    const rlt_training *t = w->t;
-    int group = state_group(t, which);
-    uint64_t elements = w->bucket[which];
-    uint32_t op = RLT_NONE;
-    w->bucket[which] = 0;
-    if (elements == 0 || t->sync_every > 1)
-        return;
-    double bytes = (double)elements * t->gradient_bytes * (1 - t->sparsity);
-    if (w->groups[group] != RLT_NONE) {
-        rlt__work_flush(w, "backward");
-        op = rlt__work_collective(w, w->gradients, group, t->zero ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
-                                  (uint64_t)(bytes + 0.5), which ? "expert gradients" : "gradients");
-    }
-    if (w->groups[RLT__GROUP_REPLICA] != RLT_NONE) { /* on the stream of the gradients, so after those */
-        rlt__work_flush(w, "backward");
-        op = rlt__work_collective(w, w->gradients, RLT__GROUP_REPLICA, RLT_ALL_REDUCE,
-                                  (uint64_t)(bytes / t->shard + 0.5), "gradients of copies");
-    }
-    if (op == RLT_NONE)
-        return;
-    rlt__work_reduction(w, op);
-    w->first_bucket = false;
-}
-
-/* Adds the gradients of a layer to the bucket. */
-static void give_gradients(rlt__work *w, const rlt_model_layer *l)
-{
-    const rlt_training *t = w->t;
-    double held[2] = {rlt__learning(t, l), rlt__learning_experts(t, l)};
-    for (int which = 0; which < 2; which++) {
-        uint64_t limit = w->first_bucket && t->overlap ? t->first_bucket_bytes : t->bucket_bytes;
-        w->bucket[which] += (uint64_t)(held[which] + 0.5);
-        if (t->overlap && t->zero < 3 && w->bucket[which] * t->gradient_bytes >= limit)
-            reduce_bucket(w, which);
-    }
-}
-
-/* Returns true if the tensor-parallel communication of a layer overlaps its products. */
-static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
-{
-    bool spread = l->ep_elements > 0 && rlt__experts_spread(w->t);
-    return w->t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL &&
-           w->groups[RLT__GROUP_TP] != RLT_NONE && rlt__work_bytes(w, (double)l->tp_elements) >= 1;
-}
-
-/* Adds the communication of a layer before it (0) or after it (1), in the forward or the backward pass. */
-static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool back)
-{
-    const rlt_training *t = w->t;
-    bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
-    double tp = rlt__work_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
-                                                                 t->element_bytes /
-                                                                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
-    if (!after) {
-        if (t->sequence_parallel && !overlaps(w, l) && (!spread || rlt__divides_dense(t->model, l)))
-            rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
-        rlt__work_exchange(w, l, false, !back);
-        rlt__work_communicate(w, RLT__GROUP_CP, back ? RLT_REDUCE_SCATTER : RLT_ALL_GATHER, cp,
-                              "context keys and values");
-        return;
-    }
-    rlt__work_exchange(w, l, true, false);
-    if (spread)
-        rlt__work_join_parts(w, l, tp);
-    else if (!overlaps(w, l))
-        rlt__work_communicate(w, RLT__GROUP_TP, t->sequence_parallel ? RLT_REDUCE_SCATTER : RLT_ALL_REDUCE,
-                              tp, t->sequence_parallel ? "tp reduce-scatter" : "tp all-reduce");
-}
-
-/* Computes a layer beside its own gather and scatter, which go on piece by piece with its products. The layer
- * ends with the last of them. */
-static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
-{
-    uint64_t bytes = (uint64_t)(rlt__work_bytes(w, (double)l->tp_elements) + 0.5);
-    rlt__work_flush(w, w->doing);
-    rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
-    uint32_t scatter =
-        rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_REDUCE_SCATTER, bytes, "tp reduce-scatter");
-    w->gathered += duration_ps;
-    rlt__work_flush(w, w->doing);
-    w->pending_after = scatter;
-}
-
-static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
-{
-    if (overlaps(w, l))
-        compute_beside(w, l, duration_ps);
-    else
-        w->gathered += duration_ps;
-}
-
-/* Gathers the weights of layers [first, end) on a stream, after the compute so far. Returns the last such
- * operation. */
-static uint32_t gather(rlt__work *w, uint32_t stream, uint32_t first, uint32_t end)
-{
-    const rlt_training *t = w->t;
-    double all[2] = {0, 0};
-    uint32_t op = RLT_NONE;
-    bool repeats = false;
-    for (uint32_t i = first; i < end; i++) {
-        const rlt_model_layer *l = &t->model->layers[i];
-        repeats = rlt__repeats(t->model, i, repeats);
-        double each = rlt__weight_bytes(t, l, repeats);
-        all[0] += rlt__held(t, l) * each + rlt__adapters(t, l) * t->element_bytes;
-        all[1] += rlt__held_experts(t, l) * each;
-    }
-    for (int which = 0; which < 2; which++) {
-        int group = state_group(t, which);
-        if (w->groups[group] != RLT_NONE && all[which] >= 1)
-            op = rlt__work_collective(w, stream, group, RLT_ALL_GATHER, (uint64_t)(all[which] + 0.5),
-                                      which ? "expert weights" : "weights");
-    }
-    return op;
-}
-
-/* Gathers the weights of the block [first, end) before it is computed. [next, next_end) is the next block of
- * the pass, empty at its end. With prefetching, weights are gathered while the block before is computed, on
- * the stream of the gradients: both use one communicator. */
-static void gather_block(rlt__work *w, uint32_t first, uint32_t end, uint32_t next, uint32_t next_end)
-{
-    const rlt_training *t = w->t;
-    if (t->zero < 3)
-        return;
-    rlt__work_flush(w, w->doing);
-    uint32_t own = w->ahead;
-    if (own == RLT_NONE)
-        own = gather(w, t->prefetch ? w->gradients : w->compute, first, end);
-    w->ahead = t->prefetch && next < next_end ? gather(w, w->gradients, next, next_end) : RLT_NONE;
-    w->pending_after = own;
-}
-
-/* Returns the end of the block that begins at layer i. */
-static uint32_t block_end(const rlt_model *m, uint32_t i, uint32_t end)
-{
-    uint32_t k = i + 1;
-    while (k < end && m->layers[k].block == m->layers[i].block)
-        k++;
-    return k;
-}
-static uint32_t block_begin(const rlt_model *m, uint32_t end, uint32_t first)
-{
-    uint32_t k = end - 1;
-    while (k > first && m->layers[k - 1].block == m->layers[end - 1].block)
-        k--;
-    return k;
-}
-
-static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt_time *times, bool comm)
-{
-    for (uint32_t i = first; i < end; i++) {
-        const rlt_model_layer *l = &w->t->model->layers[i];
-        if (comm)
-            layer_comm(w, l, 0, false);
-        if (comm)
-            compute_layer(w, l, times[i]);
-        else
-            w->gathered += times[i];
-        if (comm)
-            layer_comm(w, l, 1, false);
-    }
-}
-
-/* Adds the forward pass of a chunk. gathers: that of its first microbatch. */
-static void forward(rlt__work *w, uint32_t chunk, bool gathers)
-{
-    const rlt_model *m = w->t->model;
-    uint32_t first, end;
-    rlt__work_layers(w, chunk, &first, &end);
-    w->doing = "forward";
-    w->gathered += w->t->pass_ps + w->times.pass_ps;
-    for (uint32_t i = first, k; i < end; i = k) {
-        k = block_end(m, i, end);
-        if (gathers || !rlt__keeps_whole(w->t))
-            gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
-        forward_layers(w, i, k, w->times.forward, true);
-    }
-    rlt__work_join_exchanges(w);
-}
-
-static void backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients)
-{
-    const rlt_training *t = w->t;
-    const rlt_model *m = t->model;
-    uint32_t first, end;
-    bool inputs = turn->pass == RLT__PASS_BACKWARD, weights = !turn->apart;
-    rlt__work_layers(w, chunk, &first, &end);
-    w->doing = inputs ? "backward" : "weight gradients";
-    w->gathered += inputs ? t->pass_ps + w->times.pass_ps : 0;
-    for (uint32_t k = end, i; k > first; k = i) {
-        i = block_begin(m, k, first);
-        if (inputs) {
-            if (!rlt__keeps_whole(t))
-                gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
-            w->doing = "recomputed forward";
-            forward_layers(w, i, k, w->times.again,
-                           t->recompute == RLT_RECOMPUTE_FULL && m->layers[i].movable);
-            w->doing = "backward";
-        }
-        for (uint32_t j = k; j-- > i;) {
-            if (inputs)
-                layer_comm(w, &m->layers[j], 0, true);
-            if (inputs)
-                compute_layer(w, &m->layers[j], w->times.backward[j]);
-            w->gathered += weights ? w->times.weights[j] : 0;
-            if (weights && t->sparsity > 0)
-                w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);
-            if (weights && gradients)
-                give_gradients(w, &m->layers[j]);
-            if (inputs)
-                layer_comm(w, &m->layers[j], 1, true);
-        }
-        /* With ZeRO 3, the whole gradients of a block are reduced at once. */
-        if (weights && gradients && t->zero == 3) {
-            reduce_bucket(w, 0);
-            reduce_bucket(w, 1);
-        }
-    }
-    rlt__work_flush(w, w->doing);
-    rlt__work_join_exchanges(w);
-}
 
 /* Between stages */
 
@@ -310,8 +69,7 @@ static uint32_t message(rlt__work *w, rlt_op_kind kind, uint32_t index, int by, 
     return rlt__work_op(w, &d, after);
 }
 
-/* Gathers the parts of the activations, or of their gradient, that came from another stage. */
-static void gather_parts(rlt__work *w, const rlt__turn *turn)
+void rlt__work_gather_parts(rlt__work *w, const rlt__turn *turn)
 {
     uint32_t peer, chunk = rlt__chunk_at(w->t, w->at[RLT_AXIS_PP], turn->chunk);
     bool back = turn->pass != RLT__PASS_FORWARD;
@@ -331,7 +89,7 @@ static void record(rlt__work *w, const rlt__turn *turn, uint32_t first, uint32_t
                                     turn->chunk,       (rlt_pass)turn->pass, turn->apart};
     rlt_error err = {0};
     if (w->records && rlt__passes_add(w->t->passes, w->at[RLT_AXIS_PP], &pass, &err))
-        rlt_build_fail(w->b, &err);
+        rlt__work_fail(w, &err);
 }
 
 /* Adds the receive before a turn, or the message after it. */
@@ -350,12 +108,12 @@ static void turn_layers(rlt__work *w, const rlt__turn *turn, bool each)
     uint32_t first, n, stage = w->at[RLT_AXIS_PP], chunk = rlt__chunk_at(w->t, stage, turn->chunk);
     rlt__microbatches_of(w->t, stage, turn->chunk, &first, &n);
     bool last = turn->microbatch + 1 == first + n;
-    gather_parts(w, turn);
+    rlt__work_gather_parts(w, turn);
     w->opened = RLT_NONE;
     if (turn->pass == RLT__PASS_FORWARD)
-        forward(w, chunk, turn->microbatch == first);
+        rlt__work_forward(w, chunk, turn->microbatch == first);
     else
-        backward(w, chunk, turn, !turn->apart && (each || last));
+        rlt__work_backward(w, chunk, turn, !turn->apart && (each || last));
     rlt__work_flush(w, "forward");
     record(w, turn, w->opened, w->last);
 }
@@ -372,7 +130,7 @@ static void pair(rlt__work *w, const rlt__turn *turns, bool each)
     }
     rlt__work_flush(w, "forward and backward");
     if (other != RLT_NONE)
-        rlt_build_dep(w->b, w->last, other);
+        rlt__work_dep(w, w->last, other);
     begin = w->last;
     w->aside = w->ways[0];
     turn_layers(w, &turns[0], each);
@@ -420,7 +178,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
     uint32_t *latest = done, end = begin;
     if (!done) {
         rlt_error e = {.code = RLT_ENOMEM, .what = "out of memory"};
-        rlt_build_fail(w->b, &e);
+        rlt__work_fail(w, &e);
         return;
     }
     for (uint32_t i = 0; i < m; i++) {
@@ -430,7 +188,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
         from[0] = in == RLT_NONE ? from[0] : in;
         w->last = in != RLT_NONE ? in : i >= pp ? latest[i - pp] : begin;
         w->opened = RLT_NONE;
-        forward(w, stage, true);
+        rlt__work_forward(w, stage, true);
         /* The last stage begins the backward pass at once. */
         if (stage + 1 < pp) {
             rlt__work_flush(w, "forward");
@@ -441,7 +199,7 @@ static void message_driven(rlt__work *w, uint32_t begin)
         end = w->last;
         bool joined = w->gathered > 0; /* both passes share an operation */
         w->opened = RLT_NONE;
-        backward(w, stage, &turns[1], false);
+        rlt__work_backward(w, stage, &turns[1], false);
         if (joined) {
             end = w->opened;
             opened = opened == RLT_NONE ? end : opened;
@@ -457,16 +215,39 @@ static void message_driven(rlt__work *w, uint32_t begin)
     d.name = rlt__work_name(w, "all microbatches");
     end = rlt__work_op(w, &d, RLT_NONE);
     for (uint32_t i = 0; i < m; i++)
-        rlt_build_dep(w->b, end, latest[i]);
+        rlt__work_dep(w, end, latest[i]);
     free(done);
     w->last = end;
     uint32_t first, stop;
     rlt__work_layers(w, stage, &first, &stop);
     for (uint32_t i = stop; i-- > first;)
-        give_gradients(w, &t->model->layers[i]);
+        rlt__work_give_gradients(w, &t->model->layers[i]);
 }
 
 /* An iteration of a rank */
+
+void rlt__work_end(rlt__work *w)
+{
+    const rlt_training *t = w->t;
+    if (t->drain)
+        rlt__work_communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
+    if (t->offload) {
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize_offloaded(w);
+    } else {
+        rlt__work_reduce_bucket(w, 0);
+        rlt__work_reduce_bucket(w, 1);
+        rlt__work_reduce_tied(w);
+        rlt__work_optimize(w);
+    }
+    if (t->host_ps + w->times.host_ps > 0) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
+        d.resource = w->compute;
+        d.duration_ps = t->host_ps + w->times.host_ps;
+        d.name = rlt__work_name(w, "host");
+        w->last = rlt__work_op(w, &d, w->last);
+    }
+}
 
 static int iteration(rlt__work *w, rlt_error *err)
 {
@@ -479,24 +260,7 @@ static int iteration(rlt__work *w, rlt_error *err)
         message_driven(w, w->last);
     else
         rc = static_order(w, err);
-    if (t->drain)
-        rlt__work_communicate(w, RLT__GROUP_PP, RLT_BARRIER, 0, "drain");
-    if (t->offload) {
-        rlt__work_reduce_tied(w);
-        rlt__work_optimize_offloaded(w);
-    } else {
-        reduce_bucket(w, 0);
-        reduce_bucket(w, 1);
-        rlt__work_reduce_tied(w);
-        rlt__work_optimize(w);
-    }
-    if (t->host_ps + w->times.host_ps > 0) {
-        rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, w->rank);
-        d.resource = w->compute;
-        d.duration_ps = t->host_ps + w->times.host_ps;
-        d.name = rlt__work_name(w, "host");
-        w->last = rlt__work_op(w, &d, w->last);
-    }
+    rlt__work_end(w);
     return rc;
 }
 
@@ -512,9 +276,11 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
         return;
     if (rlt__folded_away(w->folded, group)) {
         if (rlt__folded_group(w->folded, ranks, n, &w->groups[group], &err))
-            rlt_build_fail(w->b, &err);
+            rlt__work_fail(w, &err);
         return;
     }
+    if (!w->b)
+        return;
     snprintf(label, sizeof label, "%s of rank %u", rlt__group_name(group), ranks[0]);
     for (uint32_t i = 0; i < n && w->folds; i++) {
         uint32_t at[RLT_AXES_OF_LAYOUT];
@@ -522,6 +288,12 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
         ranks[i] = rlt_folded_rank(w->t, w->folds, at);
     }
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
+}
+
+void rlt__work_groups(rlt__work *w, uint32_t *ranks)
+{
+    for (int g = 0; g < RLT__GROUPS; g++)
+        open_group(w, g, ranks, rlt__training_members(w->t, w->at, (rlt__group)g, ranks));
 }
 
 static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
@@ -534,8 +306,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->beside = RLT_NONE;
     rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
-    for (int g = 0; g < RLT__GROUPS; g++)
-        open_group(w, g, ranks, rlt__training_members(t, w->at, (rlt__group)g, ranks));
+    rlt__work_groups(w, ranks);
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");
@@ -575,7 +346,7 @@ static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, 
     int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt_builder_create(n, &w.b, err);
-    if (!rc && !(rc = find_chunks(&w, err)))
+    if (!rc && !(rc = rlt__work_chunks(&w, err)))
         rc = rlt__training_times(t, &w.times, err);
     if (!rc && t->passes)
         rc = rlt__passes_begin(t->passes, t->size[RLT_AXIS_PP], w.folds, err);

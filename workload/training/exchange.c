@@ -82,7 +82,7 @@ static exchange find_exchange(rlt__work *w, const rlt_model_layer *l, double byt
         rlt_error err = {0};
         rlt_fail(&err, RLT_ESCHEMA, "dispatcher",
                  "expert-parallel groups have unequal parts on nodes of %u ranks", rlt__node(t));
-        rlt_build_fail(w->b, &err);
+        rlt__work_fail(w, &err);
         return x;
     }
     rlt_dispatch_copies c = rlt_dispatch_copies_of(a, &g, node);

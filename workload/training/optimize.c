@@ -59,7 +59,7 @@ void rlt__work_optimize(rlt__work *w)
     d.name = rlt__work_name(w, "optimizer");
     uint32_t op = rlt__work_op(w, &d, w->last);
     for (uint32_t i = 0; i < w->n_reductions; i++)
-        rlt_build_dep(w->b, op, w->reductions[i]);
+        rlt__work_dep(w, op, w->reductions[i]);
     w->last = op;
     if (t->zero == 1 || t->zero == 2) {
         rlt__work_communicate(w, RLT__GROUP_DP, RLT_ALL_GATHER, dense_bytes, "weights");
@@ -93,9 +93,9 @@ void rlt__work_optimize_offloaded(rlt__work *w)
         d.purpose = RLT_FOR_OFFLOAD;
         step = rlt__work_op(w, &d, step);
         if (sum != RLT_NONE)
-            rlt_build_dep(w->b, step, sum);
+            rlt__work_dep(w, step, sum);
         for (uint32_t i = 0; i < w->n_reductions; i++) /* sums of tied gradients, before the first step */
-            rlt_build_dep(w->b, step, w->reductions[i]);
+            rlt__work_dep(w, step, w->reductions[i]);
         w->n_reductions = 0;
     }
     w->last = step;

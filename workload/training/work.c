@@ -6,9 +6,12 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 
 uint32_t rlt__work_name(rlt__work *w, const char *name)
 {
+    if (!w->b)
+        return 0;
     for (uint32_t i = 0; i < w->n_names; i++)
         if (w->names[i].text == name)
             return w->names[i].id;
@@ -27,12 +30,31 @@ void rlt__work_layers(const rlt__work *w, uint32_t chunk, uint32_t *first, uint3
 uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
 {
     d->step = w->step;
+    if (!w->b) {
+        uint32_t stream = d->resource < RLT__WORK_STREAMS ? d->resource : RLT__WORK_BESIDE;
+        w->spent[stream] = rlt_time_add(w->spent[stream], d->duration_ps);
+        return w->n_ops++;
+    }
     uint32_t op = rlt_build_op(w->b, d);
     if (w->n_ops++ == 0)
         w->origin = op;
     if (after != RLT_NONE)
-        rlt_build_dep(w->b, op, after);
+        rlt__work_dep(w, op, after);
     return op;
+}
+
+void rlt__work_dep(rlt__work *w, uint32_t op, uint32_t on)
+{
+    if (w->b)
+        rlt_build_dep(w->b, op, on);
+}
+
+void rlt__work_fail(rlt__work *w, const rlt_error *err)
+{
+    if (w->b)
+        rlt_build_fail(w->b, err);
+    else if (!w->failed.code)
+        w->failed = *err;
 }
 
 void rlt__work_follow(rlt__work *w, uint32_t op)
@@ -52,7 +74,7 @@ void rlt__work_flush(rlt__work *w, const char *name)
     d.name = rlt__work_name(w, name);
     uint32_t op = rlt__work_op(w, &d, w->last);
     if (w->pending_after != RLT_NONE)
-        rlt_build_dep(w->b, op, w->pending_after);
+        rlt__work_dep(w, op, w->pending_after);
     rlt__work_follow(w, op);
     w->pending_after = RLT_NONE;
     w->gathered = 0;
@@ -69,7 +91,7 @@ uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll
         rlt_error err = {0};
         d.purpose = rlt_purpose_of(rlt__group_name(group));
         if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
-            rlt_build_fail(w->b, &err);
+            rlt__work_fail(w, &err);
     } else {
         d.coll = kind;
         d.group = w->groups[group];

@@ -19,9 +19,14 @@ typedef struct rlt__work_named {
     uint32_t id;
 } rlt__work_named;
 
+/* Streams of a rank, by which time is counted where nothing is built. */
+enum { RLT__WORK_COMPUTE, RLT__WORK_GRADIENTS, RLT__WORK_BESIDE, RLT__WORK_STREAMS };
+
 typedef struct rlt__work {
     const rlt_training *t;
-    rlt_builder *b;
+    rlt_builder *b; /* NULL: operations are not built; their times are added to `spent` */
+    rlt_time spent[RLT__WORK_STREAMS];
+    rlt_error failed; /* the first failure, if nothing is built */
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */
     uint32_t folds;      /* folded axes, or 0 */
@@ -57,6 +62,10 @@ uint32_t rlt__work_name(rlt__work *w, const char *name);
 void rlt__work_layers(const rlt__work *w, uint32_t chunk, uint32_t *first, uint32_t *end);
 /* Adds an operation of this step after another one; RLT_NONE: after none. */
 uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after);
+/* Makes an operation depend on another one. */
+void rlt__work_dep(rlt__work *w, uint32_t op, uint32_t on);
+/* Keeps a failure; the first one is returned when the program is finished. */
+void rlt__work_fail(rlt__work *w, const rlt_error *err);
 /* Turns the accumulated compute into an operation. */
 void rlt__work_flush(rlt__work *w, const char *name);
 /* Adds a collective on a stream, after the compute so far. If it is folded away, adds a delay of the time
@@ -85,6 +94,22 @@ bool rlt__divides_dense(const rlt_model *m, const rlt_model_layer *l);
 /* Adds the tensor-parallel communication after a layer of experts that differ inside the group. Without
  * sequence parallelism the parts of the tokens are brought together. Only shared experts need all tokens. */
 void rlt__work_join_parts(rlt__work *w, const rlt_model_layer *l, double bytes);
+
+/* Finds the layers of each chunk. */
+int rlt__work_chunks(rlt__work *w, rlt_error *err);
+/* Adds the forward pass of a chunk. gathers: ZeRO 3 gathers its weights, if it keeps them. */
+void rlt__work_forward(rlt__work *w, uint32_t chunk, bool gathers);
+/* Adds the backward pass of a turn. gradients: they are given to buckets, which are reduced when full. */
+void rlt__work_backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients);
+/* Adds the gradients of a layer to the buckets; reduces a bucket: of dense layers (0) or of experts (1). */
+void rlt__work_give_gradients(rlt__work *w, const rlt_model_layer *l);
+void rlt__work_reduce_bucket(rlt__work *w, int which);
+/* Gathers the parts of the activations, or of their gradient, that came from another stage. */
+void rlt__work_gather_parts(rlt__work *w, const rlt__turn *turn);
+/* Opens the groups of a rank. `ranks` has room for all ranks. If nothing is built, only those folded away. */
+void rlt__work_groups(rlt__work *w, uint32_t *ranks);
+/* Adds what follows the passes of an iteration: the last buckets, the optimizer, the host. */
+void rlt__work_end(rlt__work *w);
 
 /* Makes the optimizer wait for an operation. */
 void rlt__work_reduction(rlt__work *w, uint32_t op);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Passes built without a program: their times are added up by stream. */
+#include "workload/training/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/topology/placement.h"
+#include "workload/training/internal.h"
+#include "workload/training/work.h"
+
+/* Returns the time added to a stream since the last call, and forgets it. */
+static rlt_time take(rlt__work *w, int stream)
+{
+    rlt_time spent = w->spent[stream];
+    w->spent[stream] = 0;
+    return spent;
+}
+
+static void begin_stage(rlt__work *w, uint32_t stage, uint32_t *ranks)
+{
+    const rlt_training *t = w->t;
+    w->rank = stage;
+    w->last = w->pending_after = w->ahead = w->opened = w->beside = RLT_NONE;
+    w->bucket[0] = w->bucket[1] = 0;
+    w->n_reductions = 0;
+    w->first_bucket = true;
+    w->compute = RLT__WORK_COMPUTE;
+    w->gradients = RLT__WORK_GRADIENTS;
+    w->tensors = w->experts = w->ways[0] = w->ways[1] = RLT__WORK_BESIDE;
+    /* Communication of a pass may go on beside another pass. */
+    w->aside = rlt__two_ways(t) || t->schedule == RLT_SCHEDULE_MESSAGE ? RLT__WORK_BESIDE : RLT_NONE;
+    rlt_folded_place(t, w->folds, stage, w->at);
+    rlt__work_groups(w, ranks);
+}
+
+static rlt_time pass(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients)
+{
+    uint32_t at = rlt__chunk_at(w->t, w->at[RLT_AXIS_PP], chunk);
+    rlt__work_gather_parts(w, turn);
+    if (turn->pass == RLT__PASS_FORWARD)
+        rlt__work_forward(w, at, false);
+    else
+        rlt__work_backward(w, at, turn, gradients);
+    rlt__work_flush(w, "forward");
+    w->ahead = RLT_NONE;
+    return take(w, RLT__WORK_COMPUTE);
+}
+
+/* Finds the parts of a stage. Gradients are given to buckets by the last microbatch, or by each. */
+static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out)
+{
+    const rlt_training *t = w->t;
+    bool each = !rlt__keeps_whole(t) && (t->zero == 3 || (t->zero == 2 && t->overlap)),
+         apart = rlt__defers_weights(t);
+    uint32_t first, m;
+    rlt_time last = 0;
+    *out = (rlt_stage_cost){0};
+    for (uint32_t c = t->vp; c-- > 0;) {
+        rlt_chunk_cost *k = &chunks[c];
+        rlt__turn forward = {.pass = RLT__PASS_FORWARD, .chunk = c},
+                  backward = {.pass = RLT__PASS_BACKWARD, .chunk = c, .apart = apart},
+                  weights = {.pass = RLT__PASS_WEIGHTS, .chunk = c}, whole = backward;
+        rlt__microbatches_of(t, w->at[RLT_AXIS_PP], c, &first, &m);
+        *k = (rlt_chunk_cost){.forward_ps = pass(w, c, &forward, false)};
+        k->inputs_ps = pass(w, c, &backward, false);
+        k->weights_ps = apart ? pass(w, c, &weights, false) : 0;
+        rlt_time gathers = take(w, RLT__WORK_GRADIENTS);
+        whole.apart = false;
+        pass(w, c, &whole, true);
+        rlt_time reductions = take(w, RLT__WORK_GRADIENTS);
+        last = rlt_time_add(last, rlt_time_mul(gathers, each ? 0 : m));
+        last = rlt_time_add(last, rlt_time_mul(reductions, each ? m : 1));
+    }
+    rlt__work_end(w);
+    rlt_time buckets = take(w, RLT__WORK_GRADIENTS), end = take(w, RLT__WORK_COMPUTE);
+    out->end_ps = t->offload ? end : rlt_time_add(buckets, end);
+    out->gradients_ps = rlt_time_add(last, out->end_ps);
+}
+
+int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+                           rlt_training_cost *out, rlt_error *err)
+{
+    rlt_placement identity = {.n = rlt_training_ranks(t)};
+    rlt__folded f = {.axes = RLT_FOLD_STAGES,
+                     .spread = rlt__experts_spread(t),
+                     .how = how,
+                     .where = how->placement ? how->placement : &identity,
+                     .alone = alone};
+    rlt__work w = {.t = t, .folded = &f, .folds = f.axes};
+    uint32_t pp = t->size[RLT_AXIS_PP], *ranks = malloc(((size_t)identity.n + 1) * sizeof *ranks);
+    *out = (rlt_training_cost){.pp = pp,
+                               .vp = t->vp,
+                               .chunks = calloc((size_t)pp * t->vp, sizeof *out->chunks),
+                               .stages = calloc(pp, sizeof *out->stages)};
+    int rc = ranks && out->chunks && out->stages ? rlt__work_chunks(&w, err) : rlt_nomem(err);
+    if (!rc)
+        rc = rlt__training_times(t, &w.times, err);
+    for (uint32_t s = 0; s < pp && !rc; s++) {
+        begin_stage(&w, s, ranks);
+        stage_cost(&w, &out->chunks[(size_t)s * t->vp], &out->stages[s]);
+        if (w.failed.code)
+            rc = rlt_fail(err, w.failed.code, w.failed.where, "%s", w.failed.what);
+    }
+    rlt__folded_free(&f);
+    rlt__training_times_free(&w.times);
+    free(w.firsts);
+    free(w.reductions);
+    free(ranks);
+    return rc;
+}
+
+void rlt_training_cost_free(rlt_training_cost *c)
+{
+    free(c->chunks);
+    free(c->stages);
+    *c = (rlt_training_cost){0};
+}
+
+/* What a bound counts of a backward pass. */
+typedef enum counted { ALL, WITHOUT_WEIGHTS } counted;
+
+static rlt_time backward_of(const rlt_chunk_cost *c, counted what)
+{
+    return rlt_time_add(c->inputs_ps, what == ALL ? c->weights_ps : 0);
+}
+
+static rlt_time busy_of(const rlt_training *t, const rlt_training_cost *c, uint32_t stage, counted what)
+{
+    rlt_time busy = 0;
+    for (uint32_t k = 0; k < c->vp; k++) {
+        const rlt_chunk_cost *chunk = &c->chunks[(size_t)stage * c->vp + k];
+        uint32_t first, m;
+        rlt__microbatches_of(t, stage, k, &first, &m);
+        busy = rlt_time_add(busy, rlt_time_mul(rlt_time_add(chunk->forward_ps, backward_of(chunk, what)), m));
+    }
+    return busy;
+}
+
+/* Returns the most that can follow the last pass of a stage: its own end, or that of an earlier stage, after
+ * the passes in between. */
+static rlt_time tail_of(const rlt_training_cost *c, uint32_t stage, counted what)
+{
+    rlt_time most = c->stages[stage].end_ps, back = 0;
+    for (uint32_t u = stage; u-- > 0;) {
+        back = rlt_time_add(back, backward_of(&c->chunks[(size_t)u * c->vp], what));
+        rlt_time all = rlt_time_add(back, c->stages[u].end_ps);
+        most = all > most ? all : most;
+    }
+    return most;
+}
+
+rlt_time rlt_training_bound(const rlt_training *t, const rlt_training_cost *c)
+{
+    bool ordered = t->schedule == RLT_SCHEDULE_GPIPE || t->schedule == RLT_SCHEDULE_1F1B ||
+                   t->schedule == RLT_SCHEDULE_INTERLEAVED,
+         zero_bubble = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
+    rlt_time bound = 0, head = 0;
+    for (uint32_t s = 0; s < c->pp; s++) {
+        rlt_time end = c->stages[s].end_ps, all = busy_of(t, c, s, ALL),
+                 before = ordered || zero_bubble ? head : 0;
+        rlt_time way[] = {rlt_time_add(rlt_time_add(before, all), ordered ? tail_of(c, s, ALL) : end),
+                          zero_bubble ? rlt_time_add(rlt_time_add(before, busy_of(t, c, s, WITHOUT_WEIGHTS)),
+                                                     tail_of(c, s, WITHOUT_WEIGHTS))
+                                      : 0,
+                          c->stages[s].gradients_ps};
+        for (size_t k = 0; k < sizeof way / sizeof *way; k++)
+            bound = way[k] > bound ? way[k] : bound;
+        head = rlt_time_add(head, c->chunks[(size_t)s * c->vp].forward_ps);
+    }
+    return bound;
+}

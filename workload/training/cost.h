@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Parts of an iteration of a folded training (RLT_FOLD_STAGES) as times, without simulating it, and a lower
+ * bound of the simulated time.
+ *
+ * The parts come from the code that builds the program, so they are those of the same model: compute, and the
+ * communication that compute waits for. Gathers and reductions beside compute are on the stream of the
+ * gradients. Left out: messages between stages, and the slowdown of compute beside communication.
+ *
+ * With stages s = 0 .. p - 1, chunks c of a stage, m microbatches, and F, I, W the times of a forward pass, of
+ * a backward pass for the inputs (with what is computed again) and for the weights:
+ *
+ *   busy(s)  = sum over c of m (F + I + W)
+ *   head(s)  = sum over u < s of F(u), of each stage's first chunk: s begins after them
+ *   end(s)   = buckets left over, optimizer, weights gathered, host: after the last backward pass of s
+ *   tail(s)  = max over u <= s of end(u) + sum over u <= v < s of I(v) + W(v), of each stage's first chunk:
+ *              after the last backward pass of s, its gradients go back through them
+ *
+ *   T >= max over s of head(s) + busy(s) + tail(s)          GPipe, 1F1B, interleaved
+ *   T >= max over s of head(s) + busy(s) + end(s), and the same as above without all W     zero-bubble
+ *   T >= max over s of busy(s) + end(s)                     the others
+ *   T >= max over s of the stream of gradients of s, and its optimizer
+ *
+ * Proof of the first: stage s has one stream of compute. It works on nothing before a first microbatch has
+ * passed the first chunks of all stages before it (head). Its passes do not overlap (busy). Its last pass in
+ * the schedule's order is a backward pass of its first chunk. The message leaves when the whole pass is done,
+ * and stage s - 1 has then its own such pass to do, and so on (tail). Messages and slowdowns only add.
+ *
+ * Example: p = 4, m = 16, F = 1 ms, I + W = 2 ms, no end: stage 3 has head 3, busy 48, tail 6 ms: 57 ms.
+ */
+#ifndef RLT_WORKLOAD_TRAINING_COST_H
+#define RLT_WORKLOAD_TRAINING_COST_H
+
+#include <stdint.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Times of one microbatch in a chunk, on the stream of compute. Weights are 0 if they are with the inputs. */
+typedef struct rlt_chunk_cost {
+    rlt_time forward_ps, inputs_ps, weights_ps;
+} rlt_chunk_cost;
+
+typedef struct rlt_stage_cost {
+    rlt_time gradients_ps; /* of an iteration, on the stream of gradients */
+    rlt_time end_ps;       /* after the last backward pass */
+} rlt_stage_cost;
+
+typedef struct rlt_training_cost {
+    uint32_t pp, vp;
+    rlt_chunk_cost *chunks; /* pp * vp: of stage s at [s * vp + index in the stage] */
+    rlt_stage_cost *stages; /* pp */
+} rlt_training_cost;
+
+/* Finds the parts of a planned training. `how` and `alone` are as for rlt_training_fold. Free `out` in every
+ * case. O(stages x layers), and what `alone` simulates that it does not know yet. */
+RLT_API int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+                                   rlt_training_cost *out, rlt_error *err) RLT_MUST_USE;
+RLT_API void rlt_training_cost_free(rlt_training_cost *c);
+/* Returns the bound of an iteration. O(stages^2 + chunks). */
+RLT_API rlt_time rlt_training_bound(const rlt_training *t, const rlt_training_cost *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
