@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The judge: one iteration, simulated. */
+#include "net/topology/placement.h"
+#include "workload/plan/plan.h"
+#include "workload/program/program.h"
+
+static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_watch *watch,
+                  rlt_time *time_ps, rlt_error *err)
+{
+    rlt_replay *r = NULL;
+    int rc = rlt_replay_create(p, o, &r, err);
+    if (!rc) {
+        rlt_watch_running(watch, rlt_replay_sim(r));
+        rc = rlt_replay_run(r, err);
+        rlt_watch_running(watch, NULL);
+        *time_ps = rlt_replay_time(r);
+    }
+    rlt_replay_free(r);
+    return rc;
+}
+
+int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
+                      const rlt_watch *watch, rlt_time *time_ps, rlt_error *err)
+{
+    rlt_replay_options o = *how;
+    rlt_placement stages = {0};
+    rlt_program *program = NULL;
+    int rc = folded ? rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)
+                    : rlt_training_program(t, &program, err);
+    o.no_bounds = true;
+    if (folded)
+        o.placement = &stages;
+    if (!rc)
+        rc = replay(program, &o, watch, time_ps, err);
+    rlt_program_free(program);
+    rlt_placement_free(&stages);
+    return rc;
+}
