@@ -102,7 +102,7 @@ json "$dir/q" $two --network-scale 0.5
 # (Series make the network look at its links more often.)
 sed '/"events"/d' "$dir/p" >"$dir/p2" && sed '/"events"/d' "$dir/q" | cmp -s - "$dir/p2" && ok "--plot changes nothing else" || no "--plot changes nothing else"
 expect 0 "no link carried anything" run --model transformer:layers=1,ranks=1 $t --plot /dev/stdout
-expect 0 "first of" run $m --train stack=any $t --until 1ms --plot /dev/stdout
+expect 0 "first of" run $m --train stack=any $t --until 4ms --plot /dev/stdout
 expect 5 "/nowhere/x.svg" run $m $t --plot /nowhere/x.svg
 expect 2 "under --timing astra" run $m $t --timing astra --astra-system none.json --plot "$dir/left"
 expect 2 "--plot: needs --series DURATION: the network has 20000 links" run --model transformer:layers=1,ranks=2 -t switch:10000@50GB/s,1us --plot "$dir/left"
