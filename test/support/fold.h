@@ -28,6 +28,7 @@ static inline rlt_time test_folded(const rlt_training *t, const char *network, u
     assert_int_equal(rlt_topology_load(network, NULL, &topology, &err), 0);
     o.topology = topology;
     o.endpoint = *rlt_topology_endpoint(topology);
+    o.overlap_slowdown = t->accelerator->overlap_slowdown;
     assert_int_equal(rlt_timing_alone(&o, &alone, &err), 0);
     if (rlt_training_fold(t, RLT_FOLD_STAGES, &o, alone, &p, &where, &err))
         fail_msg("%s: %s", err.where, err.what);

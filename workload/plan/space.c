@@ -283,8 +283,8 @@ static bool changes_nothing(const char *name, const rlt_training *t)
 {
     if (strcmp(name, "sp") == 0)
         return t->size[RLT_AXIS_TP] == 1;
-    if (strcmp(name, "schedule") == 0)
-        return t->size[RLT_AXIS_PP] == 1 && t->vp == 1 && t->schedule != RLT_SCHEDULE_MESSAGE;
+    if (strcmp(name, "schedule") == 0 || strcmp(name, "vp") == 0)
+        return t->size[RLT_AXIS_PP] == 1;
     if (strcmp(name, "zero") == 0)
         return t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP] == 1 && t->ep == 1;
     return false;

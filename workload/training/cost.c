@@ -54,7 +54,7 @@ static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out
     bool each = !rlt__keeps_whole(t) && (t->zero == 3 || (t->zero == 2 && t->overlap)),
          apart = rlt__defers_weights(t);
     uint32_t first, m;
-    rlt_time last = 0;
+    rlt_time all = 0, last = 0;
     *out = (rlt_stage_cost){0};
     for (uint32_t c = t->vp; c-- > 0;) {
         rlt_chunk_cost *k = &chunks[c];
@@ -63,19 +63,26 @@ static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out
                   weights = {.pass = RLT__PASS_WEIGHTS, .chunk = c}, whole = backward;
         rlt__microbatches_of(t, w->at[RLT_AXIS_PP], c, &first, &m);
         *k = (rlt_chunk_cost){.forward_ps = pass(w, c, &forward, false)};
+        rlt_time gathers = take(w, RLT__WORK_GRADIENTS), again;
         k->inputs_ps = pass(w, c, &backward, false);
+        again = take(w, RLT__WORK_GRADIENTS);
         k->weights_ps = apart ? pass(w, c, &weights, false) : 0;
-        rlt_time gathers = take(w, RLT__WORK_GRADIENTS);
+        k->exposed_ps = take(w, RLT__WORK_EXPOSED);
         whole.apart = false;
         pass(w, c, &whole, true);
-        rlt_time reductions = take(w, RLT__WORK_GRADIENTS);
-        last = rlt_time_add(last, rlt_time_mul(gathers, each ? 0 : m));
-        last = rlt_time_add(last, rlt_time_mul(reductions, each ? m : 1));
+        last = take(w, RLT__WORK_GRADIENTS) - again;
+        take(w, RLT__WORK_EXPOSED);
+        all = rlt_time_add(all, rlt_time_mul(rlt_time_add(gathers, again), m));
+        all = rlt_time_add(all, rlt_time_mul(last, each ? m : 1));
     }
     rlt__work_end(w);
-    rlt_time buckets = take(w, RLT__WORK_GRADIENTS), end = take(w, RLT__WORK_COMPUTE);
-    out->end_ps = t->offload ? end : rlt_time_add(buckets, end);
-    out->gradients_ps = rlt_time_add(last, out->end_ps);
+    rlt_time buckets = take(w, RLT__WORK_GRADIENTS), step = take(w, RLT__WORK_COMPUTE);
+    buckets = t->offload ? 0 : buckets; /* its sums go on beside its steps */
+    out->step_ps = step;
+    out->end_ps = rlt_time_add(buckets, step);
+    out->gradients_ps = rlt_time_add(all, buckets);
+    out->last_ps = apart ? 0 : rlt_time_add(last, buckets);
+    take(w, RLT__WORK_EXPOSED);
 }
 
 int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
@@ -91,6 +98,7 @@ int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how,
     uint32_t pp = t->size[RLT_AXIS_PP], *ranks = malloc(((size_t)identity.n + 1) * sizeof *ranks);
     *out = (rlt_training_cost){.pp = pp,
                                .vp = t->vp,
+                               .slowdown = how->overlap_slowdown,
                                .chunks = calloc((size_t)pp * t->vp, sizeof *out->chunks),
                                .stages = calloc(pp, sizeof *out->stages)};
     int rc = ranks && out->chunks && out->stages ? rlt__work_chunks(&w, err) : rlt_nomem(err);
@@ -150,22 +158,50 @@ static rlt_time tail_of(const rlt_training_cost *c, uint32_t stage, counted what
     return most;
 }
 
-rlt_time rlt_training_bound(const rlt_training *t, const rlt_training_cost *c)
+/* Returns what gradients on the wire add to compute beside them, at least. */
+static rlt_time slowed(const rlt_training *t, const rlt_training_cost *c, uint32_t stage, rlt_time head)
+{
+    const double rounded = 1 - 1e-6; /* times of operations are whole picoseconds */
+    rlt_time hidden = head;
+    for (uint32_t k = 0; k < c->vp; k++) {
+        uint32_t first, m;
+        rlt__microbatches_of(t, stage, k, &first, &m);
+        hidden = rlt_time_add(hidden, rlt_time_mul(c->chunks[(size_t)stage * c->vp + k].exposed_ps, m));
+    }
+    rlt_time beside = c->stages[stage].gradients_ps - hidden;
+    return beside > 0 && c->slowdown > 1 ? (rlt_time)((double)beside * (1 - 1 / c->slowdown) * rounded) : 0;
+}
+
+/* Returns the bound by one stage. head: the passes that it waits for at first. */
+static rlt_time bound_by(const rlt_training *t, const rlt_training_cost *c, uint32_t stage, rlt_time head)
 {
     bool ordered = t->schedule == RLT_SCHEDULE_GPIPE || t->schedule == RLT_SCHEDULE_1F1B ||
                    t->schedule == RLT_SCHEDULE_INTERLEAVED,
          zero_bubble = t->schedule == RLT_SCHEDULE_ZERO_BUBBLE;
+    const rlt_stage_cost *s = &c->stages[stage];
+    rlt_time begun = ordered || zero_bubble ? head : 0, done = rlt_time_add(begun, busy_of(t, c, stage, ALL)),
+             most = rlt_time_add(done, s->end_ps);
+    rlt_time ways[] = {
+        rlt_time_add(s->gradients_ps, s->step_ps), ordered ? rlt_time_add(done, tail_of(c, stage, ALL)) : 0,
+        zero_bubble ? rlt_time_add(rlt_time_add(begun, busy_of(t, c, stage, WITHOUT_WEIGHTS)),
+                                   tail_of(c, stage, WITHOUT_WEIGHTS))
+                    : 0,
+        ordered ? rlt_time_add(rlt_time_add(done, slowed(t, c, stage, head)), s->step_ps) : 0,
+        ordered ? rlt_time_add(
+                      rlt_time_add(done - backward_of(&c->chunks[(size_t)stage * c->vp], ALL), s->last_ps),
+                      s->step_ps)
+                : 0};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        most = ways[k] > most ? ways[k] : most;
+    return most;
+}
+
+rlt_time rlt_training_bound(const rlt_training *t, const rlt_training_cost *c)
+{
     rlt_time bound = 0, head = 0;
     for (uint32_t s = 0; s < c->pp; s++) {
-        rlt_time end = c->stages[s].end_ps, all = busy_of(t, c, s, ALL),
-                 before = ordered || zero_bubble ? head : 0;
-        rlt_time way[] = {rlt_time_add(rlt_time_add(before, all), ordered ? tail_of(c, s, ALL) : end),
-                          zero_bubble ? rlt_time_add(rlt_time_add(before, busy_of(t, c, s, WITHOUT_WEIGHTS)),
-                                                     tail_of(c, s, WITHOUT_WEIGHTS))
-                                      : 0,
-                          c->stages[s].gradients_ps};
-        for (size_t k = 0; k < sizeof way / sizeof *way; k++)
-            bound = way[k] > bound ? way[k] : bound;
+        rlt_time by = bound_by(t, c, s, head);
+        bound = by > bound ? by : bound;
         head = rlt_time_add(head, c->chunks[(size_t)s * c->vp].forward_ps);
     }
     return bound;

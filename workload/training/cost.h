@@ -19,12 +19,19 @@
  *   T >= max over s of head(s) + busy(s) + tail(s)          GPipe, 1F1B, interleaved
  *   T >= max over s of head(s) + busy(s) + end(s), and the same as above without all W     zero-bubble
  *   T >= max over s of busy(s) + end(s)                     the others
- *   T >= max over s of the stream of gradients of s, and its optimizer
+ *   T >= max over s of the stream of gradients of s, and what follows it
+ *   T >= max over s of head(s) + busy(s) + (G - X - head(s)) (1 - 1 / f) + what follows the reductions, where G
+ *        is the time of the stream of gradients, X the communication in busy(s), and f the slowdown
+ *   T >= max over s of head(s) + busy(s) - (I + W of the last pass) + R + what follows, where R are the
+ *        reductions of the last pass
  *
  * Proof of the first: stage s has one stream of compute. It works on nothing before a first microbatch has
  * passed the first chunks of all stages before it (head). Its passes do not overlap (busy). Its last pass in
  * the schedule's order is a backward pass of its first chunk. The message leaves when the whole pass is done,
- * and stage s - 1 has then its own such pass to do, and so on (tail). Messages and slowdowns only add.
+ * and stage s - 1 has then its own such pass to do, and so on (tail). Messages and slowdowns only add. Proof
+ * of the one with f: while gradients are on the wire, compute runs at 1 / f, or something else runs: the X, or
+ * nothing. So C <= (T - X - g) + g / f with g >= G - X - head(s). Proof of the last: a reduction begins after
+ * the pass that gives its gradients has begun.
  *
  * Example: p = 4, m = 16, F = 1 ms, I + W = 2 ms, no end: stage 3 has head 3, busy 48, tail 6 ms: 57 ms.
  */
@@ -46,15 +53,19 @@ extern "C" {
 /* Times of one microbatch in a chunk, on the stream of compute. Weights are 0 if they are with the inputs. */
 typedef struct rlt_chunk_cost {
     rlt_time forward_ps, inputs_ps, weights_ps;
+    rlt_time exposed_ps; /* communication in their sum */
 } rlt_chunk_cost;
 
 typedef struct rlt_stage_cost {
     rlt_time gradients_ps; /* of an iteration, on the stream of gradients */
+    rlt_time last_ps;      /* reductions of the last pass, on that stream, and those left over */
     rlt_time end_ps;       /* after the last backward pass */
+    rlt_time step_ps;      /* of it, what follows the reductions: optimizer, weights gathered, host */
 } rlt_stage_cost;
 
 typedef struct rlt_training_cost {
     uint32_t pp, vp;
+    double slowdown; /* of compute beside communication */
     rlt_chunk_cost *chunks; /* pp * vp: of stage s at [s * vp + index in the stage] */
     rlt_stage_cost *stages; /* pp */
 } rlt_training_cost;

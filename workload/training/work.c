@@ -33,6 +33,8 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
     if (!w->b) {
         uint32_t stream = d->resource < RLT__WORK_STREAMS ? d->resource : RLT__WORK_BESIDE;
         w->spent[stream] = rlt_time_add(w->spent[stream], d->duration_ps);
+        if (stream == RLT__WORK_COMPUTE && d->kind == RLT_OP_DELAY)
+            w->spent[RLT__WORK_EXPOSED] = rlt_time_add(w->spent[RLT__WORK_EXPOSED], d->duration_ps);
         return w->n_ops++;
     }
     uint32_t op = rlt_build_op(w->b, d);

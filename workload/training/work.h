@@ -21,11 +21,12 @@ typedef struct rlt__work_named {
 
 /* Streams of a rank, by which time is counted where nothing is built. */
 enum { RLT__WORK_COMPUTE, RLT__WORK_GRADIENTS, RLT__WORK_BESIDE, RLT__WORK_STREAMS };
+enum { RLT__WORK_EXPOSED = RLT__WORK_STREAMS, RLT__WORK_TIMES }; /* communication on the stream of compute */
 
 typedef struct rlt__work {
     const rlt_training *t;
     rlt_builder *b; /* NULL: operations are not built; their times are added to `spent` */
-    rlt_time spent[RLT__WORK_STREAMS];
+    rlt_time spent[RLT__WORK_TIMES];
     rlt_error failed; /* the first failure, if nothing is built */
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */

@@ -35,6 +35,7 @@ static rlt_time bound_of(const rlt_training *t, const char *network)
     assert_int_equal(rlt_topology_load(network, NULL, &topology, &err), 0);
     o.topology = topology;
     o.endpoint = *rlt_topology_endpoint(topology);
+    o.overlap_slowdown = t->accelerator->overlap_slowdown;
     assert_int_equal(rlt_timing_alone(&o, &alone, &err), 0);
     if (rlt_training_cost_find(t, &o, alone, &cost, &err))
         fail_msg("%s: %s", err.where, err.what);
