@@ -20,7 +20,7 @@ static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_w
 }
 
 int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
-                      const rlt_watch *watch, rlt_time *time_ps, rlt_error *err)
+                        const rlt_watch *watch, rlt_time *time_ps, rlt_error *err)
 {
     rlt_replay_options o = *how;
     rlt_placement stages = {0};

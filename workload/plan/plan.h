@@ -78,7 +78,7 @@ typedef struct rlt_layout_point {
  * "tp=2+4+8", "microbatch=1:8" (all values of the axis from 1 to 8), "pp=auto" or "zero=1". Free it in every
  * case. RLT_EUSAGE for an unknown axis or value. */
 RLT_API int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
-                                uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
+                                  uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_layout_space_free(rlt_layout_space *s);
 /* Returns true if `name` is an axis. */
 RLT_API bool rlt_layout_is_axis(const char *name);
@@ -86,7 +86,7 @@ RLT_API bool rlt_layout_is_axis(const char *name);
 RLT_API double rlt_layout_size(const rlt_layout_space *s);
 /* Makes the training of a point and plans it. Returns the error of the rule that the point is against. */
 RLT_API int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
-                              const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
+                                const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
 /* Returns true if an earlier point stands for the same run: axes that change nothing have their first value.
  * `t` is the point's training. */
 RLT_API bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
@@ -123,7 +123,7 @@ typedef struct rlt_layout_result {
     uint32_t n_reasons;
     rlt_layout_point nearest; /* of those out of memory, the one that needs least; memory_bytes 0: none */
     rlt_time least_pruned_ps; /* least bound of what was not simulated; RLT_TIME_MAX: nothing is left */
-    bool proven;              /* false: stopped before the end; then the optimum is at least least_pruned_ps */
+    bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */
 } rlt_layout_result;
 
 /* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. Free it in every case.
@@ -134,8 +134,8 @@ RLT_API void rlt_layout_result_free(rlt_layout_result *r);
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
  * whole (`alone` may be NULL). */
 RLT_API int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded,
-                              rlt_timing *alone, const rlt_watch *watch, rlt_time *time_ps,
-                              rlt_error *err) RLT_MUST_USE;
+                                rlt_timing *alone, const rlt_watch *watch, rlt_time *time_ps,
+                                rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -251,7 +251,7 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     rlt_time bound = 0;
     if (!s->plan->no_bounds)
         rc = level == RLT_LAYOUT_SIZES ? bound_layout(s, &t, &bound, err)
-                                      : bound_by_cost(s, &t, level, &bound, err);
+                                       : bound_by_cost(s, &t, level, &bound, err);
     one.bound_ps = bound > parent_ps ? bound : parent_ps;
     return rc ? rc : push(s, one, err);
 }
@@ -326,7 +326,7 @@ static int look(search *s, rlt_error *err)
             continue;
         }
         rc = next.level == RLT_LAYOUT_POINT ? simulate(s, &next, err)
-                                          : expand(s, &next, (rlt_layout_level)(next.level + 1), err);
+                                            : expand(s, &next, (rlt_layout_level)(next.level + 1), err);
         rlt_watch_progress(s->plan->watch, s->out->n, 0);
     }
     return rc;

@@ -131,7 +131,8 @@ static int add_value(rlt_layout_axis *a, const char *text, size_t length, rlt_er
         return rlt_nomem(err);
     a->values = grown;
     if (length >= RLT_LAYOUT_WORD)
-        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters", RLT_LAYOUT_WORD - 1);
+        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters",
+                        RLT_LAYOUT_WORD - 1);
     snprintf(a->values[a->n++], RLT_LAYOUT_WORD, "%.*s", (int)length, text);
     return 0;
 }
@@ -196,8 +197,8 @@ static int read_values(const axis *x, const rlt_training *t, uint32_t ranks, con
     return rc;
 }
 
-int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given, uint32_t n_given,
-                        rlt_layout_space *out, rlt_error *err)
+int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
+                          uint32_t n_given, rlt_layout_space *out, rlt_error *err)
 {
     *out = (rlt_layout_space){.n = N_AXES};
     int rc = 0;
@@ -239,7 +240,7 @@ double rlt_layout_size(const rlt_layout_space *s)
 }
 
 int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
-                      const rlt_layout_point *p, rlt_training *out, rlt_error *err)
+                        const rlt_layout_point *p, rlt_training *out, rlt_error *err)
 {
     int rc = 0;
     *out = *base;
@@ -296,8 +297,7 @@ bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const 
         const rlt_layout_axis *a = &s->axes[i];
         if (p->at[i] == 0)
             continue;
-        if (changes_nothing(a->name, t) ||
-            (strcmp(a->name, "order") == 0 && earlier_order(a, t, p->at[i])))
+        if (changes_nothing(a->name, t) || (strcmp(a->name, "order") == 0 && earlier_order(a, t, p->at[i])))
             return true;
     }
     return false;

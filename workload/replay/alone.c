@@ -37,6 +37,12 @@ typedef struct alone {
     uint32_t n, room;
     uint64_t *key; /* buffer for the next key: kind, root, bytes, members */
     uint32_t key_room;
+    /* In dimensions whose accelerators can be exchanged, members are numbered in the order in which they
+     * appear: groups that differ by an exchange take the same time. */
+    uint32_t dims, sizes[RLT_MAX_DIMS];
+    bool exchange[RLT_MAX_DIMS];
+    uint32_t *number[RLT_MAX_DIMS]; /* of a coordinate in the group `seen` */
+    uint32_t *seen[RLT_MAX_DIMS], turn;
 } alone;
 
 static void note_end(void *ctx, uint64_t cookie)
@@ -98,6 +104,51 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
     return rc;
 }
 
+/* Finds the dimensions whose accelerators can be exchanged: all have the same links to one switch, or to each
+ * other. */
+static int find_symmetry(alone *a, rlt_error *err)
+{
+    const rlt_topology *t = a->how.topology;
+    uint64_t Bps;
+    bool uniform = rlt_topology_is_product(t) && rlt_topology_uniform_Bps(t, &Bps);
+    a->dims = uniform ? rlt_topology_dims(t) : 0;
+    for (uint32_t d = 0; d < a->dims; d++) {
+        rlt_dim dim = rlt_topology_dim(t, d);
+        a->sizes[d] = dim.size;
+        a->exchange[d] = strcmp(dim.shape, "switch") == 0 || strcmp(dim.shape, "fully-connected") == 0;
+        a->number[d] = calloc(dim.size, sizeof *a->number[d]);
+        a->seen[d] = calloc(dim.size, sizeof *a->seen[d]);
+        if (!a->number[d] || !a->seen[d])
+            return rlt_nomem(err);
+    }
+    return 0;
+}
+
+/* Writes the members into the key, numbered anew where this changes nothing. */
+static void write_members(alone *a, const rlt_coll_request *req)
+{
+    uint32_t next[RLT_MAX_DIMS] = {0};
+    if (++a->turn == 0) /* wrapped: forget */
+        for (uint32_t d = 0; d < a->dims; d++)
+            memset(a->seen[d], 0, a->sizes[d] * sizeof *a->seen[d]);
+    for (uint32_t i = 0; i < req->n; i++) {
+        uint32_t at = rlt_placed(a->how.placement ? a->how.placement : &a->identity, rlt_member_rank(req, i)),
+                 stride = 1;
+        uint64_t named = a->dims ? 0 : at;
+        for (uint32_t d = 0; d < a->dims; d++) {
+            uint32_t x = at % a->sizes[d];
+            if (a->exchange[d] && a->seen[d][x] != a->turn) {
+                a->seen[d][x] = a->turn;
+                a->number[d][x] = next[d]++;
+            }
+            named += (uint64_t)(a->exchange[d] ? a->number[d][x] : x) * stride;
+            at /= a->sizes[d];
+            stride *= a->sizes[d];
+        }
+        a->key[3 + i] = named;
+    }
+}
+
 /* Finds the index of a request among those known, or adds it. */
 static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
 {
@@ -108,8 +159,7 @@ static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_erro
     a->key[0] = (uint64_t)req->kind;
     a->key[1] = req->root;
     a->key[2] = req->bytes;
-    for (uint32_t i = 0; i < req->n; i++)
-        a->key[3 + i] = rlt_member_rank(req, i);
+    write_members(a, req);
     *index = rlt_intern(&a->keys, (const char *)a->key, words * sizeof *a->key);
     if (*index == RLT_NONE)
         return rlt_nomem(err);
@@ -141,6 +191,10 @@ static void destroy(rlt_timing *t)
     rlt_placement_free(&a->identity);
     rlt_sim_free(a->sim);
     rlt_strings_free(&a->keys);
+    for (uint32_t d = 0; d < a->dims; d++) {
+        free(a->number[d]);
+        free(a->seen[d]);
+    }
     free(a->known);
     free(a->key);
     free(a);
@@ -161,6 +215,8 @@ int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error 
     a->timing = (rlt_timing){.name = "alone", .duration = duration, .destroy = destroy};
     a->how = *how;
     int rc = open_network(a, err);
+    if (!rc)
+        rc = find_symmetry(a, err);
     if (rc < 0) {
         destroy(&a->timing);
         return rc;

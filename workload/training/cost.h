@@ -65,7 +65,7 @@ typedef struct rlt_stage_cost {
 
 typedef struct rlt_training_cost {
     uint32_t pp, vp;
-    double slowdown; /* of compute beside communication */
+    double slowdown;        /* of compute beside communication */
     rlt_chunk_cost *chunks; /* pp * vp: of stage s at [s * vp + index in the stage] */
     rlt_stage_cost *stages; /* pp */
 } rlt_training_cost;

@@ -88,6 +88,9 @@ double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recompu
 /* Returns the bytes of whole weights and gradients that ZeRO 3 keeps. */
 double rlt__gathered_bytes(const rlt_training *t, uint32_t stage);
 
+/* Finds where a stage of the model may begin. O(layers). */
+void rlt__find_blocks(rlt_training *t);
+
 /* Groups of a rank. TIED: the two stages that hold tied parameters. */
 typedef enum rlt__group {
     RLT__GROUP_TP,

@@ -60,6 +60,26 @@ static uint32_t head_of(const rlt_model *m)
     return i;
 }
 
+void rlt__find_blocks(rlt_training *t)
+{
+    const rlt_model *m = t->model;
+    uint32_t before = 0;
+    t->blocks.of = m;
+    t->blocks.n = blocks_of(m);
+    t->blocks.head = head_of(m);
+    t->blocks.first = before = movable(m, 0);
+    t->blocks.each = 0;
+    bool equal = true;
+    for (uint32_t i = before + 1; i < m->n_layers; i++) {
+        if (!m->layers[i].movable)
+            continue;
+        equal &= t->blocks.each == 0 || i - before == t->blocks.each;
+        t->blocks.each = i - before;
+        before = i;
+    }
+    t->blocks.each = equal ? t->blocks.each : 0;
+}
+
 /* Returns how many chunks a model can have beyond one per block: one for the logits alone, another for the
  * embeddings alone (Megatron-LM's account_for_loss_in_pipeline_split and
  * account_for_embedding_in_pipeline_split). */
@@ -72,7 +92,8 @@ static uint32_t spare(const rlt_model *m)
 /* Returns the number of blocks before a chunk. The head follows the last block. */
 static uint32_t blocks_before(const rlt_training *t, uint32_t chunk)
 {
-    uint32_t chunks = rlt__chunks(t), n = blocks_of(t->model), sum = 0;
+    uint32_t chunks = rlt__chunks(t), n = t->blocks.of == t->model ? t->blocks.n : blocks_of(t->model),
+             sum = 0;
     uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
     if (t->split != RLT_CHUNKS_BLOCKS && t->n_split == chunks) {
         for (uint32_t c = 0; c < chunk; c++)
@@ -91,6 +112,10 @@ static uint32_t begin_of(const rlt_training *t, uint32_t chunk)
     if (chunk == 0 || chunk >= rlt__chunks(t))
         return chunk ? m->n_layers : 0;
     uint32_t block = blocks_before(t, chunk);
+    if (t->blocks.of == m && block >= t->blocks.n)
+        return t->blocks.head;
+    if (t->blocks.of == m && t->blocks.each)
+        return t->blocks.first + block * t->blocks.each;
     return block >= blocks_of(m) ? head_of(m) : movable(m, block);
 }
 

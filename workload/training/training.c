@@ -487,6 +487,8 @@ int rlt_training_plan(rlt_training *t, uint32_t ranks, rlt_error *err)
     rlt_roofline roofline;
     if (!t->model || !t->accelerator || t->model->n_layers == 0)
         return rlt_fail(err, RLT_EUSAGE, "training", "needs a model with layers and an accelerator");
+    if (t->blocks.of != t->model)
+        rlt__find_blocks(t);
     if ((rc = check_sizes(t, ranks, err)) || (rc = check_model(t, err)))
         return rc;
     uint64_t least = (uint64_t)t->size[RLT_AXIS_DP] * t->microbatch;
