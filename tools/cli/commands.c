@@ -11,7 +11,7 @@ static const rlt_command *const table[] = {
     &rlt_cmd_trace,
     &rlt_cmd_calibrate,
     &rlt_cmd_calibrate_training,
-    &rlt_cmd_design,
+    &rlt_cmd_design, &rlt_cmd_plan,
     &rlt_cmd_deploy,
     &rlt_cmd_report,
     &rlt_cmd_serve,

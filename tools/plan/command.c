@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A layout as the command that runs it, and as an experiment of the same settings. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/mem.h"
+#include "sim/base/text.h"
+#include "tools/base/interrupt.h"
+#include "tools/plan/plan.h"
+#include "workload/experiment/experiment.h"
+
+enum { MAX_SETTINGS = 256 };
+
+/* Settings "NAME=VALUE" of a run, owned. */
+typedef struct settings {
+    char *at[MAX_SETTINGS];
+    uint32_t n;
+} settings;
+
+static int add(settings *s, const char *name, const char *value, rlt_error *err)
+{
+    size_t size = strlen(name) + (value ? strlen(value) : 0) + 2;
+    if (s->n == MAX_SETTINGS)
+        return rlt_fail(err, RLT_ERANGE, NULL, "more than %d options", MAX_SETTINGS);
+    char *text = malloc(size);
+    if (!text)
+        return rlt_nomem(err);
+    snprintf(text, size, "%s%s%s", name, value ? "=" : "", value ? value : "");
+    s->at[s->n++] = text;
+    return 0;
+}
+
+static bool is_one_of(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0)
+            return true;
+    return false;
+}
+
+/* Lists the options that shape the run, as they were given, with the layout in place of the axes. */
+static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                const rlt_layout_point *p, settings *out, rlt_error *err)
+{
+    static const char *const not_of_the_run[] = {"layout", "train",  "within", "gap",    "headroom", "top",
+                                                 "most",   "verify", "quiet",  "format", "output",   NULL};
+    const rlt_option *o;
+    size_t base;
+    char *layout = NULL, *train = NULL;
+    int rc = rlt_layouts_settings(l, p, &layout, &train, err);
+    for (uint32_t i = 0; !rc && (o = rlt_option_at(args->groups, i, &base)); i++) {
+        if (!args->given[i] || is_one_of(o->name, not_of_the_run))
+            continue;
+        if (o->kind == RLT_PARAM_LIST) {
+            const rlt_texts *t = (const rlt_texts *)((const char *)s + base + o->offset);
+            for (uint32_t k = 0; k < t->n && !rc; k++)
+                rc = add(out, o->name, t->items[k], err);
+        } else
+            rc = add(out, o->name, o->kind == RLT_PARAM_FLAG ? NULL : args->given[i], err);
+    }
+    if (!rc)
+        rc = add(out, "layout", layout, err);
+    if (!rc)
+        rc = add(out, "train", train, err);
+    if (!rc && !s->verify)
+        rc = add(out, "fold-stages", NULL, err);
+    free(layout);
+    free(train);
+    return rc;
+}
+
+static bool is_plain(const char *text)
+{
+    return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                      "-_=+,.:/@%")] == '\0';
+}
+
+/* Writes the settings as a command line for a shell. */
+static char *write_command(const settings *s)
+{
+    size_t size = 32, used = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        size += 4 * strlen(s->at[i]) + 8;
+    char *text = malloc(size);
+    if (!text)
+        return NULL;
+    used = (size_t)snprintf(text, size, "ringlet run");
+    for (uint32_t i = 0; i < s->n; i++) {
+        const char *value = strchr(s->at[i], '=');
+        int length = value ? (int)(value - s->at[i]) : (int)strlen(s->at[i]);
+        used += (size_t)snprintf(text + used, size - used, " --%.*s", length, s->at[i]);
+        if (!value)
+            continue;
+        if (is_plain(++value)) {
+            used += (size_t)snprintf(text + used, size - used, " %s", value);
+            continue;
+        }
+        used += (size_t)snprintf(text + used, size - used, " '");
+        for (; *value; value++)
+            used += (size_t)snprintf(text + used, size - used, *value == '\'' ? "'\\''" : "%c", *value);
+        used += (size_t)snprintf(text + used, size - used, "'");
+    }
+    return text;
+}
+
+static double share(const rlt_experiment *e, const char *figure, double of)
+{
+    double value = 0;
+    return rlt_experiment_figure(e, figure, &value) && of > 0 ? value / of : 0;
+}
+
+int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                 const rlt_layout_point *p, rlt_planned *out, rlt_error *err)
+{
+    static const char *const causes[] = {"exposed_tp_ps", "exposed_cp_ps", "exposed_ep_ps",
+                                         "exposed_dp_ps", "exposed_pp_ps", "exposed_other_ps"};
+    settings with = {.n = 0};
+    rlt_experiment *e = NULL;
+    rlt_watch watch = rlt_interrupt_watcher();
+    double time = 0;
+    *out = (rlt_planned){.point = p};
+    int rc = list(l, s, args, p, &with, err);
+    if (!rc && !(out->command = write_command(&with)))
+        rc = rlt_nomem(err);
+    if (!rc)
+        rc = rlt_experiment_create(NULL, (const char *const *)with.at, with.n, &e, err);
+    if (!rc && !(rc = rlt_experiment_run(e, &watch, err))) {
+        rlt_experiment_figure(e, "time_ps", &time);
+        out->mfu = share(e, "model_flops_utilization", 1);
+        out->tokens_per_s = share(e, "tokens_per_second", 1);
+        out->bubble = share(e, "bubble_ps", time);
+        for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+            out->exposed[i] = share(e, causes[i], time);
+        out->whole_ps = s->verify ? (rlt_time)time : 0;
+        if (!s->verify && (rlt_time)time != p->time_ps)
+            rc = rlt_fail(err, RLT_ECHECK, "plan", "the search took %lld ps, the command %lld",
+                          (long long)p->time_ps, (long long)time);
+    }
+    rlt_experiment_free(e);
+    for (uint32_t i = 0; i < with.n; i++)
+        free(with.at[i]);
+    return rc;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of layouts, and the certificate: where each point of the space went. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/text.h"
+#include "sim/text/json.h"
+#include "tools/output/output.h"
+#include "tools/output/sheet.h"
+#include "tools/plan/plan.h"
+
+static const rlt_column columns[] = {
+    {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
+    {"slower", "slower", "%", RLT_COL_PERCENT, 0, 1, "time / the fastest layout's, less 1"},
+    {"whole_ps", "whole", NULL, RLT_COL_TIME, 0, 0, "time with all ranks simulated (--verify)"},
+    {"tokens_per_second", "tokens", "/s", RLT_COL_REAL, 0, 0, "training tokens a second"},
+    {"model_flops_utilization", "MFU", "%", RLT_COL_PERCENT, 0, 1, "model FLOPs / (time x peak)"},
+    {"memory_bytes", "memory", "GB", RLT_COL_REAL, 0, 1, "memory of the fullest stage"},
+    {"bubble", "bubble", "%", RLT_COL_PERCENT, 0, 1,
+     "share of the time in which the last rank waits for another stage"},
+    {"exposed_tp", "tp", "exposed", RLT_COL_PERCENT, 0, 1, "share in which tensor parallelism holds it up"},
+    {"exposed_cp", "cp", "%", RLT_COL_PERCENT, 0, 1, "the same, context parallelism"},
+    {"exposed_ep", "ep", "%", RLT_COL_PERCENT, 0, 1, "the same, expert parallelism"},
+    {"exposed_dp", "dp", "%", RLT_COL_PERCENT, 0, 1, "the same, data parallelism"},
+    {"exposed_pp", "pp", "%", RLT_COL_PERCENT, 0, 1, "the same, messages between stages"},
+    {"layout", "layout", NULL, RLT_COL_TEXT, 0, 0, "sizes of the groups, and the settings of the training"},
+    {"command", NULL, NULL, RLT_COL_TEXT, 0, 0, "command that runs it"},
+};
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
+const rlt_columns rlt_plan_columns = {"layouts of a plan", columns, N_COLUMNS};
+
+/* Writes the values of a point, leaving out axes that have one value only or change nothing. */
+static void describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
+{
+    rlt_training t;
+    rlt_error err = {0};
+    size_t used = 0;
+    *text = '\0';
+    int dp = rlt_layouts_training(l, p, &t, &err) ? 0 : (int)t.size[RLT_AXIS_DP];
+    for (uint32_t i = 0; i < l->space.n && used < size; i++) {
+        const rlt_layout_axis *a = &l->space.axes[i];
+        bool one = strcmp(a->values[p->at[i]], "1") == 0 && strcmp(a->name, "microbatch") != 0;
+        if (one || (strcmp(a->name, "order") == 0 && a->n == 1))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", used ? " " : "", a->name,
+                                 a->values[p->at[i]]);
+    }
+    if (used < size && dp)
+        snprintf(text + used, size - used, " dp=%d", dp);
+}
+
+static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *row)
+{
+    char layout[400];
+    const rlt_layout_point *p = row->point;
+    double best = (double)l->result.points[0].time_ps;
+    describe(l, p, layout, sizeof layout);
+    rlt_value whole = rlt_ps(row->whole_ps);
+    whole.absent = row->whole_ps == 0;
+    double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
+    const rlt_value values[N_COLUMNS] = {rlt_ps(p->time_ps),
+                                         rlt_real((double)p->time_ps / best - 1),
+                                         whole,
+                                         rlt_real(row->tokens_per_s),
+                                         rlt_real(row->mfu),
+                                         rlt_real(memory),
+                                         rlt_real(row->bubble),
+                                         rlt_real(row->exposed[0]),
+                                         rlt_real(row->exposed[1]),
+                                         rlt_real(row->exposed[2]),
+                                         rlt_real(row->exposed[3]),
+                                         rlt_real(row->exposed[4]),
+                                         rlt_text(layout),
+                                         rlt_text(row->command)};
+    rlt_sheet_row(sheet, values);
+}
+
+static void certificate_json(rlt_jw *w, const rlt_layout_result *r)
+{
+    rlt_jw_object(w, "certificate");
+    rlt_jw_bool(w, "proven", r->proven);
+    rlt_jw_double(w, "points", r->total, 0);
+    rlt_jw_double(w, "repeated", r->repeated, 0);
+    rlt_jw_double(w, "against_rules", r->against_rules, 0);
+    rlt_jw_double(w, "out_of_memory", r->out_of_memory, 0);
+    rlt_jw_double(w, "pruned", r->pruned, 0);
+    rlt_jw_u64(w, "simulated", r->n);
+    rlt_jw_u64(w, "bounds", r->bounded);
+    if (r->least_pruned_ps < RLT_TIME_MAX)
+        rlt_jw_u64(w, "least_bound_ps", (uint64_t)r->least_pruned_ps);
+    rlt_jw_array(w, "rules");
+    for (uint32_t i = 0; i < r->n_reasons; i++) {
+        rlt_jw_object(w, NULL);
+        rlt_jw_string(w, "setting", r->reasons[i].where);
+        rlt_jw_string(w, "example", r->reasons[i].what);
+        rlt_jw_double(w, "points", r->reasons[i].points, 0);
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
+    rlt_jw_end_object(w);
+}
+
+static void print_proof(FILE *out, const rlt_layout_result *r)
+{
+    double best = r->n ? (double)r->points[0].time_ps : 0, least = (double)r->least_pruned_ps;
+    if (!r->n)
+        return;
+    if (r->proven && (r->least_pruned_ps >= r->points[0].time_ps))
+        fprintf(out, "proven: no layout of this space is faster in the folded simulation");
+    else
+        fprintf(out, "not proven: another layout may be up to %.1f %% faster", 100 * (1 - least / best));
+    if (r->least_pruned_ps < RLT_TIME_MAX)
+        fprintf(out, "; the least bound of the rest is %.4g s, the fastest takes %.4g s", least / 1e12,
+                best / 1e12);
+    fprintf(out, "\n");
+}
+
+static void print_certificate(FILE *out, const rlt_layout_result *r)
+{
+    fprintf(
+        out,
+        "\n%.0f points = %.0f against a rule + %.0f out of memory + %.0f pruned by a bound + %u simulated + %.0f equal to another\n",
+        r->total, r->against_rules, r->out_of_memory, r->pruned, r->n, r->repeated);
+    print_proof(out, r);
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        fprintf(out, "  rule: %.0f points, %s, such as: %s\n", r->reasons[i].points, r->reasons[i].where,
+                r->reasons[i].what);
+}
+
+static void print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
+{
+    fprintf(out, "\n");
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(out, "%2u  %s\n", i + 1, rows[i].command);
+}
+
+/* Says why nothing fits, and what is nearest. */
+static void print_nothing(FILE *out, const rlt_layouts *l)
+{
+    const rlt_layout_result *r = &l->result;
+    char layout[400];
+    fprintf(out, "no layout of this space can run\n");
+    if (r->nearest.memory_bytes <= 0)
+        return;
+    describe(l, &r->nearest, layout, sizeof layout);
+    fprintf(out, "nearest: %s needs %.1f GB of %.1f\n", layout, r->nearest.memory_bytes / 1e9,
+            (double)l->run.accelerator.memory_bytes / 1e9);
+}
+
+int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                    const rlt_planned *rows, uint32_t n, int rc, rlt_error *err)
+{
+    const rlt_layout_result *r = &l->result;
+    rlt_sheet sheet;
+    rlt_column shown[N_COLUMNS];
+    memcpy(shown, columns, sizeof shown);
+    for (int i = 0; i < N_COLUMNS; i++)
+        if (!s->verify && strcmp(shown[i].name, "whole_ps") == 0)
+            shown[i].title = NULL;
+    int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);
+    if (opened)
+        return opened;
+    if (sheet.format == RLT_FORMAT_JSON)
+        certificate_json(&sheet.json, r);
+    rlt_sheet_heading(&sheet, shown, N_COLUMNS);
+    for (uint32_t i = 0; i < n; i++)
+        add_row(&sheet, l, &rows[i]);
+    if (sheet.format == RLT_FORMAT_TABLE) {
+        rlt_error ignored = {0};
+        if (rlt_table_end(&sheet.table, &ignored))
+            return rlt_fail(err, ignored.code, NULL, "%s", ignored.what);
+        if (!r->n)
+            print_nothing(sheet.file.stream, l);
+        else
+            print_commands(sheet.file.stream, rows, n);
+        print_certificate(sheet.file.stream, r);
+    }
+    return rlt_sheet_close(&sheet, rc, NULL, err);
+}

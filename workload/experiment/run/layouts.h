@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The best layout of a training: settings of a run, in which axes of the layout are open. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_LAYOUTS_H
+#define RLT_WORKLOAD_EXPERIMENT_RUN_LAYOUTS_H
+
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/watch.h"
+#include "workload/experiment/run/run.h"
+#include "workload/plan/plan.h"
+
+/* A search. `run` has topology, model, accelerator, and the training with all settings that are no axes. */
+typedef struct rlt_layouts {
+    rlt_run run;
+    rlt_run_settings fixed; /* the settings without the axes */
+    char *layout, *train, *strategy;
+    char **given; /* axes, as rlt_layout_space_open takes them */
+    uint32_t n_given, given_room;
+    rlt_layout_space space;
+    rlt_layout_result result;
+} rlt_layouts;
+
+/* Opens a search from the settings of a run. An axis in --layout, --train or --strategy is fixed to its
+ * value, or open over a list ("tp=2+4+8"), a range ("pp=1:8") or all values ("microbatch=auto"); those that are
+ * not named are open. On a zeroed struct; close it in every case. */
+int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args,
+                     rlt_error *err) RLT_MUST_USE;
+/* Searches. `how` has what is asked for; the rest of it is filled in here. */
+int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+/* Plans the training of a point. */
+int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out,
+                         rlt_error *err) RLT_MUST_USE;
+/* Writes the values of --layout and --train that stand for a point. Both are malloc'ed. */
+int rlt_layouts_settings(const rlt_layouts *l, const rlt_layout_point *p, char **layout, char **train,
+                         rlt_error *err) RLT_MUST_USE;
+void rlt_layouts_close(rlt_layouts *l);
+
+#endif
