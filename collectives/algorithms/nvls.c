@@ -23,6 +23,7 @@
 #include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
 #include "net/shapes/shapes.h"
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -83,14 +84,32 @@ static void nvls_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     }
 }
 
+/* Returns the number of dimensions of a product in which members differ. */
+static uint32_t dims_spanned(const rlt_coll_request *req)
+{
+    uint32_t spanned = 0, first = rlt_member_rank(req, 0);
+    if (req->n_dims > 1 || !req->placement)
+        return req->n_dims;
+    for (uint32_t d = 0, stride = 1; d < rlt_topology_dims(req->topology); d++) {
+        uint32_t size = rlt_topology_dim(req->topology, d).size, i = 1;
+        while (i < req->n && rlt_placed(req->placement, rlt_member_rank(req, i)) / stride % size ==
+                                 rlt_placed(req->placement, first) / stride % size)
+            i++;
+        spanned += i < req->n;
+        stride *= size;
+    }
+    return spanned;
+}
+
 static int check_topology(const rlt_coll_request *req, rlt_error *err)
 {
     uint32_t needed = (fetches(req->kind) ? RLT_CAN_REDUCE : 0) | (stores(req->kind) ? RLT_CAN_MULTICAST : 0);
     if (!req->topology)
         return 0;
-    if (rlt_topology_is_product(req->topology) && req->n_dims > 1)
+    uint32_t dims = rlt_topology_is_product(req->topology) ? dims_spanned(req) : 1;
+    if (dims > 1)
         return rlt_fail(err, RLT_EUNSUPPORTED, "nvls",
-                        "needs members on one switch, but they span %u dimensions of '%s'", req->n_dims,
+                        "needs members on one switch, but they span %u dimensions of '%s'", dims,
                         rlt_topology_name(req->topology));
     if ((rlt_topology_in_networks(req->topology) & needed) == needed)
         return 0;

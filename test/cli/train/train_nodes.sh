@@ -35,4 +35,8 @@ expect "auto keeps tensor groups inside" "$(time_of)" "$inside"
 "$ringlet" run $model -t "$h100" --layout tp=8,dp=2 --map tp=0,dp=1 -f json >"$tmp/out" 2>"$tmp/err" </dev/null
 expect "pinned to node and network" "$(time_of)" "$inside"
 leaves_nothing 2 'does not fit dimension 1 of size 2' run $model -t "$h100" --layout tp=8,dp=2 --map tp=1,dp=0
+# Groups that take two of four accelerators of each node are no product: they have no switch in common.
+"$ringlet" run -q --model transformer:layers=4,hidden=256,heads=4,vocabulary=1000 --accelerator h100-sxm --topology 'hgx-h100-8*switch:2@50GB/s,2us' \
+    --layout cp=4,pp=2,dp=2,order=tp-dp-pp-cp --train batch=16,zero=0 --any-memory >"$tmp/out" 2>"$tmp/err"
+verdict "gradients of a group over two nodes that is no product" "$([ $? = 0 ] || cat "$tmp/err")"
 finish
