@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of layouts, and the certificate: where each point of the space went. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/text.h"
@@ -165,15 +166,19 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     rlt_sheet_heading(&sheet, shown, N_COLUMNS);
     for (uint32_t i = 0; i < n; i++)
         add_row(&sheet, l, &rows[i]);
-    if (sheet.format == RLT_FORMAT_TABLE) {
-        rlt_error ignored = {0};
-        if (rlt_table_end(&sheet.table, &ignored))
-            return rlt_fail(err, ignored.code, NULL, "%s", ignored.what);
-        if (!r->n)
-            print_nothing(sheet.file.stream, l);
-        else
-            print_commands(sheet.file.stream, rows, n);
-        print_certificate(sheet.file.stream, r);
-    }
-    return rlt_sheet_close(&sheet, rc, NULL, err);
+    char *legend = NULL;
+    size_t length = 0;
+    FILE *below = open_memstream(&legend, &length);
+    if (!below)
+        return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    if (r->n)
+        print_commands(below, rows, n);
+    else
+        print_nothing(below, l);
+    print_certificate(below, r);
+    if (fclose(below))
+        rc = rlt_nomem(err);
+    rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
+    free(legend);
+    return rc;
 }
