@@ -4,14 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/interrupt.h"
 #include "tools/base/progress.h"
+#include "tools/output/report_options.h"
 #include "tools/plan/plan.h"
+#include "workload/experiment/layouts.h"
+#include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
+#include "workload/plan/plan.h"
 #include "workload/setup/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_asked, field)

@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/options.h"
+#include "sim/base/param.h"
 #include "sim/base/text.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
 #include "tools/base/interrupt.h"
 #include "tools/plan/plan.h"
 #include "workload/experiment/experiment.h"
+#include "workload/experiment/layouts.h"
+#include "workload/plan/plan.h"
 
 enum { MAX_SETTINGS = 256 };
 

@@ -11,8 +11,9 @@
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "tools/output/report_options.h"
-#include "workload/experiment/run/layouts.h"
+#include "workload/experiment/layouts.h"
 #include "workload/experiment/run/run.h"
+#include "workload/plan/plan.h"
 
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */

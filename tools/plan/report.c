@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/column.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/text.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
+#include "workload/experiment/layouts.h"
+#include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 static const rlt_column columns[] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
@@ -135,17 +142,28 @@ static void print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
         fprintf(out, "%2u  %s\n", i + 1, rows[i].command);
 }
 
-/* Says why nothing fits, and what is nearest. */
-static void print_nothing(FILE *out, const rlt_layouts *l)
+/* Says why no layout can run, and which is nearest. */
+static int nothing(const rlt_layouts *l, rlt_error *err)
 {
     const rlt_layout_result *r = &l->result;
+    const rlt_layout_reason *most = NULL;
     char layout[400];
-    fprintf(out, "no layout of this space can run\n");
-    if (r->nearest.memory_bytes <= 0)
-        return;
-    describe(l, &r->nearest, layout, sizeof layout);
-    fprintf(out, "nearest: %s needs %.1f GB of %.1f\n", layout, r->nearest.memory_bytes / 1e9,
-            (double)l->run.accelerator.memory_bytes / 1e9);
+    for (uint32_t i = 0; i < r->n_reasons; i++)
+        most = !most || r->reasons[i].points > most->points ? &r->reasons[i] : most;
+    if (r->nearest.memory_bytes > 0) {
+        describe(l, &r->nearest, layout, sizeof layout);
+        return rlt_fail(
+            err, RLT_ERANGE, "plan",
+            "no layout of this space fits: the nearest, %s, needs %.1f GB of %.1f on its fullest stage",
+            layout, r->nearest.memory_bytes / 1e9, (double)l->run.accelerator.memory_bytes / 1e9);
+    }
+    if (r->out_of_memory > 0)
+        return rlt_fail(err, RLT_ERANGE, "plan",
+                        "no layout of this space fits: a stage needs at least %.1f GB of the %.1f of %s",
+                        r->least_bytes / 1e9, (double)l->run.accelerator.memory_bytes / 1e9,
+                        l->run.accelerator.name);
+    return rlt_fail(err, RLT_ERANGE, "plan", "no layout of this space is possible, such as: %s: %s",
+                    most ? most->where : "", most ? most->what : "");
 }
 
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
@@ -158,6 +176,8 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     for (int i = 0; i < N_COLUMNS; i++)
         if (!s->verify && strcmp(shown[i].name, "whole_ps") == 0)
             shown[i].title = NULL;
+    if (!r->n && !rc)
+        return nothing(l, err);
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);
     if (opened)
         return opened;
@@ -171,10 +191,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
-    if (r->n)
-        print_commands(below, rows, n);
-    else
-        print_nothing(below, l);
+    print_commands(below, rows, n);
     print_certificate(below, r);
     if (fclose(below))
         rc = rlt_nomem(err);

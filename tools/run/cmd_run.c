@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `ringlet run`: replays a trace or a generated workload over a topology. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/links.h"
@@ -15,11 +16,13 @@
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
 #include "tools/base/interrupt.h"
+#include "tools/base/message.h"
 #include "tools/base/progress.h"
 #include "tools/output/links.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/run/report.h"
+#include "workload/experiment/layouts.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
@@ -27,6 +30,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
+#include "workload/plan/plan.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -146,9 +150,33 @@ static int simulate(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
     return rc;
 }
 
+/* --layout auto: finds the fastest layout, and puts it in place of the settings. */
+static int choose_layout(rlt_run_asked *s, const rlt_parsed *args, const rlt_watch *watch, char *chosen[2],
+                         rlt_error *err)
+{
+    rlt_layouts l = {0};
+    rlt_layout_search how = {.watch = watch};
+    int rc = s->run.model ? rlt_layouts_open(&l, &s->run, args, err)
+                          : rlt_fail(err, RLT_EUSAGE, "--layout", "auto needs --model");
+    if (!rc)
+        rc = rlt_layouts_find(&l, &how, err);
+    if (!rc && !l.result.n)
+        rc = rlt_fail(err, RLT_ERANGE, "--layout",
+                      "auto: no layout can run ('ringlet plan' with these options says why)");
+    if (!rc && !(rc = rlt_layouts_settings(&l, &l.result.points[0], &chosen[0], &chosen[1], err))) {
+        s->run.layout = chosen[0];
+        s->run.train = chosen[1];
+        rlt_note("--layout %s --train %s is the fastest of %.0f layouts", chosen[0], chosen[1],
+                 l.result.total);
+    }
+    rlt_layouts_close(&l);
+    return rc;
+}
+
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const rlt_run_asked *s = settings;
+    rlt_run_asked *s = settings;
+    char *chosen[2] = {NULL, NULL};
     rlt_watch watch = rlt_interrupt_watcher();
     rlt_run r = {.args = args, .settings = &s->run, .watch = &watch};
     rlt_error second = {0};
@@ -162,6 +190,9 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         return rlt_run_daso(args, s, err);
     if (strcmp(s->run.timing, "loggops") == 0)
         return rlt_run_loggops(args, s, err);
+    if (s->run.layout && strcmp(s->run.layout, "auto") == 0 &&
+        (rc = choose_layout(s, args, &watch, chosen, err)))
+        goto out;
     if ((rc = rlt_run_load(&r, err)) || (rc = choose_series(&r, s, err)) || (rc = rlt_run_prepare(&r, err)))
         goto out;
     rc = simulate(&r, s, err);
@@ -181,6 +212,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     }
 out:
     rlt_run_close(&r);
+    free(chosen[0]);
+    free(chosen[1]);
     return rc;
 }
 

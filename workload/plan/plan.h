@@ -121,6 +121,7 @@ typedef struct rlt_layout_result {
     uint64_t bounded; /* points and partial points whose bound was computed */
     rlt_layout_reason reasons[RLT_LAYOUT_REASONS];
     uint32_t n_reasons;
+    double least_bytes;       /* that a layout out of memory needs at least; 0: none is */
     rlt_layout_point nearest; /* of those out of memory, the one that needs least; memory_bytes 0: none */
     rlt_time least_pruned_ps; /* least bound of what was not simulated; RLT_TIME_MAX: nothing is left */
     bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */

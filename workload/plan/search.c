@@ -9,9 +9,12 @@
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
 #include "workload/training/cost.h"
+#include "workload/training/training.h"
 
 enum { MAX_NODES = 1 << 28 };
 
@@ -201,6 +204,8 @@ static void out_of_memory(search *s, const node *n, double needs, double points)
 {
     rlt_layout_point *nearest = &s->out->nearest;
     s->out->out_of_memory += points;
+    if (s->out->least_bytes <= 0 || needs < s->out->least_bytes)
+        s->out->least_bytes = needs;
     if (points > 1 || (nearest->memory_bytes > 0 && nearest->memory_bytes <= needs))
         return;
     *nearest = (rlt_layout_point){.memory_bytes = needs};

@@ -7,7 +7,9 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
+#include "workload/models/model.h"
 #include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 /* An axis that can be searched: its values are words, or counts that `counts` lists. */
 typedef struct axis {

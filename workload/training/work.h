@@ -7,6 +7,7 @@
 #define RLT_WORKLOAD_TRAINING_WORK_H
 
 #include "collectives/collective.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"

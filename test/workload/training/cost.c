@@ -119,7 +119,8 @@ static void below_simulation(void **state)
     static const char *const models[] = {
         "transformer:layers=8,hidden=1024,heads=8,vocabulary=8000,sequence=512", "gpt3-xl:layers=9",
         "qwen3-30b-a3b:layers=8", NULL};
-    static const char *const networks[] = {"switch:16@50GB/s,1us", "switch:8@300GB/s,500ns*switch:2@25GB/s,2us",
+    static const char *const networks[] = {"switch:16@50GB/s,1us",
+                                           "switch:8@300GB/s,500ns*switch:2@25GB/s,2us",
                                            "ring:4@100GB/s,500ns*switch:4@10GB/s,1us", NULL};
     drawing r = {.seed = 7};
     static double ratios[CASES], plain[CASES];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The best layout of a training: settings of a run, in which axes of the layout are open. */
-#ifndef RLT_WORKLOAD_EXPERIMENT_RUN_LAYOUTS_H
-#define RLT_WORKLOAD_EXPERIMENT_RUN_LAYOUTS_H
+#ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_H
+#define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_H
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 /* A search. `run` has topology, model, accelerator, and the training with all settings that are no axes. */
 typedef struct rlt_layouts {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workload/experiment/run/layouts.h"
+#include "workload/experiment/layouts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
 #include "sim/base/mem.h"
+#include "sim/base/registry.h"
 #include "sim/base/words.h"
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/training.h"
 #include "workload/models/model.h"
 #include "workload/setup/settings.h"
+#include "workload/training/training.h"
 
 enum { MAX_GIVEN = 64 };
 
