@@ -150,7 +150,7 @@ const rlt_command rlt_cmd_plan = {
     .name = "plan",
     .summary = "the best layout of a training on a cluster, with a proof",
     .description =
-        "Searches the layouts of a training: sizes of the parallel groups, microbatch, recomputation, order of "
+        "Searches the layouts of a training: sizes of groups, microbatch, recomputation, order of "
         "the groups, schedule, chunks and ZeRO stage. --layout and --train fix an axis (tp=8), give a list "
         "(tp=2+4+8), a range (pp=1:16) or all values (microbatch=auto); axes that are not named are open.\n\n"
         "The fastest is proven: each other layout was simulated, or does not fit the memory, or cannot be "

@@ -14,6 +14,7 @@
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
 #include "workload/experiment/layouts.h"
+#include "workload/models/accelerator.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
 
@@ -127,12 +128,36 @@ static void print_certificate(FILE *out, const rlt_layout_result *r)
 {
     fprintf(
         out,
-        "\n%.0f points = %.0f against a rule + %.0f out of memory + %.0f pruned by a bound + %u simulated + %.0f equal to another\n",
+        "\n%.0f points = %.0f against a rule + %.0f out of memory + %.0f pruned by a bound + %u simulated + "
+        "%.0f equal to another\n",
         r->total, r->against_rules, r->out_of_memory, r->pruned, r->n, r->repeated);
     print_proof(out, r);
     for (uint32_t i = 0; i < r->n_reasons; i++)
         fprintf(out, "  rule: %.0f points, %s, such as: %s\n", r->reasons[i].points, r->reasons[i].where,
                 r->reasons[i].what);
+}
+
+/* Returns the grounds of the times, the same for all rows: one accelerator, stack and precision. */
+static rlt_grounds grounds_of(const rlt_layouts *l, rlt_training *t)
+{
+    rlt_error err = {0};
+    if (!l->result.n || rlt_layouts_training(l, &l->result.points[0], t, &err))
+        return (rlt_grounds){.basis = RLT_BASIS_ASSUMED};
+    return rlt_accelerator_grounds(t->accelerator, t->stack, t->precision, rlt_model_kind_of(t->model));
+}
+
+static void print_grounds(FILE *out, const rlt_layouts *l)
+{
+    rlt_training t;
+    rlt_grounds g = grounds_of(l, &t);
+    if (!l->result.n)
+        return;
+    fprintf(out, "times are %s: %u measured run%s on %s with %s in %s", rlt_basis_name(g.basis), g.rows,
+            rlt_s(g.rows), t.accelerator->name, t.stack, t.precision);
+    if (g.spread.low > 0)
+        fprintf(out, "; 80 %% of measured times are within %+.0f to %+.0f %%", 100 * (g.spread.low - 1),
+                100 * (g.spread.high - 1));
+    fprintf(out, "\n");
 }
 
 static void print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
@@ -181,8 +206,15 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);
     if (opened)
         return opened;
-    if (sheet.format == RLT_FORMAT_JSON)
+    if (sheet.format == RLT_FORMAT_JSON) {
+        rlt_training t;
+        rlt_grounds g = grounds_of(l, &t);
         certificate_json(&sheet.json, r);
+        rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
+        rlt_jw_u64(&sheet.json, "rows", g.rows);
+        rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
+        rlt_jw_double(&sheet.json, "interval_high", g.spread.high, 4);
+    }
     rlt_sheet_heading(&sheet, shown, N_COLUMNS);
     for (uint32_t i = 0; i < n; i++)
         add_row(&sheet, l, &rows[i]);
@@ -193,6 +225,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
     print_commands(below, rows, n);
     print_certificate(below, r);
+    print_grounds(below, l);
     if (fclose(below))
         rc = rlt_nomem(err);
     rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);

@@ -22,8 +22,8 @@ typedef struct rlt_layouts {
 } rlt_layouts;
 
 /* Opens a search from the settings of a run. An axis in --layout, --train or --strategy is fixed to its
- * value, or open over a list ("tp=2+4+8"), a range ("pp=1:8") or all values ("microbatch=auto"); those that are
- * not named are open. On a zeroed struct; close it in every case. */
+ * value, or open over a list ("tp=2+4+8"), a range ("pp=1:8") or all values ("microbatch=auto"). Those that
+ * are not named are open. On a zeroed struct; close it in every case. */
 int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args,
                      rlt_error *err) RLT_MUST_USE;
 /* Searches. `how` has what is asked for; the rest of it is filled in here. */

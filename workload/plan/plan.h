@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The best layout of a training on a cluster, with a proof: branch and bound, with the simulator as the judge.
+ * The best layout of a training on a cluster, with a proof: branch and bound, the simulator is the judge.
  *
  * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, order,
  * schedule, vp, zero), each with the values to try. A point has one value of each; dp follows from the number
@@ -9,11 +9,11 @@
  *
  * Bounds, in picoseconds of an iteration, each at most the simulated time of every point below it:
  *
- *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on p
- *             stages, one of which has at least the mean
+ *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
+ *             p stages, one of which has at least the mean
  *   kernels   the same for one microbatch, with what is computed again
  *   order     the same, with the communication that compute waits for (workload/training/cost.h)
- *   point     rlt_training_bound (cost.h)
+ *   point     rlt_training_bound (cost.h), at first without communication
  *
  * Memory prunes, too: the fullest stage needs at least the mean of the model state of all stages, and of the
  * activations of one microbatch.
@@ -127,8 +127,7 @@ typedef struct rlt_layout_result {
     bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */
 } rlt_layout_result;
 
-/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. Free it in every case.
- */
+/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. Free it always. */
 RLT_API int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_layout_result_free(rlt_layout_result *r);
 

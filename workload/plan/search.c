@@ -23,6 +23,7 @@ typedef struct node {
     uint64_t turn; /* in tests: a random order among nodes */
     double memory_bytes;
     uint16_t level, at[RLT_LAYOUT_AXES];
+    bool communicates; /* a point: its bound has communication */
 } node;
 
 typedef struct search {
@@ -164,12 +165,12 @@ static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
     return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
 }
 
-/* Bounds a training by its parts; `communicates`: with the communication that compute waits for. */
-static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_time *bound_ps,
-                         rlt_error *err)
+/* Bounds a training by its parts; `alone` NULL: without communication. */
+static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
+                         rlt_time *bound_ps, rlt_error *err)
 {
     rlt_training_cost c;
-    int rc = rlt_training_cost_find(t, s->plan->how, level >= RLT_LAYOUT_ORDER ? s->alone : NULL, &c, err);
+    int rc = rlt_training_cost_find(t, s->plan->how, alone, &c, err);
     if (!rc)
         *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c);
     rlt_training_cost_free(&c);
@@ -194,7 +195,7 @@ static int bound_layout(const search *s, const rlt_training *layout, rlt_time *b
                 *bound_ps = 0; /* other schedules may be possible */
             continue;
         }
-        rc = bound_by_cost(s, &t, RLT_LAYOUT_SIZES, &bound, err);
+        rc = bound_by_cost(s, &t, RLT_LAYOUT_SIZES, NULL, &bound, err);
         *bound_ps = bound < *bound_ps ? bound : *bound_ps;
     }
     return rc;
@@ -255,8 +256,9 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     one.memory_bytes = memory;
     rlt_time bound = 0;
     if (!s->plan->no_bounds)
-        rc = level == RLT_LAYOUT_SIZES ? bound_layout(s, &t, &bound, err)
-                                       : bound_by_cost(s, &t, level, &bound, err);
+        rc = level == RLT_LAYOUT_SIZES
+                 ? bound_layout(s, &t, &bound, err)
+                 : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER ? s->alone : NULL, &bound, err);
     one.bound_ps = bound > parent_ps ? bound : parent_ps;
     return rc ? rc : push(s, one, err);
 }
@@ -280,13 +282,36 @@ static int expand(search *s, const node *from, rlt_layout_level level, rlt_error
     }
 }
 
+/* Makes the training of a point. */
+static int point_training(const search *s, const node *n, rlt_layout_point *p, rlt_training *t,
+                          rlt_error *err)
+{
+    *p = (rlt_layout_point){.bound_ps = n->bound_ps, .memory_bytes = n->memory_bytes};
+    memcpy(p->at, n->at, sizeof p->at);
+    return rlt_layout_training(s->space, s->plan->base, s->plan->ranks, p, t, err);
+}
+
+/* Bounds a point with its communication, and puts it back. */
+static int bound_point(search *s, const node *n, rlt_error *err)
+{
+    node one = *n;
+    rlt_layout_point p;
+    rlt_training t;
+    rlt_time bound = 0;
+    int rc = point_training(s, n, &p, &t, err);
+    if (!rc)
+        rc = bound_by_cost(s, &t, RLT_LAYOUT_POINT, s->alone, &bound, err);
+    one.communicates = true;
+    one.bound_ps = bound > n->bound_ps ? bound : n->bound_ps;
+    return rc ? rc : push(s, one, err);
+}
+
 static int simulate(search *s, const node *n, rlt_error *err)
 {
     rlt_layout_result *r = s->out;
-    rlt_layout_point p = {.bound_ps = n->bound_ps, .memory_bytes = n->memory_bytes};
+    rlt_layout_point p;
     rlt_training t;
-    memcpy(p.at, n->at, sizeof p.at);
-    int rc = rlt_layout_training(s->space, s->plan->base, s->plan->ranks, &p, &t, err);
+    int rc = point_training(s, n, &p, &t, err);
     if (!rc)
         rc = rlt_layout_simulate(&t, s->plan->how, true, s->alone, s->plan->watch, &p.time_ps, err);
     if (!rc && p.time_ps < p.bound_ps)
@@ -330,8 +355,11 @@ static int look(search *s, rlt_error *err)
             s->out->pruned += points_below(s->space, (rlt_layout_level)next.level);
             continue;
         }
-        rc = next.level == RLT_LAYOUT_POINT ? simulate(s, &next, err)
-                                            : expand(s, &next, (rlt_layout_level)(next.level + 1), err);
+        if (next.level < RLT_LAYOUT_POINT)
+            rc = expand(s, &next, (rlt_layout_level)(next.level + 1), err);
+        else
+            rc = next.communicates || s->plan->no_bounds ? simulate(s, &next, err)
+                                                         : bound_point(s, &next, err);
         rlt_watch_progress(s->plan->watch, s->out->n, 0);
     }
     return rc;

@@ -7,8 +7,8 @@
  * communication that compute waits for. Gathers and reductions beside compute are on the stream of the
  * gradients. Left out: messages between stages, and the slowdown of compute beside communication.
  *
- * With stages s = 0 .. p - 1, chunks c of a stage, m microbatches, and F, I, W the times of a forward pass, of
- * a backward pass for the inputs (with what is computed again) and for the weights:
+ * With stages s = 0 .. p - 1, chunks c of a stage, m microbatches, and F, I, W the times of a forward pass,
+ * of a backward pass for the inputs (with what is computed again) and for the weights:
  *
  *   busy(s)  = sum over c of m (F + I + W)
  *   head(s)  = sum over u < s of F(u), of each stage's first chunk: s begins after them
@@ -20,18 +20,18 @@
  *   T >= max over s of head(s) + busy(s) + end(s), and the same as above without all W     zero-bubble
  *   T >= max over s of busy(s) + end(s)                     the others
  *   T >= max over s of the stream of gradients of s, and what follows it
- *   T >= max over s of head(s) + busy(s) + (G - X - head(s)) (1 - 1 / f) + what follows the reductions, where G
- *        is the time of the stream of gradients, X the communication in busy(s), and f the slowdown
+ *   T >= max over s of head(s) + busy(s) + (G - X - head(s)) (1 - 1 / f) + what follows the reductions, where
+ *        G is the time of the stream of gradients, X the communication in busy(s), and f the slowdown
  *   T >= max over s of head(s) + busy(s) - (I + W of the last pass) + R + what follows, where R are the
  *        reductions of the last pass
  *
  * Proof of the first: stage s has one stream of compute. It works on nothing before a first microbatch has
  * passed the first chunks of all stages before it (head). Its passes do not overlap (busy). Its last pass in
- * the schedule's order is a backward pass of its first chunk. The message leaves when the whole pass is done,
- * and stage s - 1 has then its own such pass to do, and so on (tail). Messages and slowdowns only add. Proof
- * of the one with f: while gradients are on the wire, compute runs at 1 / f, or something else runs: the X, or
- * nothing. So C <= (T - X - g) + g / f with g >= G - X - head(s). Proof of the last: a reduction begins after
- * the pass that gives its gradients has begun.
+ * the schedule's order is a backward pass of its first chunk. The message leaves when the whole pass is
+ * done, and stage s - 1 has then its own such pass to do, and so on (tail). Messages and slowdowns only add.
+ * Proof of the one with f: while gradients are on the wire, compute runs at 1 / f, or something else runs:
+ * the X, or nothing. So C <= (T - X - g) + g / f with g >= G - X - head(s). Proof of the last: a reduction
+ * begins after the pass that gives its gradients has begun.
  *
  * Example: p = 4, m = 16, F = 1 ms, I + W = 2 ms, no end: stage 3 has head 3, busy 48, tail 6 ms: 57 ms.
  */

@@ -189,8 +189,8 @@ typedef struct rlt_training {
     uint32_t offload_bucket, offload_chunk;
     uint64_t offload_Bps;
     double slowdown; /* factor on the time of matrix kernels, for sparse ones (Sputnik); 1: dense */
-    /* Set by rlt_training_plan: where a stage of this model may begin. n blocks, the first at layer `first`, and
-     * then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. */
+    /* Set by rlt_training_plan: where a stage of this model may begin. n blocks, the first at layer `first`,
+     * and then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. */
     struct {
         const rlt_model *of;
         uint32_t n, first, each, head;

@@ -28,8 +28,8 @@ const rlt_option rlt_training_options[] = {
      AT(accelerator)},
     {"layout", 'l', RLT_PARAM_TEXT, "LIST",
      "Parallelism of the training: dp=64,tp=8,pp=4, and also cp, ep, vp, sp=on, order=tp-cp-dp-pp. "
-     "order=auto simulates every order and takes the fastest. auto takes the fastest of all layouts ('ringlet "
-     "plan'). Default: dp over all accelerators.",
+     "order=auto simulates every order and takes the fastest. auto takes the fastest of all layouts "
+     "('ringlet plan'). Default: dp over all accelerators.",
      AT(layout)},
     {"map", 0, RLT_PARAM_TEXT, "LIST",
      "Pin axes of the layout to dimensions of the topology, 0 is the innermost: tp=0,pp=1,dp=2. If axes "
