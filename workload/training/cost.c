@@ -48,7 +48,7 @@ static rlt_time pass(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool g
 }
 
 /* Finds the parts of a stage. Gradients are given to buckets by the last microbatch, or by each. */
-static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out)
+static void stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, rlt_stage_cost *out)
 {
     const rlt_training *t = w->t;
     bool each = !rlt__keeps_whole(t) && (t->zero == 3 || (t->zero == 2 && t->overlap)),
@@ -68,6 +68,8 @@ static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out
         again = take(w, RLT__WORK_GRADIENTS);
         k->weights_ps = apart ? pass(w, c, &weights, false) : 0;
         k->exposed_ps = take(w, RLT__WORK_EXPOSED);
+        if (passes_only)
+            continue;
         whole.apart = false;
         pass(w, c, &whole, true);
         last = take(w, RLT__WORK_GRADIENTS) - again;
@@ -75,6 +77,8 @@ static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out
         all = rlt_time_add(all, rlt_time_mul(rlt_time_add(gathers, again), m));
         all = rlt_time_add(all, rlt_time_mul(last, each ? m : 1));
     }
+    if (passes_only)
+        return;
     rlt__work_end(w);
     rlt_time buckets = take(w, RLT__WORK_GRADIENTS), step = take(w, RLT__WORK_COMPUTE);
     buckets = t->offload ? 0 : buckets; /* its sums go on beside its steps */
@@ -86,7 +90,7 @@ static void stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out
 }
 
 int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
-                           rlt_training_cost *out, rlt_error *err)
+                           bool passes_only, rlt_training_cost *out, rlt_error *err)
 {
     rlt_placement identity = {.n = rlt_training_ranks(t)};
     rlt__folded f = {.axes = RLT_FOLD_STAGES,
@@ -106,7 +110,7 @@ int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how,
         rc = rlt__training_times(t, &w.times, err);
     for (uint32_t s = 0; s < pp && !rc; s++) {
         begin_stage(&w, s, ranks);
-        stage_cost(&w, &out->chunks[(size_t)s * t->vp], &out->stages[s]);
+        stage_cost(&w, passes_only, &out->chunks[(size_t)s * t->vp], &out->stages[s]);
         if (w.failed.code)
             rc = rlt_fail(err, w.failed.code, w.failed.where, "%s", w.failed.what);
     }

@@ -37,7 +37,7 @@ static rlt_time bound_of(const rlt_training *t, const char *network)
     o.endpoint = *rlt_topology_endpoint(topology);
     o.overlap_slowdown = t->accelerator->overlap_slowdown;
     assert_int_equal(rlt_timing_alone(&o, &alone, &err), 0);
-    if (rlt_training_cost_find(t, &o, alone, &cost, &err))
+    if (rlt_training_cost_find(t, &o, alone, false, &cost, &err))
         fail_msg("%s: %s", err.where, err.what);
     rlt_time bound = rlt_training_bound(t, &cost);
     rlt_training_cost_free(&cost);
