@@ -6,6 +6,7 @@
 #include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/program/program.h"
+#include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"
@@ -31,8 +32,10 @@ int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bo
     rlt_replay_options o = *how;
     rlt_placement stages = {0};
     rlt_program *program = NULL;
+    rlt_watch_running(watch, folded ? rlt_timing_alone_sim(alone) : NULL);
     int rc = folded ? rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)
                     : rlt_training_program(t, &program, err);
+    rlt_watch_running(watch, NULL);
     o.no_bounds = true;
     if (folded)
         o.placement = &stages;

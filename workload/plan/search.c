@@ -170,10 +170,12 @@ static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_leve
                          rlt_time *bound_ps, rlt_error *err)
 {
     rlt_training_cost c;
+    rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
     int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
     if (!rc)
         *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c);
     rlt_training_cost_free(&c);
+    rlt_watch_running(s->plan->watch, NULL);
     return rc;
 }
 

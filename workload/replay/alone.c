@@ -183,6 +183,11 @@ static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *durati
     return rc;
 }
 
+rlt_sim *rlt_timing_alone_sim(rlt_timing *t)
+{
+    return ((alone *)t)->sim;
+}
+
 static void destroy(rlt_timing *t)
 {
     alone *a = (alone *)t;

@@ -4,6 +4,7 @@
 #define RLT_WORKLOAD_REPLAY_ALONE_H
 
 #include "sim/base/error.h"
+#include "sim/sim.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
@@ -19,6 +20,9 @@ extern "C" {
  * or reactive protocols.
  */
 int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error *err) RLT_MUST_USE;
+/* Returns the simulation that it runs, so that it can be stopped (rlt_sim_stop): `duration` then fails with
+ * RLT_ECANCELLED, and the timing can only be freed. */
+rlt_sim *rlt_timing_alone_sim(rlt_timing *t);
 
 #ifdef __cplusplus
 }
