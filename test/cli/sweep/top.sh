@@ -42,7 +42,10 @@ for e in replay collectives aggregation training ina; do
     [ "$(columns)" -le 12 ] && [ "$(columns)" -ge 4 ] && verdict "top: a short table of $e" "" || verdict "top: a short table of $e" "$(columns) columns"
     repeats "example $e" "$tmp/$e.db" 10
 done
-repeats "points with settings of protocols that do not run" "$tmp/aggregation.db" 10 --by time_ps --goal max
+echo '{"command": "coll", "base": {"topology": "switch:5@100Gbps,1us,in_network=reduce+multicast", "network": "packet", "collective": "all_reduce", "bytes": "64KiB", "set": ["switchml.rto=1ms"]},
+    "axes": [{"pointer": "/algorithm", "values": ["ring", "switchml"]}, {"name": "slots", "pointer": "/set/-", "values": ["switch.slots=16", "switch.slots=64"]}]}' >"$tmp/sets.json"
+sweep "$tmp/sets.json" --db "$tmp/sets.db" -q
+repeats "points with settings of protocols that do not run" "$tmp/sets.db" 4
 says "top: what is left out" 0 "more columns: --all shows them, --columns chooses" top "$tmp/replay.db" -f table
 sweep top "$tmp/replay.db" -f table --all
 [ "$(columns)" -gt 12 ] && verdict "top: --all" "" || verdict "top: --all" "$(columns) columns"

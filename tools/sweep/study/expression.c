@@ -186,7 +186,7 @@ static rlt_sweep_expression *parse_operand(parser *r)
         skip_blanks(r);
         if (e && *r->p != ')')
             return refuse(r, "an operator or ')'");
-        r->p++;
+        r->p += e != NULL;
     } else if (isalpha((unsigned char)*r->p) || *r->p == '_') {
         e = next_operator(r) == OPERATORS ? parse_name(r) : refuse(r, "a value");
     } else {
