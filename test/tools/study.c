@@ -244,12 +244,93 @@ static void test_refused(void **state)
         RLT_ERANGE, "1000000000000 places x 1 replicas");
 }
 
+/* A derived axis adds no places; a place whose value is not whole, or that a rule drops, is a gap. */
+static void test_coupled(void **state)
+{
+    rlt_sweep_study s;
+    char dropped[400];
+    (void)state;
+    read_study(
+        "{\"base\":{\"layout\":{\"tp\":1,\"pp\":1,\"dp\":1},\"train\":\"batch=24,zero=1\"},\"axes\":["
+        "{\"pointer\":\"/layout/tp\",\"values\":[1,2,3,4]},{\"pointer\":\"/layout/pp\",\"values\":[1,2]},"
+        "{\"pointer\":\"/layout/dp\",\"values\":\"16 / (tp * pp)\"},{\"name\":\"x\",\"pointer\":\"/"
+        "compute-scale\",\"values\":\"0.5 * dp + zero\"}],\"rules\":[\"not (tp = 4 and dp < 3) or batch "
+        "!= 24\",\"tp + pp >= 3 - -0\"],\"replicas\":2}",
+        &s);
+    assert_int_equal(s.grid, 8);
+    assert_int_equal(rlt_sweep_end(&s), 16);
+    assert_int_equal(s.points, 8);
+    assert_int_equal(s.axes[2].n, 4);
+    assert_string_equal(options_of(&s, 2),
+                        "layout=tp=1,pp=2,dp=8 train=batch=24,zero=1 compute-scale=5 seed=1");
+    assert_string_equal(options_of(&s, 13),
+                        "layout=tp=4,pp=1,dp=4 train=batch=24,zero=1 compute-scale=3 seed=2");
+    rlt_sweep_point p;
+    assert_false(rlt_sweep_point_at(&s, 0, &p));
+    assert_false(rlt_sweep_point_at(&s, 8, &p));
+    assert_false(rlt_sweep_point_at(&s, 15, &p));
+    assert_true(rlt_sweep_point_at(&s, 6, &p));
+    assert_int_equal(rlt_sweep_place_at(&s, p.at), p.place);
+    assert_true(rlt_sweep_dropped(&s, dropped, sizeof dropped));
+    assert_string_equal(dropped,
+                        "8 dropped: 4 dp is not whole: 16 / (tp * pp); 2 not not (tp = 4 and dp < 3) or "
+                        "batch != 24; 2 not tp + pp >= 3 - -0");
+    rlt_sweep_study_free(&s);
+}
+
+#define RULED(axes, rule)                                                                                    \
+    "{\"base\":{\"model\":\"gpt2-small\",\"layout\":{\"tp\":1}},\"axes\":[" axes "],\"rules\":[\"" rule "\"]}"
+#define TP    "{\"pointer\":\"/layout/tp\",\"values\":[1,2,3,4]}"
+#define WORDS "{\"name\":\"w\",\"pointer\":\"/algorithm\",\"values\":[null,\"ring\",\"4MiB\"]}"
+
+static uint64_t count_of(const char *text)
+{
+    rlt_sweep_study s;
+    read_study(text, &s);
+    uint64_t n = s.points;
+    rlt_sweep_study_free(&s);
+    return n;
+}
+
+/* Precedence, kinds of values, limits of the model (gpt2-small has 12 heads), and values that are left out. */
+static void test_expressions(void **state)
+{
+    (void)state;
+    assert_int_equal(count_of(RULED(TP, "heads % tp == 0 and tp != 3")), 3);
+    assert_int_equal(count_of(RULED(TP, "tp == 1 or tp == 2 and tp == 3")), 1);
+    assert_int_equal(count_of(RULED(TP, "1 + 2 * tp >= 7")), 2);
+    assert_int_equal(count_of(RULED(TP, "(1 + 2) * tp >= 7")), 2);
+    assert_int_equal(count_of(RULED(TP, "10 - tp - 2 < 6")), 2);
+    assert_int_equal(count_of(RULED(TP, "-tp < -2.5")), 2);
+    assert_int_equal(count_of(RULED(TP, "12 / tp / 2 = 2 or 1e1 <= tp")), 1);
+    assert_int_equal(count_of(RULED(TP, "not tp == 2")), 3);
+    assert_int_equal(count_of(RULED(WORDS, "w == 'ring'")), 1);
+    assert_int_equal(count_of(RULED(WORDS, "w != 'ring'")), 2);
+    assert_int_equal(count_of(RULED(WORDS, "w = 4194304")), 1);
+    assert_int_equal(count_of(RULED(WORDS, "w == '4096KiB'")), 1);
+    assert_int_equal(
+        count_of(RULED("{\"pointer\":\"/model\",\"values\":[\"gpt2-small\",\"gpt3-175b\"]}", "heads > 12")),
+        1);
+    refused(RULED(WORDS, "w > 3"), RLT_ESCHEMA, "column 1: 'w' has a value that is left out");
+    refused(RULED(TP, "heds == 12"), RLT_ESCHEMA, "did you mean 'heads'?");
+    refused(RULED(TP, "tp = 'x"), RLT_ESCHEMA, "column 6");
+    refused(RULED(TP, "tp tp"), RLT_ESCHEMA, "column 4 of 'tp tp': expected an operator or the end");
+    refused(RULED(TP, "1.2.3 == tp"), RLT_ESCHEMA, "expected a number");
+    refused(RULED("{\"pointer\":\"/layout/tp\",\"values\":\"tp + 1\"}", "1"), RLT_ESCHEMA, "is a later axis");
+    refused(RULED(TP ",{\"pointers\":[\"/seed\",\"/until\"],\"values\":\"tp\"}", "1"), RLT_ESCHEMA,
+            "needs one pointer");
+    refused(RULED(TP ",{\"pointer\":\"/seed\",\"values\":\"'ring'\"}", "1"), RLT_ESCHEMA,
+            "expected a number");
+    refused(RULED("{\"pointer\":\"/model\",\"values\":[\"gpt2-small\",\"no-such\"]}", "heads > 12"),
+            RLT_ESCHEMA, "'heads' of model no-such");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid),    cmocka_unit_test(test_replicas), cmocka_unit_test(test_range),
-        cmocka_unit_test(test_filter),  cmocka_unit_test(test_random),   cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_grid),    cmocka_unit_test(test_replicas),    cmocka_unit_test(test_range),
+        cmocka_unit_test(test_coupled), cmocka_unit_test(test_expressions), cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_keys),        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

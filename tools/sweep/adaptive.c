@@ -73,7 +73,7 @@ static int add_neighbours(chooser *c, uint64_t place, rlt_error *err)
     for (uint32_t a = 0; a < s->n_axes; a++)
         for (int step = -1; step <= 1 && !rc && s->n_chosen < c->end; step += 2) {
             uint32_t was = at[a];
-            if ((step < 0 && was == 0) || (step > 0 && was + 1 == s->axes[a].n))
+            if (s->axes[a].from || (step < 0 && was == 0) || (step > 0 && was + 1 == s->axes[a].n))
                 continue;
             at[a] = step < 0 ? was - 1 : was + 1;
             rc = add(c, rlt_sweep_place_at(s, at), err);

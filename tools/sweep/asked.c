@@ -15,7 +15,7 @@
 #include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"
 
-static const char *const own_columns[] = {"point", "name", "replica", "status", "error", NULL};
+static const char *const own_columns[] = {"point", "name", "replica", "status", "error", "command", NULL};
 enum { OWN_COLUMNS = sizeof own_columns / sizeof *own_columns - 1 };
 
 int rlt_asked_column(const char *name, const char *where, rlt_error *err)
@@ -234,12 +234,15 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
                              see_baseline, a, err);
     if (!rc)
         rc = make_view(a, err);
-    return rc ? rc : make_means(a, err);
+    if (!rc)
+        rc = make_means(a, err);
+    return rc ? rc : rlt_asked_commands(a, err);
 }
 
 void rlt_asked_close(rlt_asked *a)
 {
     rlt_store_close(a->store);
+    rlt_asked_study_free(a);
     rlt_arena_free(&a->arena);
     *a = (rlt_asked){0};
 }
@@ -265,7 +268,7 @@ static const char *find_column(const rlt_asked *a, const char *name, size_t leng
     return NULL;
 }
 
-static bool is_listed(char *const *list, uint32_t n, const char *name)
+bool rlt__asked_listed(char *const *list, uint32_t n, const char *name)
 {
     uint32_t i = 0;
     while (i < n && strcmp(list[i], name) != 0)
@@ -276,6 +279,7 @@ static bool is_listed(char *const *list, uint32_t n, const char *name)
 static void add_name(FILE *f, const char *name)
 {
     fputs(ftell(f) ? ", " : "", f);
+    fputs(strcmp(name, "command") == 0 ? "ringlet_command(point) AS " : "", f);
     put_name(f, name);
 }
 
@@ -305,7 +309,7 @@ static void put_usual(const rlt_asked *a, bool people, FILE *f)
     add_name(f, "status");
     add_name(f, "error");
     for (uint32_t i = 0; i < a->n_columns; i++)
-        if (!people || !is_listed(a->objectives, a->n_objectives, a->columns[i]))
+        if (!people || !rlt__asked_listed(a->objectives, a->n_objectives, a->columns[i]))
             add_name(f, a->columns[i]);
 }
 

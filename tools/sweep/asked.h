@@ -26,25 +26,38 @@ typedef struct rlt_asked {
     char **objectives;
     uint32_t n_axes, n_columns, n_objectives;
     int64_t replicas;
-    const char *ranked; /* view to rank by: `means`; without replicas `points` */
+    const char *ranked;            /* view to rank by: `means`; without replicas `points` */
+    struct rlt_asked_study *study; /* read when a command is first asked for */
     rlt_arena arena;
 } rlt_asked;
 int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err) RLT_MUST_USE;
 void rlt_asked_close(rlt_asked *a);
 /* Runs a query and writes its rows as "table", "csv" or "json" (JSON lines). A table leaves out empty
- * columns, unless `all`. */
-int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format, const char *path,
+ * columns, and has at most `most`: the point, objectives and time before others; 0: all columns. A column
+ * "command" follows the table, line by line. */
+int rlt_asked_write(rlt_asked *a, const char *sql, uint32_t most, const char *format, const char *path,
                     rlt_error *err) RLT_MUST_USE;
 /* Makes the columns of a SELECT from a list such as "bw,time_ps". NULL: "point", name, axes, replica, status,
- * error and the study's columns; for people the objectives follow the axes. RLT_EUSAGE names the nearest
- * column. */
+ * error and the study's columns; for people the objectives follow the axes. "command" is a column, too.
+ * RLT_EUSAGE names the nearest column. */
 int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, rlt_error *err) RLT_MUST_USE;
+/* Reads the study in the database. Free in every case. */
+int rlt_asked_study_of(const rlt_asked *a, rlt_sweep_study *out, rlt_error *err) RLT_MUST_USE;
+/* Finds the place of a point in the study, by its number in the database. RLT_ESCHEMA. */
+int rlt_asked_point(const rlt_asked *a, const rlt_sweep_study *s, int64_t number, rlt_sweep_point *out,
+                    rlt_error *err) RLT_MUST_USE;
+/* Makes the SQL function ringlet_command(point) known: the command that repeats a point. Internal, as is the
+ * end of what it uses; `a` must not move in between. */
+int rlt_asked_commands(rlt_asked *a, rlt_error *err) RLT_MUST_USE;
+void rlt_asked_study_free(rlt_asked *a);
 /* Formats an axis's value for people: "tp=2,pp=1" for a zipped "[2,1]", the name of an object that has one,
  * "16" for "switch.slots=16" of an axis called slots. The text belongs to the arena. NULL: err says why. */
 const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const char *text,
                             rlt_error *err) RLT_MUST_USE;
 /* For rlt_store_query: reads the first cell into an int64_t. */
 int rlt_asked_integer(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err);
+/* Tells whether a list of columns has a name; internal. */
+bool rlt__asked_listed(char *const *list, uint32_t n, const char *name);
 /* Checks that a statement may use a column of results by this name. RLT_EUSAGE names the nearest. */
 int rlt_asked_column(const char *name, const char *where, rlt_error *err) RLT_MUST_USE;
 

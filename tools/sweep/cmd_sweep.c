@@ -69,8 +69,9 @@ static const rlt_option_group groups[] = {
     {"Picture", rlt_chart_options, offsetof(sweep_settings, chart)},
     {0}};
 
-static int dry_run(const rlt_sweep_study *s)
+static void print_counts(const rlt_sweep_study *s)
 {
+    char dropped[2000];
     printf("%s: %llu points", s->name, (unsigned long long)s->points);
     for (uint32_t a = 0; a < s->n_axes; a++)
         printf("%s %s (%u)", a ? " x" : ":", s->axes[a].name, s->axes[a].n);
@@ -79,12 +80,30 @@ static int dry_run(const rlt_sweep_study *s)
     if (s->replicas > 1)
         printf(", %u replicas", s->replicas);
     printf("\n");
-    return 0;
+    if (rlt_sweep_dropped(s, dropped, sizeof dropped))
+        printf("%s\n", dropped);
+}
+
+static int dry_run(rlt_sweep_study *s, rlt_error *err)
+{
+    rlt_sweep w = {0};
+    int rc = rlt_sweep_skip(&w, s, err);
+    if (!rc)
+        print_counts(s);
+    rlt_sweep_free(&w);
+    return rc;
 }
 
 /* Reports the result in one line, as an error if points failed or the sweep was interrupted. */
 static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_error *err)
 {
+    char reused[100] = "";
+    uint64_t hidden = 0, run = w->n_flying - w->reused - (w->reused ? w->copied : 0);
+    if (w->reused)
+        snprintf(reused, sizeof reused, ", %llu taken from an earlier version, %llu equal to others",
+                 (unsigned long long)w->reused, (unsigned long long)w->copied);
+    if (!rc)
+        rc = rlt_store_hidden(w->store, &hidden, err);
     if (rc == RLT_ECANCELLED) {
         *err = (rlt_error){0};
         if (s->own_db[0])
@@ -93,9 +112,13 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
                         "interrupted: %llu of %llu points are in %s; the same command continues",
                         (unsigned long long)w->done, (unsigned long long)w->total, s->db);
     }
-    if (!rc && !s->quiet && !s->own_db[0])
-        rlt_note("%llu point%s in %s, %llu of them run now", (unsigned long long)w->done, rlt_s(w->done),
-                 s->db, (unsigned long long)w->n_flying);
+    if (!rc && !s->quiet && !s->own_db[0]) {
+        rlt_note("%llu point%s in %s, %llu of them run now%s", (unsigned long long)w->done, rlt_s(w->done),
+                 s->db, (unsigned long long)run, reused);
+        if (hidden)
+            rlt_note("%llu result%s of values that the study no longer has stay in the database",
+                     (unsigned long long)hidden, rlt_s(hidden));
+    }
     if (!rc && w->assumed && w->measured)
         rlt_warn("some accelerators' times rest on measured runs, others' are assumed: differences between "
                  "them rest on no measurement ('ringlet list accelerators')");
@@ -147,7 +170,7 @@ static int print(const sweep_settings *s, int rc, rlt_error *err)
     if (!told && !(sql = rlt_arena_printf(&a.arena, "SELECT %s FROM points ORDER BY point", columns)))
         told = rlt_nomem(&why);
     if (!told)
-        told = rlt_asked_write(&a, sql, false, s->report.format, s->report.output, &why);
+        told = rlt_asked_write(&a, sql, RLT_MAX_COLUMNS, s->report.format, s->report.output, &why);
     if (!told && people && a.baseline && strcmp(s->report.output, "-") == 0) {
         printf("\n");
         told = rlt_asked_wins(&a, s->report.format, s->report.output, &why);
@@ -161,14 +184,18 @@ static int print(const sweep_settings *s, int rc, rlt_error *err)
 static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks, rlt_error *err)
 {
     rlt_sweep w = {.remote = ranks > 1, .jobs = ranks > 1 ? ranks - 1 : rlt_pool_threads(s->jobs)};
+    char dropped[2000];
     int rc = rlt_sweep_shard(s->shard, &w.shard, &w.shards, err);
     if (!rc && s->shard && study->sample == RLT_SWEEP_ADAPTIVE)
         rc = rlt_fail(err, RLT_EUSAGE, "--shard",
                       "an adaptive sample cannot be divided: each round depends on all results");
-    if (rc || (access(s->db, F_OK) && (rc = rlt_sweep_probe(&w, study, err))) ||
+    if (rc || (rc = rlt_sweep_skip(&w, study, err)) ||
+        (access(s->db, F_OK) && (rc = rlt_sweep_probe(&w, study, err))) ||
         (rc = rlt_store_open(s->db, RLT_STORE_WRITE, &w.store, err)) ||
         (rc = rlt_store_begin(w.store, study, s->shard, err)))
         goto out;
+    if (!s->quiet && rlt_sweep_dropped(study, dropped, sizeof dropped))
+        rlt_note("%s", dropped);
     if (!s->quiet) {
         rlt_progress_start(&w.progress, w.label);
         rc = rlt_sweep_run(&w, study, err);
@@ -268,7 +295,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         return rc ? rc : run_ranked(args, s, err);
     }
     rc = read_study(args->operands[0], s, &study, err);
-    rc = rc ? rc : dry_run(&study);
+    rc = rc ? rc : dry_run(&study, err);
     rlt_sweep_study_free(&study);
     return rc;
 }
@@ -286,7 +313,12 @@ const rlt_command rlt_cmd_sweep = {
         "Runs every point of a study, a JSON file. \"base\" has options of run (or of coll, with "
         "\"command\": \"coll\") by their long names. \"axes\" change values in base by JSON pointer, such as "
         "/topology/dims/1/bandwidth. \"points\", \"filter\", \"replicas\" and \"sample\" select the points. "
-        "Inputs are read once, equal points run once.\n\nSTUDY is a file, or the name of a shipped study: "
+        "Inputs are read once, equal points run once.\n\n\"rules\": [\"heads % tp == 0\"] hold at every "
+        "point. An axis with a text as its \"values\", such as \"256 / (tp * pp)\", follows from axes before "
+        "it. \"skip_impossible\": true leaves out trainings that cannot run or do not fit into the memory. "
+        "What is left out is no row; it is counted by reason.\n\nA study may change and go on in its "
+        "database: done points are kept, new ones are run, and those of removed values are not shown. "
+        "Command, base and links must stay.\n\nSTUDY is a file, or the name of a shipped study: "
         "aggregation, collectives, ina, replay, training. Further options after STUDY change it. The name of "
         "an axis takes new values for it (--slots 16,32); an option of the command that the study runs (-t, "
         "--set NAME=VALUE) is set in base.\n\n\"baseline\": {\"axis\": \"algorithm\", \"where\": \"algorithm "

@@ -7,7 +7,6 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
-#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
@@ -32,8 +31,6 @@ static const rlt_option_group groups[] = {{"Output", rlt_format_options, offseto
 
 typedef struct side {
     int64_t point;
-    int64_t named; /* index among the study's named points, or -1 */
-    uint32_t at[RLT_SWEEP_AXES], n_at;
     int64_t status;
     char error[400];
     rlt_store_cell figures[RLT_FIGURES];
@@ -55,16 +52,6 @@ static int see_point(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
         if (c[i + 3].kind == RLT_CELL_TEXT)
             snprintf(s->busiest, sizeof s->busiest, "%s", c[i + 3].text);
     }
-    return 0;
-}
-
-static int see_place(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
-{
-    side *s = ctx;
-    (void)n;
-    (void)err;
-    if (c[0].integer >= 0 && s->n_at < RLT_SWEEP_AXES)
-        s->at[s->n_at++] = (uint32_t)c[0].integer;
     return 0;
 }
 
@@ -96,31 +83,14 @@ static int find_side(rlt_asked *a, const char *which, side *s, rlt_error *err)
             err, RLT_EUSAGE, which,
             "the database has no point with this number or name; 'ringlet sweep query DB -c point,name' "
             "lists them");
-    if (rc)
-        return rc;
-    sql = rlt_arena_printf(&a->arena,
-                           "SELECT j.value FROM point p, json_each(p.coordinates) j WHERE p.point=%lld",
-                           (long long)s->point);
-    return sql ? rlt_store_query(a->store, sql, see_place, s, err) : rlt_nomem(err);
+    return rc;
 }
 
-static int see_text(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
+static int options_of(rlt_asked *a, const rlt_sweep_study *st, side *s, rlt_error *err)
 {
-    char **out = ctx;
-    (void)n;
-    *out = strdup(c[0].text ? c[0].text : "");
-    return *out ? 0 : rlt_nomem(err);
-}
-
-static int options_of(const rlt_sweep_study *st, side *s, rlt_arena *arena, rlt_error *err)
-{
-    rlt_sweep_point p = {.id = (uint64_t)s->point, .named = RLT_NONE};
-    uint64_t draw = p.id / st->replicas;
-    p.replica = (uint32_t)(p.id % st->replicas);
-    if (draw >= st->draws)
-        p.named = (uint32_t)(draw - st->draws);
-    memcpy(p.at, s->at, sizeof p.at);
-    return rlt_sweep_options(st, &p, arena, &s->texts, err);
+    rlt_sweep_point p;
+    int rc = rlt_asked_point(a, st, s->point, &p, err);
+    return rc ? rc : rlt_sweep_options(st, &p, &a->arena, &s->texts, err);
 }
 
 /* Returns all texts of an option, joined by blanks; "" if it is not given. */
@@ -326,7 +296,6 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     const compare_settings *s = settings;
     rlt_sweep_study study = {0};
     rlt_asked a;
-    char *text = NULL;
     side *sides = calloc(2, sizeof *sides);
     int rc = rlt_asked_open(&a, args->operands[0], err);
     if (!sides)
@@ -334,17 +303,14 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     for (int k = 0; k < 2 && !rc; k++)
         rc = find_side(&a, args->operands[k + 1], &sides[k], err);
     if (!rc)
-        rc = rlt_store_query(a.store, "SELECT text FROM study", see_text, &text, err);
-    if (!rc)
-        rc = rlt_sweep_study_parse(args->operands[0], text, &study, err);
+        rc = rlt_asked_study_of(&a, &study, err);
     for (int k = 0; k < 2 && !rc; k++)
-        rc = options_of(&study, &sides[k], &a.arena, err);
+        rc = options_of(&a, &study, &sides[k], err);
     if (!rc)
         rc = put_all(&study, sides, &s->report, &a.arena, err);
     for (int k = 0; k < 2 && sides; k++)
         free(sides[k].texts.items);
     free(sides);
-    free(text);
     rlt_sweep_study_free(&study);
     rlt_asked_close(&a);
     return rc;

@@ -2,11 +2,14 @@
 /* Points of a study, from options to figures. */
 #include "tools/sweep/point.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/shapes/shapes.h"
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "sim/base/map.h"
 #include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
@@ -15,7 +18,11 @@
 #include "workload/experiment/prepared.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/setup/settings.h"
+#include "workload/training/training.h"
 
 /* Returns true for errors that end the sweep: they come from this machine, not from the point. */
 static bool is_fatal(int rc)
@@ -45,6 +52,8 @@ int rlt_point_describe(rlt_point_job *e, const rlt_sweep_study *s, uint64_t id, 
     int rc = rlt_sweep_options(s, &e->point, &e->arena, &e->texts, &why);
     e->ready = rc == 0;
     rlt_option_key(s->command->options, &e->texts, NULL, true, e->key);
+    if (rc) /* the texts are incomplete: they are not those of another point */
+        e->key[0] ^= rlt_hash_bytes(why.what, strlen(why.what), 1);
     return settle(e, rc, &why, err);
 }
 
@@ -136,6 +145,60 @@ int rlt_point_probe(const rlt_sweep_study *s, rlt_shared *inputs, rlt_error *err
         rc = probe(&e, inputs, err);
     rlt_point_free(&e);
     return rc;
+}
+
+/* Writes the reason of a refusal, with N for numbers. */
+static void write_reason(const rlt_error *why, char *out, size_t size)
+{
+    size_t n = 0;
+    if (strcmp(why->where, "memory") == 0) {
+        snprintf(out, size, "does not fit into the memory");
+        return;
+    }
+    for (const char *p = why->where; *p && n + 3 < size; p++)
+        out[n++] = *p;
+    if (n) {
+        out[n++] = ':';
+        out[n++] = ' ';
+    }
+    for (const char *p = why->what; *p && n + 1 < size;) {
+        size_t digits = strspn(p, "0123456789.");
+        bool number = isdigit((unsigned char)*p) && (p == why->what || !isalnum((unsigned char)p[-1]));
+        out[n++] = number ? 'N' : *p;
+        p += number ? digits : 1;
+    }
+    out[n] = '\0';
+}
+
+static int judge(const rlt_point_job *e, char *why, size_t size, rlt_error *err)
+{
+    const rlt_run_settings *s = &((const rlt_run_asked *)e->settings)->run;
+    rlt_model model = {0};
+    rlt_accelerator accelerator;
+    rlt_training t;
+    rlt_error no = {0};
+    const rlt_shared_net *net = e->prepared.net;
+    rlt_placement where = {.n = net->placed ? net->placement.n : rlt_topology_accelerators(net->topology)};
+    int rc = rlt_training_read(s, &model, &accelerator, &t, &no);
+    if (!rc && (rc = rlt_training_settle(s, net->topology, &where, &t, &no)))
+        write_reason(&no, why, size);
+    rlt_placement_free(&where);
+    rlt_model_free(&model);
+    return is_fatal(rc) ? rlt_fail(err, rc, no.where, "%s", no.what) : 0;
+}
+
+int rlt_point_judge(rlt_point_job *e, rlt_shared *inputs, char *why, size_t size, rlt_error *err)
+{
+    rlt_error no = {0};
+    *why = '\0';
+    int rc = rlt_sweep_options(e->study, &e->point, &e->arena, &e->texts, &no);
+    if (!rc)
+        rc = fill(e, &no);
+    if (!rc && ((const rlt_run_asked *)e->settings)->run.model)
+        rc = rlt_prepare_net(&e->prepared, inputs, &no);
+    if (is_fatal(rc))
+        return rlt_fail(err, rc, no.where, "%s", no.what);
+    return rc || !e->prepared.net ? 0 : judge(e, why, size, err);
 }
 
 int rlt_point_prepare(rlt_point_job *e, rlt_shared *inputs, rlt_error *err)

@@ -36,6 +36,12 @@ int rlt_point_describe(rlt_point_job *e, const rlt_sweep_study *s, uint64_t id, 
 /* Loads the inputs that base fixes for all points, using the first point. Returns the error that every point
  * would end with. */
 int rlt_point_probe(const rlt_sweep_study *s, rlt_shared *inputs, rlt_error *err) RLT_MUST_USE;
+/* Judges a training by its options, without building its program. *why is empty if it can run, or if its
+ * options are wrong for another reason, which then is the point's error. Else it says why the layout is
+ * impossible: "tp: N heads are not a multiple of tp N". N stands for numbers, so that equal reasons have
+ * equal texts. `e` has a study and a point; reset it afterwards. */
+int rlt_point_judge(rlt_point_job *e, rlt_shared *inputs, char *why, size_t size,
+                    rlt_error *err) RLT_MUST_USE;
 /* Loads the inputs of a point. Its errors become its outcome; RLT_ENOMEM and the like end the sweep. */
 int rlt_point_prepare(rlt_point_job *e, rlt_shared *inputs, rlt_error *err) RLT_MUST_USE;
 /* Runs a point, with the same treatment of errors. RLT_ECANCELLED: stopped, no outcome. */

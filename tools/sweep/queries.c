@@ -11,6 +11,7 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "tools/base/message.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/sweep/asked.h"
 #include "tools/sweep/chart.h"
@@ -21,15 +22,30 @@ typedef struct query_settings {
     rlt_chart_settings chart;
     const char *columns, *where, *order, *by, *goal;
     uint64_t n;
+    bool all, commands;
 } query_settings;
+
+enum { SHORT_TABLE = 12 }; /* columns of a short table */
 
 #define AT(field) .offset = offsetof(query_settings, field)
 #define COLUMNS                                                                                              \
     {                                                                                                        \
         "columns", 'c', RLT_PARAM_TEXT, "LIST",                                                              \
             "Columns to show: axes, point, name, replica, status, error and figures, such as bw,time_ps "    \
-            "(default: all; a table omits empty ones).",                                                     \
+            "(default: those of the study; a table omits empty ones).",                                      \
             AT(columns)                                                                                      \
+    }
+#define COMMANDS                                                                                             \
+    {                                                                                                        \
+        "commands", 0, RLT_PARAM_FLAG, NULL,                                                                 \
+            "Print the ringlet command that repeats each point, below a table, or as the last column. JSON " \
+            "always has it. Run it in the folder of the sweep: paths of inputs may be relative.",            \
+            AT(commands)                                                                                     \
+    }
+#define ALL                                                                                                  \
+    {                                                                                                        \
+        "all", 0, RLT_PARAM_FLAG, NULL, "Show all columns that have values. A table has 12 otherwise.",      \
+            AT(all)                                                                                          \
     }
 static const rlt_option query_options[] = {
     {"where", 'w', RLT_PARAM_TEXT, "CONDITION",
@@ -38,6 +54,7 @@ static const rlt_option query_options[] = {
     {"order", 0, RLT_PARAM_TEXT, "COLUMNS", "Order of the rows, in SQL: time_ps desc (default: by number).",
      AT(order), .preset = "point"},
     COLUMNS,
+    COMMANDS,
     {0}};
 static const rlt_option top_options[] = {
     {"by", 0, RLT_PARAM_TEXT, "COLUMN", "Column to rank by (default: the study's first objective).", AT(by)},
@@ -46,8 +63,12 @@ static const rlt_option top_options[] = {
      .words = "min|max"},
     {"number", 'n', RLT_PARAM_COUNT, "N", "Number of points.", AT(n), .preset = "10", .min = 1},
     COLUMNS,
+    ALL,
+    COMMANDS,
     {0}};
-static const rlt_option pareto_options[] = {COLUMNS, {0}};
+static const rlt_option pareto_options[] = {COLUMNS, ALL, COMMANDS, {0}};
+#undef ALL
+#undef COMMANDS
 #undef COLUMNS
 #undef AT
 #define FORMAT                                                                                               \
@@ -66,17 +87,35 @@ static const rlt_option_group pareto_groups[] = {
     {"Picture", rlt_front_options, offsetof(query_settings, chart)},
     {0}};
 
-/* Writes rows: SELECT the wanted columns, followed by `tail`. */
-static int select_rows(rlt_asked *a, const query_settings *s, const char *from, const char *tail,
-                       rlt_error *err)
+/* Writes rows: SELECT the wanted columns, followed by `tail`. A table has at most `most` unless the user
+ * chooses. */
+static int select_rows(rlt_asked *a, const query_settings *s, uint32_t most, const char *from,
+                       const char *tail, rlt_error *err)
 {
     char *columns;
-    bool people = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_TABLE;
-    int rc = rlt_asked_select(a, s->columns, people, &columns, err);
-    char *sql = rc ? NULL : rlt_arena_printf(&a->arena, "SELECT %s FROM %s %s", columns, from, tail);
+    rlt_format format = rlt_format_of(s->report.format, s->report.output);
+    int rc = rlt_asked_select(a, s->columns, format == RLT_FORMAT_TABLE, &columns, err);
+    bool told = !rc && strstr(columns, "ringlet_command("), want = s->commands || format == RLT_FORMAT_JSON;
+    char *sql = rc ? NULL
+                   : rlt_arena_printf(&a->arena, "SELECT %s%s FROM %s %s", columns,
+                                      want && !told ? ", ringlet_command(point) AS command" : "", from, tail);
     if (rc || !sql)
         return rc ? rc : rlt_nomem(err);
-    return rlt_asked_write(a, sql, s->columns != NULL, s->report.format, s->report.output, err);
+    most = s->columns ? 0 : s->all ? RLT_MAX_COLUMNS : most;
+    return rlt_asked_write(a, sql, most, s->report.format, s->report.output, err);
+}
+
+/* Reports what the study's rules drop, below a table. */
+static int note_dropped(rlt_asked *a, const query_settings *s, rlt_error *err)
+{
+    char dropped[2000];
+    int64_t points;
+    if (rlt_format_of(s->report.format, s->report.output) != RLT_FORMAT_TABLE)
+        return 0;
+    int rc = rlt_store_scope(a->store, dropped, sizeof dropped, &points, err);
+    if (!rc && *dropped)
+        rlt_note("%s", dropped);
+    return rc;
 }
 
 /* Adds the list of columns to SQLite's error about a condition. */
@@ -105,10 +144,25 @@ static int run_query(const rlt_parsed *args, void *settings, rlt_error *err)
         rc ? NULL
            : rlt_arena_printf(&a.arena, "WHERE (%s\n) ORDER BY %s", s->where ? s->where : "1", s->order);
     if (!rc)
-        rc = tail ? select_rows(&a, s, "points", tail, err) : rlt_nomem(err);
+        rc = tail ? select_rows(&a, s, RLT_MAX_COLUMNS, "points", tail, err) : rlt_nomem(err);
     rc = rc == RLT_EUSAGE ? say_columns(rc, err) : rc;
     rlt_asked_close(&a);
     return rc;
+}
+
+/* Shows a column as if it were one of the objectives. */
+static int show_column(rlt_asked *a, const char *name, rlt_error *err)
+{
+    char **more = rlt_arena_array(&a->arena, a->n_objectives + 1, sizeof *more);
+    if (!more)
+        return rlt_nomem(err);
+    if (rlt__asked_listed(a->objectives, a->n_objectives, name))
+        return 0;
+    memcpy(more, a->objectives, a->n_objectives * sizeof *more);
+    if (!(more[a->n_objectives++] = rlt_arena_strdup(&a->arena, name)))
+        return rlt_nomem(err);
+    a->objectives = more;
+    return 0;
 }
 
 static int run_top(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -126,8 +180,12 @@ static int run_top(const rlt_parsed *args, void *settings, rlt_error *err)
             max |= strcmp(by, a.objectives[i]) == 0 && a.max[i];
         snprintf(tail, sizeof tail, "WHERE status=0 AND %s IS NOT NULL ORDER BY %s %s, point LIMIT %llu", by,
                  by, max ? "DESC" : "ASC", (unsigned long long)s->n);
-        rc = select_rows(&a, s, a.ranked, tail, err);
+        rc = show_column(&a, by, err);
+        if (!rc)
+            rc = select_rows(&a, s, SHORT_TABLE, a.ranked, tail, err);
     }
+    if (!rc)
+        rc = note_dropped(&a, s, err);
     rlt_asked_close(&a);
     return rc;
 }
@@ -236,7 +294,7 @@ static int run_pareto(const rlt_parsed *args, void *settings, rlt_error *err)
     if (!rc && s->chart.path)
         rc = draw_front(&a, &l, &s->chart, err);
     if (!rc)
-        rc = select_rows(&a, s, a.ranked, "JOIN front USING(point) ORDER BY place", err);
+        rc = select_rows(&a, s, SHORT_TABLE, a.ranked, "JOIN front USING(point) ORDER BY place", err);
     free(l.items);
     rlt_asked_close(&a);
     return rc;
@@ -315,6 +373,7 @@ static int run_merge(const rlt_parsed *args, void *settings, rlt_error *err)
 typedef struct status_of {
     char name[120], shard[32];
     double points, began_s, committed_s, added;
+    int64_t scope; /* points of this database; -1: not recorded */
 } status_of;
 
 static int see_status(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
@@ -326,7 +385,9 @@ static int see_status(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error 
     snprintf(s->name, sizeof s->name, "%s", c[0].text ? c[0].text : "");
     snprintf(s->shard, sizeof s->shard, "%s", c[2].text ? c[2].text : "");
     s->points = (double)c[1].integer;
-    if (s->shard[0]) {
+    if (s->scope >= 0) {
+        s->points = (double)s->scope;
+    } else if (s->shard[0]) { /* a database of an earlier version */
         int rc = rlt_sweep_study_parse("study", c[6].text ? c[6].text : "", &study, err);
         if (!rc && !(rc = rlt_sweep_shard(s->shard, &i, &shards, err)))
             s->points = (double)rlt_sweep_share(&study, i, shards);
@@ -340,14 +401,32 @@ static int see_status(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error 
     return 0;
 }
 
+static void print_status(const status_of *s, uint64_t done, uint64_t failed)
+{
+    double spent = s->committed_s - s->began_s, rate = spent > 0 ? s->added / spent : 0,
+           left = s->points - (double)done;
+    printf("%s%s%s: %llu of %.0f points (%.1f %%), %llu failed", s->name, s->shard[0] ? ", shard " : "",
+           s->shard, (unsigned long long)done, s->points,
+           s->points > 0 ? 100 * (double)done / s->points : 100, (unsigned long long)failed);
+    if (left > 0 && rate > 0)
+        printf("; %.1f points/s, %.0f s left", rate, left / rate);
+    double silent = (double)time(NULL) - s->committed_s;
+    if (left > 0 && silent > 5)
+        printf("; nothing new for %.0f s", silent);
+    printf("\n");
+}
+
 int rlt_sweep_status(const char *db, rlt_error *err)
 {
     rlt_store *store = NULL;
     rlt_error why = {0};
     status_of s = {.points = -1};
-    uint64_t done = 0, failed = 0;
+    uint64_t done = 0, failed = 0, hidden = 0;
+    char dropped[2000];
     int64_t last;
     int rc = rlt_store_open(db, RLT_STORE_READ, &store, err);
+    if (!rc)
+        rc = rlt_store_scope(store, dropped, sizeof dropped, &s.scope, err);
     if (!rc &&
         rlt_store_query(
             store,
@@ -357,20 +436,17 @@ int rlt_sweep_status(const char *db, rlt_error *err)
         rc = rlt_fail(err, RLT_ESCHEMA, db, "is not a database of a sweep: %s", why.what);
     if (!rc)
         rc = rlt_store_count(store, &done, &failed, &last, err);
+    if (!rc)
+        rc = rlt_store_hidden(store, &hidden, err);
     rlt_store_close(store);
     if (rc)
         return rc;
-    double spent = s.committed_s - s.began_s, rate = spent > 0 ? s.added / spent : 0,
-           left = s.points - (double)done;
-    printf("%s%s%s: %llu of %.0f points (%.1f %%), %llu failed", s.name, s.shard[0] ? ", shard " : "",
-           s.shard, (unsigned long long)done, s.points, s.points > 0 ? 100 * (double)done / s.points : 100,
-           (unsigned long long)failed);
-    if (left > 0 && rate > 0)
-        printf("; %.1f points/s, %.0f s left", rate, left / rate);
-    double silent = (double)time(NULL) - s.committed_s;
-    if (left > 0 && silent > 5)
-        printf("; nothing new for %.0f s", silent);
-    printf("\n");
+    print_status(&s, done, failed);
+    if (hidden)
+        printf("%llu result%s of earlier versions of the study %s kept and not shown\n",
+               (unsigned long long)hidden, rlt_s(hidden), hidden == 1 ? "is" : "are");
+    if (*dropped)
+        printf("%s\n", dropped);
     return 0;
 }
 
@@ -395,8 +471,10 @@ const rlt_command rlt_sweep_top = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Lists the best points by the study's first objective, or by another column. Replicas are one row, "
-        "with their mean and the number of the first. They are left out if one of them failed.",
+        "Lists the best points by the study's first objective, or by another column. A table has 12 columns "
+        "at most, unless --all or --columns asks for others. --commands adds the command that repeats each "
+        "point. Replicas are one row, with their mean and the number of the first. They are left out if one "
+        "of them failed.",
     .example = "ringlet sweep top study.sqlite -n 5",
     .options = top_groups,
     .settings_size = sizeof(query_settings),

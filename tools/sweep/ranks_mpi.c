@@ -21,8 +21,9 @@
 enum { DEPTH = 2, PAUSE_NS = 50000, PATIENCE_MS = 1000 };
 enum { TAG_POINT = 1, TAG_STOP, TAG_OUTCOME, TAG_INPUT, TAG_FATAL, TAG_BYE };
 
+/* A point, and the study's number of draws: places that are dropped are known only on rank 0. */
 typedef struct order {
-    uint64_t id, place;
+    uint64_t id, place, draws;
 } order;
 
 typedef struct answer {
@@ -133,7 +134,7 @@ static int hand_out(host *h, rlt_error *err)
         if (rc)
             return rc;
         rlt_point_job *e = &h->w->slots[slot].experiment;
-        order o = {e->point.id, e->point.place};
+        order o = {e->point.id, e->point.place, h->w->study->draws};
         h->started++;
         h->ended[slot] = !e->ready;
         if (!e->ready)
@@ -298,6 +299,7 @@ static int run_order(guest *g, const order *o, rlt_error *err)
     rlt_point_job *e = &g->experiment;
     uint64_t draw = o->id / g->study->replicas;
     bool there;
+    g->study->draws = o->draws;
     if (g->study->chosen && draw < g->study->draws)
         g->study->chosen[draw] = o->place;
     int rc = rlt_point_describe(e, g->study, o->id, &there, err);

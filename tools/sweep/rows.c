@@ -139,22 +139,70 @@ static int keep_row(writer *w, const rlt_store_cell *c, uint32_t n, rlt_error *e
     return rc;
 }
 
-/* Writes a table. Empty columns are left out unless they were asked for. */
-static int write_table(writer *w, bool all, rlt_error *err)
+enum { TIERS = 4 };
+
+/* Returns 0 for a column that a short table has in any case, 1 for axes and names, 2 for the figures that
+ * people look at first, 3 for others. */
+static int tier_of(const writer *w, const column *c)
+{
+    static const rlt_figure first[] = {RLT_FIG_COMPUTE, RLT_FIG_COMM,   RLT_FIG_BUSIEST, RLT_FIG_MEMORY,
+                                       RLT_FIG_MFU,     RLT_FIG_TOKENS, RLT_FIG_BUSBW};
+    rlt_figure f = rlt_figure_find(c->name, NULL);
+    int tier = f == RLT_FIGURES ? 1 : 3;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        tier = f == first[i] ? 2 : tier;
+    if (f == RLT_FIG_TIME || strcmp(c->name, "point") == 0 ||
+        rlt__asked_listed(w->asked->objectives, w->asked->n_objectives, c->name))
+        tier = 0;
+    return tier;
+}
+
+/* Chooses the columns of a table. Returns their number; *left is the number of others that have values. */
+static uint32_t choose_columns(const writer *w, uint32_t most, uint32_t from[RLT_MAX_COLUMNS], uint32_t *left)
+{
+    bool chosen[MAX_COLUMNS] = {false};
+    uint32_t n = 0, room = most && most < RLT_MAX_COLUMNS ? most : RLT_MAX_COLUMNS;
+    *left = 0;
+    for (int tier = 0; tier < TIERS; tier++)
+        for (uint32_t i = 0; i < w->n; i++) {
+            const column *c = &w->columns[i];
+            if ((most && !c->told) || strcmp(c->name, "command") == 0 || tier != (most ? tier_of(w, c) : 0))
+                continue;
+            chosen[i] = n < room;
+            *left += n >= room;
+            n += chosen[i];
+        }
+    n = 0;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (chosen[i])
+            from[n++] = i;
+    return n;
+}
+
+/* Writes the command of each row below a table. */
+static void write_commands(const writer *w)
+{
+    uint32_t point = w->n, command = w->n;
+    for (uint32_t i = 0; i < w->n; i++) {
+        point = strcmp(w->columns[i].name, "point") == 0 ? i : point;
+        command = strcmp(w->columns[i].name, "command") == 0 ? i : command;
+    }
+    for (uint32_t row = 0; command < w->n && row < w->n_values; row += w->n) {
+        const char *text = w->values[row + command].text;
+        fputs(row ? "" : "\n", w->out);
+        if (point < w->n)
+            fprintf(w->out, "# point %s\n", w->values[row + point].text);
+        fprintf(w->out, "%s\n", text ? text : "# its options are wrong: it has no command");
+    }
+}
+
+static int write_table(writer *w, uint32_t most, rlt_error *err)
 {
     rlt_column columns[RLT_MAX_COLUMNS] = {{0}};
-    uint32_t from[RLT_MAX_COLUMNS], n = 0, left = 0;
+    uint32_t from[RLT_MAX_COLUMNS], left, n = choose_columns(w, most, from, &left);
     rlt_table t;
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (!all && !w->columns[i].told)
-            continue;
-        if (n == RLT_MAX_COLUMNS) {
-            left++;
-            continue;
-        }
-        columns[n] = w->columns[i].shape;
-        from[n++] = i;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        columns[i] = w->columns[from[i]].shape;
     rlt_table_begin(&t, RLT_FORMAT_TABLE, columns, n, w->out, NULL);
     for (uint32_t row = 0; row < w->n_values; row += w->n) {
         rlt_value values[RLT_MAX_COLUMNS];
@@ -162,9 +210,14 @@ static int write_table(writer *w, bool all, rlt_error *err)
             values[i] = w->values[row + from[i]];
         rlt_table_row(&t, values);
     }
-    if (left)
+    int rc = rlt_table_end(&t, err);
+    if (!rc)
+        write_commands(w);
+    if (left && most && most < RLT_MAX_COLUMNS)
+        rlt_note("%u more column%s: --all shows them, --columns chooses", left, rlt_s(left));
+    else if (left)
         rlt_note("a table has %d columns: %u are left out, --columns chooses", RLT_MAX_COLUMNS, left);
-    return rlt_table_end(&t, err);
+    return rc;
 }
 
 static int write_row(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *err)
@@ -180,7 +233,7 @@ static int write_row(void *ctx, const rlt_store_cell *c, uint32_t n, rlt_error *
     return 0;
 }
 
-int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format, const char *path,
+int rlt_asked_write(rlt_asked *a, const char *sql, uint32_t most, const char *format, const char *path,
                     rlt_error *err)
 {
     rlt_file f = {0};
@@ -195,7 +248,7 @@ int rlt_asked_write(rlt_asked *a, const char *sql, bool all, const char *format,
     if (!rc)
         rc = rlt_store_query(a->store, sql, write_row, w, err);
     if (!rc && w->n && w->format == RLT_FORMAT_TABLE)
-        rc = write_table(w, all, err);
+        rc = write_table(w, most, err);
     else if (!rc && w->format == RLT_FORMAT_TABLE)
         rlt_note("there is no such point");
     if (!rc)

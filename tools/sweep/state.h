@@ -13,6 +13,7 @@
 typedef struct rlt_sweep_slot {
     rlt_point_job experiment;
     int64_t same_as; /* lower point with the same options; -1: none, this one is run */
+    int64_t kept;    /* result of an earlier version of the study that it takes instead; -1: none */
 } rlt_sweep_slot;
 
 /* Inputs read before the database exists, to be recorded later; texts are owned. */
@@ -25,6 +26,7 @@ typedef struct rlt_sweep {
     const rlt_sweep_study *study;
     rlt_store *store;
     rlt_shared inputs;
+    struct rlt_sweep_judge *judge; /* test of "skip_impossible"; NULL: none */
     rlt_sweep_note *notes;
     uint32_t n_notes, notes_capacity;
     uint32_t shard, shards; /* runs points whose number is `shard` modulo `shards` */
@@ -36,6 +38,7 @@ typedef struct rlt_sweep {
     uint64_t next, end;                       /* points of this stretch still to be looked at */
     int64_t last;                             /* highest point in the database at the start; -1: none */
     uint64_t done, failed, total;
+    uint64_t reused, copied;   /* points of this run that took a kept result, or that of an equal point */
     bool assumed, measured;    /* points of this run rest on nothing measured; on measured runs */
     char stack[32], other[32]; /* stacks chosen for points of this run: the first, and one that differs */
     double began_s;

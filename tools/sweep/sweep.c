@@ -93,8 +93,11 @@ static int prepare_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     if (rc || (rc = rlt_point_describe(e, w->study, w->next - 1, &there, err)) ||
         (rc = find_same(w, i, e, &w->slots[slot].same_as, err)))
         return rc;
+    w->slots[slot].kept = -1;
+    if (w->slots[slot].same_as < 0 && (rc = rlt_store_kept(w->store, e->key, &w->slots[slot].kept, err)))
+        return rc;
     memcpy(w->keys[slot], e->key, sizeof e->key);
-    if (w->slots[slot].same_as >= 0)
+    if (w->slots[slot].same_as >= 0 || w->slots[slot].kept >= 0)
         e->ready = false;
     return w->remote ? 0 : rlt_point_prepare(e, &w->inputs, err);
 }
@@ -122,6 +125,7 @@ static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
                          .point = &e->point,
                          .key = e->key,
                          .same_as = w->slots[slot].same_as,
+                         .kept = w->slots[slot].kept,
                          .outcome = &e->outcome};
     bool failed = e->outcome.status != 0;
     w->assumed |= e->outcome.assumed;
@@ -134,11 +138,13 @@ static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
         snprintf(w->first_error, sizeof w->first_error, "point %llu: %.170s", (unsigned long long)e->point.id,
                  e->outcome.error);
     int rc = rlt_store_put(w->store, &row, err);
-    if (!rc && row.same_as >= 0)
+    if (!rc && (row.same_as >= 0 || row.kept >= 0))
         rc = rlt_store_failed(w->store, e->point.id, &failed, err);
     rlt_point_reset(e);
     w->first_flying = i + 1;
     w->n_flying++;
+    w->reused += row.kept >= 0;
+    w->copied += row.same_as >= 0;
     w->done++;
     w->failed += failed;
     show(w);
@@ -175,16 +181,22 @@ static int run_rounds(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     while (!rc && study->n_chosen < study->wanted) {
         uint64_t before = study->n_chosen;
         rc = rlt__sweep_choose(study, w->store, err);
+        rc = rc ? rc : rlt__sweep_skipped(w, err);
         if (!rc)
             rc = run_stretch(w, before * study->replicas, (uint64_t)study->n_chosen * study->replicas, err);
     }
     return rc;
 }
 
-int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
+void rlt__sweep_note_inputs(rlt_sweep *w)
 {
     w->inputs.note = note_input;
     w->inputs.ctx = w;
+}
+
+int rlt_sweep_probe(rlt_sweep *w, const rlt_sweep_study *study, rlt_error *err)
+{
+    rlt__sweep_note_inputs(w);
     return rlt_point_probe(study, &w->inputs, err);
 }
 
@@ -205,8 +217,7 @@ int rlt_sweep_run(rlt_sweep *w, rlt_sweep_study *study, rlt_error *err)
     int rc, ended = 0;
     w->study = study;
     w->n_slots = (study->links == RLT_FIGURE_LINKS_ALL ? SLOTS_WITH_LINKS : SLOTS) + SLOTS_A_JOB * w->jobs;
-    w->inputs.note = note_input;
-    w->inputs.ctx = w;
+    rlt__sweep_note_inputs(w);
     w->began_s = now_s();
     if ((rc = enter_notes(w, err)) || (rc = rlt_store_count(w->store, &w->done, &w->failed, &w->last, err)))
         return rc;
@@ -235,5 +246,6 @@ void rlt_sweep_free(rlt_sweep *w)
     free(w->slots);
     free(w->keys);
     w->slots = NULL;
+    rlt__sweep_skip_free(w);
     rlt_shared_free(&w->inputs);
 }

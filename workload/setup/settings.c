@@ -72,6 +72,9 @@ const rlt_option rlt_settings_options[] = {
      "chunks over the dimensions). Network packet: mtu=4096B, buffer=1MB, "
      "loss=0.1%, congestion=dcqcn and what 'ringlet list networks' shows.",
      AT(set), .named = true},
+    {"unused-sets", 0, RLT_PARAM_FLAG, NULL,
+     "Accept a --set of a protocol that does not run, and --updates without libra. They have no effect.",
+     AT(sets_of_others)},
     {0}};
 #undef AT
 

@@ -33,7 +33,7 @@ typedef struct rlt_settings {
     /* Reactive protocols asked for: --set knows the names of their settings. Not an option. */
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;
-    bool sets_of_others;       /* --set may name a setting that only another point of a study uses */
+    bool sets_of_others;       /* --set may name a setting of a protocol that does not run */
     bool protocols_where_able; /* uses protocols only if a switch aggregates */
     const char *updates;       /* file of recorded counts; the same, already read */
     /* A topology that is already loaded, with links scaled; borrowed. NULL: loads the one named above. */

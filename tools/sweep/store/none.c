@@ -61,6 +61,39 @@ int rlt_store_settle(rlt_store *s, rlt_error *err)
     return missing(err);
 }
 
+int rlt_store_kept(rlt_store *s, const uint64_t key[2], int64_t *kept, rlt_error *err)
+{
+    (void)s;
+    (void)key;
+    (void)kept;
+    return missing(err);
+}
+
+int rlt_store_hidden(rlt_store *s, uint64_t *n, rlt_error *err)
+{
+    (void)s;
+    (void)n;
+    return missing(err);
+}
+
+int rlt_store_scope(rlt_store *s, char *dropped, size_t size, int64_t *points, rlt_error *err)
+{
+    (void)s;
+    (void)dropped;
+    (void)size;
+    (void)points;
+    return missing(err);
+}
+
+int rlt_store_call(rlt_store *s, const char *name, rlt_store_texter *call, void *ctx, rlt_error *err)
+{
+    (void)s;
+    (void)name;
+    (void)call;
+    (void)ctx;
+    return missing(err);
+}
+
 int rlt_store_count(rlt_store *s, uint64_t *done, uint64_t *failed, int64_t *last, rlt_error *err)
 {
     (void)s;

@@ -28,6 +28,14 @@ static const char *const texts[STATEMENTS] = {
     [COPY_LINKS] = ("INSERT INTO link SELECT ?1,id,dim,count,bytes,busy_ps,active_ps,utilization FROM link "
                     "WHERE point=?2"),
     [INPUT] = "INSERT INTO input VALUES(?1,?2,?3) ON CONFLICT DO UPDATE SET hash=hash RETURNING hash",
+    [KEPT] = "SELECT kept FROM kept_point WHERE key=?1",
+    [KEPT_STATUS] = "UPDATE point SET (status,error)=(SELECT status,error FROM kept_point WHERE kept=?2) "
+                    "WHERE point=?1",
+    [KEPT_LINKS] = ("INSERT INTO link SELECT ?1,id,dim,count,bytes,busy_ps,active_ps,utilization FROM "
+                    "kept_link WHERE kept=?2"),
+    [DROP_POINT] = "DELETE FROM kept_point WHERE kept=?2",
+    [DROP_RESULT] = "DELETE FROM kept_result WHERE kept=?2",
+    [DROP_LINKS] = "DELETE FROM kept_link WHERE kept=?2",
     [PROGRESS] = "INSERT OR REPLACE INTO progress VALUES(1,?1,?2,?3)",
 };
 
@@ -41,10 +49,10 @@ static const char *text_of(int which, char *buffer, size_t size)
 {
     char names[RLT_FIGURE_LIST];
     size_t used;
-    if (which == COPY_RESULT) {
+    if (which == COPY_RESULT || which == KEPT_RESULT) {
         rlt_figure_list("", false, names);
-        snprintf(buffer, size, "INSERT INTO result(point,%s) SELECT ?1,%s FROM result WHERE point=?2", names,
-                 names);
+        snprintf(buffer, size, "INSERT INTO result(point,%s) SELECT ?1,%s FROM %s=?2", names, names,
+                 which == COPY_RESULT ? "result WHERE point" : "kept_result WHERE kept");
     } else if (which == RESULT) {
         used = (size_t)snprintf(buffer, size, "INSERT INTO result(point,%s) VALUES(?1",
                                 rlt_figure_list("", false, names));
@@ -309,11 +317,39 @@ static int put_same(rlt_store *s, const rlt_store_row *row, rlt_error *err)
     return rc ? rc : copy(s, COPY_LINKS, row->point->id, row->same_as, err);
 }
 
+/* Moves the result that was kept for these options. */
+static int put_kept(rlt_store *s, const rlt_store_row *row, rlt_error *err)
+{
+    int rc = put_point(s, row, err);
+    for (int which = KEPT_STATUS; which <= DROP_LINKS && !rc; which++)
+        rc = copy(s, which, row->point->id, row->kept, err);
+    return rc;
+}
+
+int rlt_store_kept(rlt_store *s, const uint64_t key[2], int64_t *kept, rlt_error *err)
+{
+    *kept = -1;
+    if (!s->kept)
+        return 0;
+    sqlite3_stmt *q = statement(s, KEPT, err);
+    if (!q)
+        return RLT_EIO;
+    sqlite3_bind_blob(q, 1, key, 16, SQLITE_STATIC);
+    int got = sqlite3_step(q);
+    int rc = got == SQLITE_ROW || got == SQLITE_DONE ? 0 : rlt__store_fail(s, err);
+    if (got == SQLITE_ROW)
+        *kept = sqlite3_column_int64(q, 0);
+    sqlite3_reset(q);
+    return rc;
+}
+
 int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err)
 {
     int rc = rlt__store_begin(s, err);
     if (!rc && row->same_as >= 0)
         rc = put_same(s, row, err);
+    else if (!rc && row->kept >= 0)
+        rc = put_kept(s, row, err);
     else if (!rc && !(rc = put_point(s, row, err)) && row->outcome->status == 0)
         rc = put_result(s, row->point->id, row->outcome, err);
     if (rc)
@@ -388,6 +424,40 @@ static int allow(void *ctx, int action, const char *first, const char *second, c
 void rlt_store_guard(rlt_store *s)
 {
     sqlite3_set_authorizer(s->db, allow, NULL);
+}
+
+typedef struct texter {
+    rlt_store_texter *call;
+    void *ctx;
+} texter;
+
+static void run_texter(sqlite3_context *c, int n, sqlite3_value **v)
+{
+    const texter *t = sqlite3_user_data(c);
+    rlt_error why = {0};
+    char *text = NULL;
+    (void)n;
+    int rc = t->call(t->ctx, sqlite3_value_int64(v[0]), &text, &why);
+    if (rc == RLT_ENOMEM)
+        sqlite3_result_error_nomem(c);
+    else if (rc)
+        sqlite3_result_error(c, why.what, -1);
+    if (rc)
+        free(text);
+    else
+        sqlite3_result_text(c, text, -1, free);
+}
+
+int rlt_store_call(rlt_store *s, const char *name, rlt_store_texter *call, void *ctx, rlt_error *err)
+{
+    texter *t = malloc(sizeof *t);
+    if (!t)
+        return rlt_nomem(err);
+    *t = (texter){call, ctx};
+    return sqlite3_create_function_v2(s->db, name, 1, SQLITE_UTF8, t, run_texter, NULL, NULL, free) ==
+                   SQLITE_OK
+               ? 0
+               : rlt__store_fail(s, err);
 }
 
 int rlt_store_query(rlt_store *s, const char *sql,

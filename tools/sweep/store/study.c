@@ -147,19 +147,18 @@ static int create_tables(rlt_store *s, rlt_error *err)
     return rc ? rc : rlt__store_execute(s, result, err);
 }
 
-/* Adds the figures that a database of an earlier version lacks. */
-static int add_figures(rlt_store *s, rlt_error *err)
+int rlt__store_add_figures(rlt_store *s, const char *table, rlt_error *err)
 {
     int rc = 0;
     for (int i = 0; i < RLT_FIG_STORED && !rc; i++) {
         const rlt_figure_info *f = &rlt_figure_infos[i];
         int64_t there = 0;
         char sql[160];
-        snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('result') WHERE name='%s'",
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name='%s'", table,
                  f->name);
         if ((rc = rlt_store_query(s, sql, rlt__store_counts, &there, err)) || there)
             continue;
-        snprintf(sql, sizeof sql, "ALTER TABLE result ADD COLUMN %s %s", f->name, rlt_figure_type(f));
+        snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s %s", table, f->name, rlt_figure_type(f));
         rc = rlt__store_execute(s, sql, err);
     }
     return rc;
@@ -169,7 +168,7 @@ static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *sha
 {
     char *objectives = objectives_text(st), *columns = columns_text(st);
     sqlite3_stmt *q = NULL;
-    int rc = objectives && columns ? create_tables(s, err) : rlt_nomem(err);
+    int rc = objectives && columns ? 0 : rlt_nomem(err);
     if (!rc && sqlite3_prepare_v2(s->db, "INSERT INTO study VALUES(1,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)", -1, &q,
                                   NULL) != SQLITE_OK)
         rc = rlt__store_fail(s, err);
@@ -202,20 +201,23 @@ int rlt_store_begin(rlt_store *s, const rlt_sweep_study *study, const char *shar
     if (rc)
         return rc;
     if (!r.there)
-        return (rc = rlt__store_begin(s, err)) || (rc = insert_study(s, study, shard, err))
+        return (rc = rlt__store_begin(s, err)) || (rc = create_tables(s, err)) ||
+                       (rc = insert_study(s, study, shard, err)) ||
+                       (rc = rlt__store_scope_put(s, study, shard, err))
                    ? rc
                    : rlt_store_commit(s, err);
-    if (strcmp(r.hash, study->hash) != 0)
-        return rlt_fail(
-            err, RLT_ESCHEMA, s->path,
-            "is of another study than %s, or of an earlier version: use another database, or the original "
-            "file",
-            study->path);
     if (strcmp(r.shard, shard ? shard : "") != 0)
         return rlt_fail(err, RLT_ESCHEMA, s->path, "holds %s%s, not %s%s",
                         r.shard[0] ? "shard " : "the whole study", r.shard,
                         shard ? "shard " : "the whole study", shard ? shard : "");
-    return add_figures(s, err);
+    bool grows = strcmp(r.hash, study->hash) != 0;
+    if ((grows && (rc = rlt__store_begin(s, err))) || (rc = rlt__store_add_figures(s, "result", err)))
+        return rc;
+    if (grows && ((rc = rlt__store_grow(s, study, err)) || (rc = insert_study(s, study, shard, err)) ||
+                  (rc = rlt__store_scope_put(s, study, shard, err))))
+        return rc;
+    rc = rlt__store_kept_open(s, err);
+    return rc || !grows ? rc : rlt_store_commit(s, err);
 }
 
 int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
@@ -252,6 +254,8 @@ int rlt_store_merge(rlt_store *s, const char *from, rlt_error *err)
     if (!rc)
         rc = rlt__store_execute(s, results, err);
     if (!rc)
+        rc = rlt__store_kept_merge(s, err);
+    if (!rc)
         rc = rlt__store_execute(s, "UPDATE main.study SET shard=NULL", err);
     if (!rc)
         rc = rlt_store_commit(s, err);
@@ -269,6 +273,8 @@ int rlt_store_settle(rlt_store *s, rlt_error *err)
             "UPDATE point SET same_as=(SELECT nullif(min(o.point),point.point) FROM point o WHERE "
             "o.key=point.key)",
             err);
+    if (!rc)
+        rc = rlt__store_kept_settle(s, err);
     return rc ? rc : rlt_store_commit(s, err);
 }
 #endif

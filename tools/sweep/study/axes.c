@@ -37,7 +37,8 @@ static int read_values(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json v, rlt_er
 {
     rlt_json_tree *list = NULL;
     if (!rlt_json_is_array(v))
-        return rlt_json_fail(v, RLT_ESCHEMA, err, "expected a list of values");
+        return rlt_json_fail(v, RLT_ESCHEMA, err,
+                             "expected a list of values, or a text that computes them: \"256 / (tp * pp)\"");
     if (rlt_json_count(v) == 0)
         return rlt_json_fail(v, RLT_ESCHEMA, err, "axis '%s' is empty", a->name);
     if (rlt_json_count(v) > RLT_SWEEP_VALUES)
@@ -113,6 +114,8 @@ static int read_axis(rlt_sweep_study *s, rlt_json v, rlt_error *err)
             return rlt_json_fail(v, RLT_ESCHEMA, err, "another axis is called '%s': give it a name", a->name);
     if (rlt_json_is(values) == rlt_json_is(range))
         return rlt_json_fail(v, RLT_ESCHEMA, err, "expected either values or range");
+    if (rlt_json_is_string(values))
+        return (rc = rlt__sweep_derive(s, a, values, err)) ? rc : check_places(s, v, err);
     rc = rlt_json_is(values) ? read_values(s, a, values, err) : rlt__sweep_range(s, range, a, err);
     if (!rc)
         rc = spread_values(s, a, rlt_json_is(rlt_json_get(v, "pointers")), err);

@@ -43,14 +43,14 @@ uint64_t rlt_sweep_place_at(const rlt_sweep_study *s, const uint32_t at[RLT_SWEE
 {
     uint64_t place = 0;
     for (uint32_t a = 0; a < s->n_axes; a++)
-        place = place * s->axes[a].n + at[a];
+        if (!s->axes[a].from)
+            place = place * s->axes[a].n + at[a];
     return place;
 }
 
-bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES])
+/* Returns true if the filters keep these coordinates. */
+static bool pass_filters(const rlt_sweep_study *s, const uint32_t at[RLT_SWEEP_AXES])
 {
-    for (uint32_t a = s->n_axes; a-- > 0; place /= s->axes[a].n)
-        at[a] = (uint32_t)(place % s->axes[a].n);
     for (uint32_t i = 0; i < s->n_rules; i++) {
         const rlt_sweep_rule *r = &s->rules[i];
         bool all = true;
@@ -60,6 +60,38 @@ bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_S
             return false;
     }
     return true;
+}
+
+int rlt__sweep_judge(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES], uint32_t *reason,
+                     rlt_error *err)
+{
+    bool holds = true;
+    int rc = 0;
+    *reason = RLT_NONE;
+    for (uint32_t a = s->n_axes; a-- > 0;)
+        if (!s->axes[a].from) {
+            at[a] = (uint32_t)(place % s->axes[a].n);
+            place /= s->axes[a].n;
+        }
+    for (uint32_t a = 0; a < s->n_axes && *reason == RLT_NONE; a++)
+        if (s->axes[a].from && (at[a] = rlt__sweep_derived(s, &s->axes[a], at)) == RLT_NONE)
+            *reason = s->axes[a].uneven;
+    if (*reason == RLT_NONE && !pass_filters(s, at))
+        *reason = RLT_SWEEP_FILTERED;
+    for (uint32_t i = 0; i < s->n_conditions && !rc && *reason == RLT_NONE; i++)
+        if ((rc = rlt__sweep_meets(&s->conditions[i], at, &holds, err)) || !holds)
+            *reason = s->conditions[i].reason;
+    if (*reason == RLT_NONE && s->test)
+        *reason = s->test(s->test_ctx, s, at);
+    return rc;
+}
+
+/* A rule that cannot be evaluated was reported when the points were counted. A sample of a huge grid may meet
+ * it later: the place is then dropped. */
+bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES])
+{
+    uint32_t reason;
+    return rlt__sweep_judge(s, place, at, &reason, NULL) == 0 && reason == RLT_NONE;
 }
 
 bool rlt_sweep_point_at(const rlt_sweep_study *s, uint64_t id, rlt_sweep_point *out)

@@ -358,45 +358,110 @@ static int settle_members(rlt_sweep_study *s, rlt_error *err)
     return rc;
 }
 
-static int count_points(rlt_sweep_study *s, rlt_json root, rlt_error *err)
+/* Sets the number of places of the grid. */
+static int count_places(rlt_sweep_study *s, rlt_json root, rlt_error *err)
 {
-    uint64_t kept = 0, draws = 0, end;
-    uint32_t at[RLT_SWEEP_AXES];
-    bool sampled = s->sample != RLT_SWEEP_GRID;
     s->grid = s->n_axes || !s->n_named;
     for (uint32_t i = 0; i < s->n_axes; i++) {
-        if (s->grid > (UINT64_MAX >> 2) / s->axes[i].n)
+        uint32_t n = s->axes[i].from ? 1 : s->axes[i].n;
+        if (s->grid > (UINT64_MAX >> 2) / n)
             return rlt_json_fail(rlt_json_get(root, "axes"), RLT_ERANGE, err, "more places than 2^62");
-        s->grid *= s->axes[i].n;
+        s->grid *= n;
     }
-    end = sampled && s->grid > 16 * (uint64_t)RLT_SWEEP_POINTS ? 16 * (uint64_t)RLT_SWEEP_POINTS : s->grid;
-    if ((!sampled ? s->grid : s->wanted) > RLT_SWEEP_POINTS / s->replicas - s->n_named)
+    if ((s->sample == RLT_SWEEP_GRID ? s->grid : s->wanted) > RLT_SWEEP_POINTS / s->replicas - s->n_named)
         return rlt_json_fail(rlt_json_get(root, "axes"), RLT_ERANGE, err,
                              "%llu places x %u replicas and %u named points are more than %d points; take a "
                              "\"sample\" of them",
                              (unsigned long long)s->grid, s->replicas, s->n_named, RLT_SWEEP_POINTS);
-    for (; draws < end && !(sampled && kept == s->wanted); draws++)
-        kept += rlt_sweep_keeps(s, sampled ? rlt_sweep_permute(s, draws) : draws, at);
+    return 0;
+}
+
+bool rlt_sweep_dropped(const rlt_sweep_study *s, char *buffer, size_t size)
+{
+    uint64_t all = 0, last = UINT64_MAX;
+    size_t used = 0;
+    for (uint32_t i = 0; i < s->n_reasons; i++)
+        all += s->reasons[i].points;
+    if (all)
+        used = (size_t)snprintf(buffer, size, "%llu dropped", (unsigned long long)all);
+    for (uint32_t n = 0, told = 0; n < s->n_reasons && all && used + 1 < size; n++) {
+        uint32_t best = RLT_NONE; /* the next in order of falling numbers, then of reasons */
+        for (uint32_t i = 0; i < s->n_reasons; i++) {
+            uint64_t points = s->reasons[i].points;
+            bool later = points < last || (points == last && i > told);
+            if (points && later && (best == RLT_NONE || points > s->reasons[best].points))
+                best = i;
+        }
+        if (best == RLT_NONE)
+            break;
+        last = s->reasons[best].points;
+        told = best;
+        used += (size_t)snprintf(buffer + used, size - used, "%s %llu %s", n ? ";" : ":",
+                                 (unsigned long long)last, s->reasons[best].text);
+    }
+    return all != 0;
+}
+
+/* Reports a study without points, with what dropped them. */
+static int no_points(const rlt_sweep_study *s, rlt_json at, uint64_t kept, rlt_error *err)
+{
+    char dropped[400];
+    if (!rlt_sweep_dropped(s, dropped, sizeof dropped))
+        dropped[0] = '\0';
+    if (s->sample == RLT_SWEEP_GRID)
+        return rlt_json_fail(at, RLT_ESCHEMA, err, "no point passes the filters%s%s", dropped[0] ? ": " : "",
+                             dropped);
+    return rlt_json_fail(at, RLT_ESCHEMA, err, "asks for %u of %llu places that pass the filters%s%s",
+                         s->wanted, (unsigned long long)kept, dropped[0] ? "; " : "", dropped);
+}
+
+int rlt_sweep_count(rlt_sweep_study *s, rlt_error *err)
+{
+    rlt_json root = rlt_json_root(s->doc);
+    uint64_t kept = 0, draws = 0, end;
+    uint32_t at[RLT_SWEEP_AXES], reason;
+    bool sampled = s->sample != RLT_SWEEP_GRID;
+    int rc = count_places(s, root, err);
+    end = sampled && s->grid > 16 * (uint64_t)RLT_SWEEP_POINTS ? 16 * (uint64_t)RLT_SWEEP_POINTS : s->grid;
+    for (uint32_t i = 0; i < s->n_reasons; i++)
+        s->reasons[i].points = 0;
+    for (; draws < end && !(sampled && kept == s->wanted) && !rc; draws++) {
+        rc = rlt__sweep_judge(s, sampled ? rlt_sweep_permute(s, draws) : draws, at, &reason, err);
+        if (reason == RLT_NONE)
+            kept++;
+        else
+            s->reasons[reason].points += s->replicas;
+    }
+    if (rc)
+        return rc;
     if (sampled && kept < s->wanted)
-        return rlt_json_fail(rlt_json_get(root, "sample"), RLT_ESCHEMA, err,
-                             "asks for %u of %llu places that pass the filters", s->wanted,
-                             (unsigned long long)kept);
+        return no_points(s, rlt_json_get(root, "sample"), kept, err);
     s->draws = s->sample == RLT_SWEEP_ADAPTIVE ? s->wanted : draws;
     s->points = (kept + s->n_named) * s->replicas;
     if (s->points == 0)
-        return rlt_json_fail(root, RLT_ESCHEMA, err, "no point passes the filters");
+        return no_points(s, root, kept, err);
     if (s->sample == RLT_SWEEP_ADAPTIVE &&
         !(s->chosen = rlt_arena_array(&s->arena, s->wanted, sizeof *s->chosen)))
         return rlt_nomem(err);
     return 0;
 }
 
+static int read_skip(rlt_sweep_study *s, rlt_json root, rlt_error *err)
+{
+    rlt_json v = rlt_json_get(root, "skip_impossible");
+    int rc = rlt_json_get_bool(root, "skip_impossible", false, &s->skip_impossible, err);
+    if (!rc && s->skip_impossible && s->command != &rlt_cmd_run)
+        rc = rlt_json_fail(v, RLT_ESCHEMA, err, "is for trainings, and '%s' runs none", s->command->name);
+    return rc;
+}
+
 static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
 {
-    static const char *const keys[] = {"name",   "command",  "base",   "axes",       "points",
-                                       "filter", "replicas", "sample", "objectives", "columns",
-                                       "links",  "baseline", NULL};
+    static const char *const keys[] = {
+        "name",       "command", "base",  "axes",     "points", "filter",          "replicas", "sample",
+        "objectives", "columns", "links", "baseline", "rules",  "skip_impossible", NULL};
     uint64_t replicas = 1;
+    uint32_t first;
     int rc;
     if (!rlt_json_is_object(root))
         return rlt_json_fail(root, RLT_ESCHEMA, err, "expected an object");
@@ -407,9 +472,11 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
     if (!rlt_json_is(rlt_json_get(root, "base")))
         return rlt_json_fail(root, RLT_ESCHEMA, err, "has no base, the options of all points");
     if ((rc = read_base(s, rlt_json_get(root, "base"), err)) || (rc = inline_topology(s, root, err)) ||
+        (rc = rlt_sweep_reason(s, "by filters", &first, err)) ||
         (rc = rlt__sweep_axes(s, rlt_json_get(root, "axes"), err)) ||
         (rc = read_named(s, rlt_json_get(root, "points"), err)) ||
         (rc = rlt__sweep_filters(s, rlt_json_get(root, "filter"), err)) ||
+        (rc = rlt__sweep_conditions(s, rlt_json_get(root, "rules"), err)) || (rc = read_skip(s, root, err)) ||
         (rc = rlt_json_get_u64(root, "replicas", false, MAX_REPLICAS, &replicas, err)) ||
         (rc = read_columns(s, root, err)) || (rc = read_baseline(s, rlt_json_get(root, "baseline"), err)) ||
         (rc = read_links(s, root, err)) || (rc = read_sample(s, rlt_json_get(root, "sample"), err)))
@@ -422,7 +489,7 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
                              s->command->name);
     s->replicas = (uint32_t)replicas;
     rc = settle_members(s, err);
-    return rc ? rc : count_points(s, root, err);
+    return rc ? rc : rlt_sweep_count(s, err);
 }
 
 static int read_doc(rlt_sweep_study *s, rlt_error *err)
@@ -450,6 +517,7 @@ void rlt_sweep_study_free(rlt_sweep_study *s)
 {
     for (uint32_t i = 0; i < s->n_members && s->members; i++)
         free(s->members[i].texts.items);
+    free(s->reasons);
     rlt_json_free(s->doc);
     rlt_json_free(s->topology);
     rlt_arena_free(&s->arena);

@@ -10,6 +10,11 @@
  * 3 and 4 values and 5 replicas. Point 38 is replica 3 of draw 7, which in the grid has the values 1 and 3
  * (from 0).
  *
+ * Coupled axes. A derived axis has an expression in place of values. It adds no places to the grid: its value
+ * follows from the coordinates on other axes. Its n values are those that occur, in the grid's order. A place
+ * is dropped if a filter or a rule drops it, if a derived value is a fraction of whole numbers, or if the
+ * caller's test (skip_impossible) does. Each dropped place counts for its first reason.
+ *
  * Baseline. A study may name the values of an axis that the others are compared with, by an SQL condition
  * over the columns: "baseline": {"axis": "algorithm", "where": "peak_occupancy is null"}. Points that differ
  * only in this axis form a case. Let f be the first objective of a point, and f_b the best one of a baseline
@@ -47,6 +52,8 @@ typedef struct rlt_sweep_range {
     rlt_json at;
 } rlt_sweep_range;
 
+typedef struct rlt_sweep_expression rlt_sweep_expression; /* expression.h */
+
 typedef struct rlt_sweep_axis {
     const char *name;
     rlt_sweep_place *places;      /* changed together */
@@ -54,6 +61,11 @@ typedef struct rlt_sweep_axis {
     const rlt_json_tree **shown;  /* value i as in the file; NULL: a range */
     const rlt_json_tree **values; /* with several places: n * n_places; else NULL */
     rlt_sweep_range range;
+    /* A derived axis: its expression (else NULL), the axes that it depends on, the index of its value by
+     * their coordinates (RLT_NONE: not whole), and the number of the reason for that. */
+    const rlt_sweep_expression *from;
+    bool *on;
+    uint32_t *table, uneven;
 } rlt_sweep_axis;
 
 typedef struct rlt_sweep_named {
@@ -74,6 +86,19 @@ typedef struct rlt_sweep_rule {
     uint32_t n;
 } rlt_sweep_rule;
 
+/* An expression that holds at every place that is kept. */
+typedef struct rlt_sweep_condition {
+    const rlt_sweep_expression *holds;
+    rlt_json at;
+    uint32_t reason;
+} rlt_sweep_condition;
+
+/* Why places are dropped, and how many points that takes away, with replicas. */
+typedef struct rlt_sweep_reasons {
+    const char *text;
+    uint64_t points;
+} rlt_sweep_reasons;
+
 typedef struct rlt_sweep_objective {
     rlt_figure column;
     bool max;
@@ -88,7 +113,8 @@ typedef struct rlt_sweep_member {
     rlt_option_texts texts; /* if not touched */
 } rlt_sweep_member;
 
-typedef struct rlt_sweep_study {
+typedef struct rlt_sweep_study rlt_sweep_study;
+struct rlt_sweep_study {
     rlt_arena arena;
     rlt_json_doc *doc, *topology; /* topology: file named by base, if pointers lead into it */
     const char *path, *name;
@@ -103,6 +129,15 @@ typedef struct rlt_sweep_study {
     uint32_t n_named;
     rlt_sweep_rule *rules;
     uint32_t n_rules;
+    rlt_sweep_condition *conditions;
+    uint32_t n_conditions;
+    bool skip_impossible;
+    /* The caller's test of places that all else keeps: returns a number from rlt_sweep_reason, or RLT_NONE to
+     * keep the place. NULL: keeps all. */
+    uint32_t (*test)(void *ctx, const rlt_sweep_study *s, const uint32_t at[RLT_SWEEP_AXES]);
+    void *test_ctx;
+    rlt_sweep_reasons *reasons;
+    uint32_t n_reasons, reasons_capacity;
     uint32_t replicas, seed_option;
     rlt_sweep_sample sample;
     uint64_t sample_seed;
@@ -119,7 +154,7 @@ typedef struct rlt_sweep_study {
     uint64_t points;  /* wanted ones, with replicas */
     uint64_t *chosen; /* adaptive: place of each draw so far */
     uint32_t n_chosen;
-} rlt_sweep_study;
+};
 
 /* Reads and checks a study. RLT_EMALFORMED, RLT_ESCHEMA with file:line:column; RLT_ERANGE: too many points.
  * Free in every case. */
@@ -138,14 +173,22 @@ typedef struct rlt_sweep_point {
 } rlt_sweep_point;
 /* Returns the last id + 1. */
 uint64_t rlt_sweep_end(const rlt_sweep_study *s);
-/* Computes point `id`. False: a filter drops it. */
+/* Counts points, draws and reasons again, after a test was set. For an adaptive or random sample the reasons
+ * count the places that were looked at. RLT_ESCHEMA: a rule is wrong, or no point is left. */
+int rlt_sweep_count(rlt_sweep_study *s, rlt_error *err) RLT_MUST_USE;
+/* Returns the number of a reason; adds it if it is new. */
+int rlt_sweep_reason(rlt_sweep_study *s, const char *text, uint32_t *reason, rlt_error *err) RLT_MUST_USE;
+/* Writes "638 dropped: 420 ..., 218 ..." with the most frequent reasons; false: none are. */
+bool rlt_sweep_dropped(const rlt_sweep_study *s, char *buffer, size_t size);
+/* Computes point `id`. False: it is dropped. */
 bool rlt_sweep_point_at(const rlt_sweep_study *s, uint64_t id, rlt_sweep_point *out);
 /* Reads a shard: "2/3" is shard 1 of 3 (from 0). NULL: 0 of 1. RLT_EUSAGE. */
 int rlt_sweep_shard(const char *text, uint32_t *shard, uint32_t *shards, rlt_error *err) RLT_MUST_USE;
 /* Counts the points whose number is `shard` modulo `shards`. The study must not be adaptive. O(points). */
 uint64_t rlt_sweep_share(const rlt_sweep_study *s, uint32_t shard, uint32_t shards);
-/* Returns true if the filters keep a place of the grid. Sets its coordinates. */
+/* Returns true if a place of the grid is kept. Sets its coordinates. */
 bool rlt_sweep_keeps(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES]);
+/* Returns the place with these coordinates; those on derived axes do not matter. */
 uint64_t rlt_sweep_place_at(const rlt_sweep_study *s, const uint32_t at[RLT_SWEEP_AXES]);
 /* Returns place k of a random order of all places. */
 uint64_t rlt_sweep_permute(const rlt_sweep_study *s, uint64_t k);
@@ -164,6 +207,19 @@ const char *rlt_sweep_named_text(const rlt_sweep_study *s, const rlt_sweep_point
 int rlt__sweep_axes(rlt_sweep_study *s, rlt_json list, rlt_error *err) RLT_MUST_USE;
 int rlt__sweep_range(rlt_sweep_study *s, rlt_json v, rlt_sweep_axis *a, rlt_error *err) RLT_MUST_USE;
 int rlt__sweep_filters(rlt_sweep_study *s, rlt_json list, rlt_error *err) RLT_MUST_USE;
+/* Reads the expression of a derived axis and finds its values. */
+int rlt__sweep_derive(rlt_sweep_study *s, rlt_sweep_axis *a, rlt_json text, rlt_error *err) RLT_MUST_USE;
+/* Returns the index of a derived axis's value; RLT_NONE: it is not whole. */
+uint32_t rlt__sweep_derived(const rlt_sweep_study *s, const rlt_sweep_axis *a,
+                            const uint32_t at[RLT_SWEEP_AXES]);
+/* Read rules, and evaluate one. */
+int rlt__sweep_conditions(rlt_sweep_study *s, rlt_json list, rlt_error *err) RLT_MUST_USE;
+int rlt__sweep_meets(const rlt_sweep_condition *c, const uint32_t at[RLT_SWEEP_AXES], bool *holds,
+                     rlt_error *err) RLT_MUST_USE;
+/* Sets the coordinates of a place. *reason RLT_NONE: it is kept; else why not. */
+enum { RLT_SWEEP_FILTERED = 0 };
+int rlt__sweep_judge(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES], uint32_t *reason,
+                     rlt_error *err) RLT_MUST_USE;
 /* Reads and checks a pointer into base. */
 int rlt__sweep_place_of(rlt_sweep_study *s, rlt_json at, const char *pointer, rlt_sweep_place *out,
                         rlt_error *err) RLT_MUST_USE;

@@ -161,13 +161,11 @@ int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *
     return rc;
 }
 
-int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
-                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
+int rlt_training_settle(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                        rlt_training *t, rlt_error *err)
 {
     rlt_placement pinned = {0};
-    int rc = rlt_training_read(s, m, a, t, err);
-    if (rc)
-        return rc;
+    int rc;
     if (!t->node && topology)
         t->node = rlt_topology_node_size(topology);
     if (!s->map)
@@ -179,6 +177,13 @@ int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, r
         rc = rlt_training_plan(t, pinned.n, err);
     }
     return rc || s->any_memory ? rc : rlt_training_fits(t, err);
+}
+
+int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                      rlt_model *m, rlt_accelerator *a, rlt_training *t, rlt_error *err)
+{
+    int rc = rlt_training_read(s, m, a, t, err);
+    return rc ? rc : rlt_training_settle(s, topology, where, t, err);
 }
 
 int rlt_run_train(rlt_run *r, rlt_error *err)

@@ -22,6 +22,10 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
  * case. Settings of the training may also follow the model: "transformer:layers=4,ranks=8". */
 int rlt_training_read(const rlt_run_settings *s, rlt_model *m, rlt_accelerator *a, rlt_training *t,
                       rlt_error *err) RLT_MUST_USE;
+/* Plans a training that was read for the ranks that are placed, and checks that it fits into the memory;
+ * --map places the ranks anew. An error says why the layout is impossible. */
+int rlt_training_settle(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
+                        rlt_training *t, rlt_error *err) RLT_MUST_USE;
 /* Reads them and plans the training for the ranks that are placed; --map places them anew. The training
  * borrows model and accelerator; free the model in every case. */
 int rlt_training_open(const rlt_run_settings *s, const rlt_topology *topology, rlt_placement *where,
