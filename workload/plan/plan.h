@@ -87,8 +87,14 @@ RLT_API double rlt_layout_size(const rlt_layout_space *s);
 /* Makes the training of a point and plans it. Returns the error of the rule that the point is against. */
 RLT_API int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
                                 const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
-/* Returns true if an earlier point stands for the same run: axes that change nothing have their first value.
- * `t` is the point's training. */
+/* Returns true if another point stands for this one. `t` is the point's training. It is the same run as with an
+ * earlier value of one axis, if that is against no rule:
+ *
+ *   sp      with tp = 1
+ *   zero    0, 1 and 2 with one copy of the weights (dp = cp = ep = 1); 3 gathers them all the same
+ *   order   axes of size 1 stand elsewhere
+ *
+ * Interleaved chunks of one stage (pp = 1) are no layout of their own where 1F1B is in the space. */
 RLT_API bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
 
 /* What is searched, and how. */
@@ -102,9 +108,11 @@ typedef struct rlt_layout_search {
     double gap;             /* stops when the best is proven within this share of the optimum; 0: proven */
     double headroom;        /* share of the memory that stays free */
     uint64_t most;          /* simulations at most; 0: any number */
-    /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. */
+    /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
+     * are multiplied by `wrong`, if it is not 0: a wrong bound must be noticed. */
     bool no_bounds;
     uint64_t visit;
+    double wrong;
 } rlt_layout_search;
 
 /* Reasons for which points are impossible: the setting that is against a rule, with one example. */

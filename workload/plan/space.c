@@ -267,38 +267,59 @@ static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis 
     }
 }
 
-static bool earlier_order(const rlt_layout_axis *a, const rlt_training *t, uint32_t at)
+/* Sets an axis of a planned training to another value. Returns false if that is against a rule. */
+static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t value, rlt_training *out)
 {
-    for (uint32_t i = 0; i < at; i++) {
-        rlt_training other = *t;
-        rlt_error err = {0};
-        if (rlt_training_set(&other, "order", a->values[i], &err) == 0 &&
-            same_order(t, other.order, t->order))
-            return true;
-    }
+    rlt_error why = {0};
+    *out = *t;
+    return !rlt_training_set(out, a->name, a->values[value], &why) && !rlt_training_plan(out, 0, &why);
+}
+
+/* Returns true if two planned trainings that differ in this axis only are the same run. */
+static bool same_run(const char *name, const rlt_training *a, const rlt_training *b)
+{
+    if (strcmp(name, "order") == 0)
+        return same_order(a, a->order, b->order);
+    if (strcmp(name, "sp") == 0)
+        return a->size[RLT_AXIS_TP] == 1;
+    if (strcmp(name, "zero") == 0)
+        return a->size[RLT_AXIS_DP] * a->size[RLT_AXIS_CP] == 1 && a->ep == 1 && a->zero < 3 && b->zero < 3;
     return false;
 }
 
-/* Returns whether an axis changes nothing for this training. */
-static bool changes_nothing(const char *name, const rlt_training *t)
+/* Returns the index of a value of an axis; RLT_NONE: it has none. */
+static uint32_t find_value(const rlt_layout_axis *a, const char *value)
 {
-    if (strcmp(name, "sp") == 0)
-        return t->size[RLT_AXIS_TP] == 1;
-    if (strcmp(name, "schedule") == 0 || strcmp(name, "vp") == 0)
-        return t->size[RLT_AXIS_PP] == 1;
-    if (strcmp(name, "zero") == 0)
-        return t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP] == 1 && t->ep == 1;
-    return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (strcmp(a->values[i], value) == 0)
+            return i;
+    return RLT_NONE;
+}
+
+/* Chunks of one stage are not interleaved, as in Megatron-LM: 1F1B stands for them, if it is in the space. */
+static bool no_pipeline(const rlt_layout_space *s, const rlt_training *t)
+{
+    rlt_training other = *t;
+    rlt_error why = {0};
+    if (t->size[RLT_AXIS_PP] > 1 || t->schedule != RLT_SCHEDULE_INTERLEAVED)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const rlt_layout_axis *a = &s->axes[i];
+        if ((strcmp(a->name, "schedule") == 0 && find_value(a, "1f1b") == RLT_NONE) ||
+            (strcmp(a->name, "vp") == 0 && find_value(a, "1") == RLT_NONE))
+            return false;
+    }
+    other.schedule = RLT_SCHEDULE_1F1B;
+    other.vp = 1;
+    return !rlt_training_plan(&other, 0, &why);
 }
 
 bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        const rlt_layout_axis *a = &s->axes[i];
-        if (p->at[i] == 0)
-            continue;
-        if (changes_nothing(a->name, t) || (strcmp(a->name, "order") == 0 && earlier_order(a, t, p->at[i])))
-            return true;
-    }
-    return false;
+    rlt_training other;
+    for (uint32_t i = 0; i < s->n; i++)
+        for (uint32_t v = 0; v < p->at[i]; v++)
+            if (with_value(t, &s->axes[i], v, &other) && same_run(s->axes[i].name, t, &other))
+                return true;
+    return no_pipeline(s, t);
 }
