@@ -157,39 +157,63 @@ static int add_all(const axis *x, const rlt_training *t, uint32_t ranks, const u
     return rc;
 }
 
-/* Checks a value by setting it. */
-static int check_value(const rlt_training *base, const char *name, const char *value, rlt_error *err)
+/* Sets one value of an axis, in a copy that memcmp can compare. */
+static int set_value(const rlt_training *base, const rlt_layout_axis *a, uint32_t i, rlt_training *out,
+                     rlt_error *err)
 {
-    rlt_training t = *base;
-    return rlt_training_set(&t, name, value, err);
+    memcpy(out, base, sizeof *out);
+    return rlt_training_set(out, a->name, a->values[i], err);
+}
+
+/* Checks the last value by setting it. "2" and "02" are the same value. */
+static int check_value(const rlt_training *base, const rlt_layout_axis *a, rlt_error *err)
+{
+    rlt_training t, other;
+    int rc = strcmp(a->values[a->n - 1], "auto") == 0
+                 ? rlt_fail(err, RLT_EUSAGE, a->name, "auto stands for all values, and cannot be one of a list")
+                 : set_value(base, a, a->n - 1, &t, err);
+    for (uint32_t i = 0; i + 1 < a->n && !rc; i++) {
+        rc = set_value(base, a, i, &other, err);
+        if (!rc && memcmp(&t, &other, sizeof t) == 0)
+            rc = rlt_fail(err, RLT_EUSAGE, a->name, "has the value '%s' twice", a->values[a->n - 1]);
+    }
+    return rc;
+}
+
+/* Reads "A:B" and adds the values between. */
+static int read_range(const axis *x, const rlt_training *t, uint32_t ranks, const char *text,
+                      rlt_layout_axis *a, rlt_error *err)
+{
+    uint64_t range[2];
+    char low[RLT_LAYOUT_WORD];
+    size_t length = strcspn(text, ":");
+    if (length >= sizeof low)
+        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters", RLT_LAYOUT_WORD - 1);
+    snprintf(low, sizeof low, "%.*s", (int)length, text);
+    int rc = rlt_parse_count(low, &range[0], a->name, err);
+    if (!rc)
+        rc = rlt_parse_count(text + length + 1, &range[1], a->name, err);
+    return rc ? rc : add_all(x, t, ranks, range, a, err);
 }
 
 /* Reads "auto", "A:B" or "A+B+C". */
 static int read_values(const axis *x, const rlt_training *t, uint32_t ranks, const char *text,
                        rlt_layout_axis *a, rlt_error *err)
 {
-    uint64_t range[2] = {0, UINT32_MAX};
-    const char *colon = strchr(text, ':');
+    static const uint64_t any[2] = {0, UINT32_MAX};
+    bool list = strcmp(text, "auto") != 0 && (!x->most || !strchr(text, ':'));
     int rc = 0;
-    if (strcmp(text, "auto") == 0)
-        return add_all(x, t, ranks, range, a, err);
-    if (colon && x->most) {
-        char low[RLT_LAYOUT_WORD];
-        snprintf(low, sizeof low, "%.*s", (int)(colon - text), text);
-        if ((rc = rlt_parse_count(low, &range[0], a->name, err)) ||
-            (rc = rlt_parse_count(colon + 1, &range[1], a->name, err)))
-            return rc;
-        if ((rc = add_all(x, t, ranks, range, a, err)))
-            return rc;
-        return a->n ? 0
-                    : rlt_fail(err, RLT_EUSAGE, a->name, "has no value from %s that can be tried on %u ranks",
-                               text, ranks);
-    }
-    for (const char *at = text; !rc; at++) {
+    if (!list)
+        rc = strcmp(text, "auto") == 0 ? add_all(x, t, ranks, any, a, err)
+                                       : read_range(x, t, ranks, text, a, err);
+    if (!list && !rc && a->n == 0)
+        rc = rlt_fail(err, RLT_EUSAGE, a->name, "has no value from %s that can be tried on %u ranks%s", text,
+                      ranks, t->batch ? "" : ": set batch");
+    for (const char *at = text; list && !rc; at++) {
         size_t length = strcspn(at, "+");
         rc = add_value(a, at, length, err);
         if (!rc)
-            rc = check_value(t, a->name, a->values[a->n - 1], err);
+            rc = check_value(t, a, err);
         at += length;
         if (!*at)
             break;
