@@ -18,11 +18,14 @@
 #include "sim/base/time.h"
 #include "test/support/drawing.h"
 #include "test/support/training.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/locate.h"
 #include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 enum { LAYOUTS_MOST = 160 }; /* points of a drawn space */
 
@@ -65,13 +68,26 @@ static inline void layouts_network(layouts *l, drawing *r)
     static const struct {
         uint32_t ranks, inner;
         const char *shapes[2];
-    } of[] = {{2, 2, {"switch"}},        {2, 2, {"ring"}},           {3, 3, {"ring"}},
-              {4, 4, {"ring"}},          {4, 2, {"switch", "ring"}}, {5, 5, {"switch"}},
-              {6, 3, {"ring", "switch"}}, {6, 2, {"fully-connected", "ring"}},
-              {6, 6, {"switch"}},        {7, 7, {"ring"}},           {8, 4, {"switch", "switch"}},
-              {8, 2, {"ring", "switch"}}, {8, 8, {"switch"}},        {9, 3, {"ring", "switch"}},
-              {9, 9, {"fully-connected"}}, {12, 4, {"switch", "ring"}}, {12, 6, {"ring", "switch"}},
-              {15, 5, {"switch", "ring"}}, {16, 8, {"switch", "switch"}}, {16, 4, {"fully-connected", "ring"}}};
+    } of[] = {{2, 2, {"switch"}},
+              {2, 2, {"ring"}},
+              {3, 3, {"ring"}},
+              {4, 4, {"ring"}},
+              {4, 2, {"switch", "ring"}},
+              {5, 5, {"switch"}},
+              {6, 3, {"ring", "switch"}},
+              {6, 2, {"fully-connected", "ring"}},
+              {6, 6, {"switch"}},
+              {7, 7, {"ring"}},
+              {8, 4, {"switch", "switch"}},
+              {8, 2, {"ring", "switch"}},
+              {8, 8, {"switch"}},
+              {9, 3, {"ring", "switch"}},
+              {9, 9, {"fully-connected"}},
+              {12, 4, {"switch", "ring"}},
+              {12, 6, {"ring", "switch"}},
+              {15, 5, {"switch", "ring"}},
+              {16, 8, {"switch", "switch"}},
+              {16, 4, {"fully-connected", "ring"}}};
     static const char *const fast[] = {"300GB/s,500ns", "100GB/s,0ns", "50GB/s,2us", NULL};
     static const char *const slow[] = {"25GB/s,2us", "5GB/s,1us", "100GB/s,500ns", NULL};
     uint32_t k = below(r, sizeof of / sizeof *of);
@@ -89,9 +105,9 @@ static inline void layouts_model(layouts *l, drawing *r)
     static const uint32_t heads[] = {4, 6, 8, 10, 12, 15, 16, 9, 14}, experts[] = {2, 3, 4, 6, 8};
     uint32_t h = heads[below(r, 9)];
     int n = snprintf(l->model, sizeof l->model,
-                     "transformer:layers=%u,hidden=%u,heads=%u,vocabulary=%u,sequence=%u,tied=%s", 2 + below(r, 8),
-                     h * (below(r, 2) ? 32 : 128), h, 2000 + 6000 * below(r, 6), 240U << below(r, 3),
-                     below(r, 2) ? "yes" : "no");
+                     "transformer:layers=%u,hidden=%u,heads=%u,vocabulary=%u,sequence=%u,tied=%s",
+                     2 + below(r, 8), h * (below(r, 2) ? 32 : 128), h, 2000 + 6000 * below(r, 6),
+                     240U << below(r, 3), below(r, 2) ? "yes" : "no");
     if (below(r, 3) == 0)
         snprintf(l->model + n, sizeof l->model - (size_t)n, ",experts=%u,top_k=%u", experts[below(r, 5)],
                  1 + below(r, 2));
@@ -101,12 +117,12 @@ static inline void layouts_model(layouts *l, drawing *r)
 static inline void layouts_settings(layouts *l, drawing *r)
 {
     static const char *const few[][4] = {
-        {"overlap", "off", "on"},    {"prefetch", "off", "on"},     {"drain", "on", "off"},
-        {"split", "time", "blocks"}, {"reshard", "on", "off"},      {"scatter_gather", "on", "off"},
-        {"tie", "off", "on"},        {"bucket", "1MiB", "100MiB"},  {"fragmentation", "1.1", "1.02"},
-        {"loss", "12", "6"},         {"gathered", "2", "1"},        {"context", "1GB", "1MB"},
-        {"checkpoint", "2", "3"},    {"accumulate", "4", "6"},      {"gradient", "4", "2"},
-        {"pass", "20us", "1us"},     {"host", "1ms", "1us"},        {"state", "8", "16"},
+        {"overlap", "off", "on"},    {"prefetch", "off", "on"},      {"drain", "on", "off"},
+        {"split", "time", "blocks"}, {"reshard", "on", "off"},       {"scatter_gather", "on", "off"},
+        {"tie", "off", "on"},        {"bucket", "1MiB", "100MiB"},   {"fragmentation", "1.1", "1.02"},
+        {"loss", "12", "6"},         {"gathered", "2", "1"},         {"context", "1GB", "1MB"},
+        {"checkpoint", "2", "3"},    {"accumulate", "4", "6"},       {"gradient", "4", "2"},
+        {"pass", "20us", "1us"},     {"host", "1ms", "1us"},         {"state", "8", "16"},
         {"tp_overlap", "on", "off"}, {"expert_overlap", "on", "off"}};
     static const char *const batches[] = {"12", "16", "24", "30", "36", "48", NULL};
     test_set(&l->f, "batch", layouts_pick(r, batches));
@@ -135,9 +151,9 @@ static inline uint32_t layouts_subset(const rlt_layout_axis *a, uint32_t most, d
 /* Draws the values: first all that there are, then some of each axis, until the space is small. */
 static inline void layouts_space(layouts *l, drawing *r)
 {
-    static const char *const rare[] = {"schedule=gpipe+1f1b",           "schedule=zero-bubble+1f1b+gpipe",
-                                       "schedule=interleaved+1f1b",     "schedule=1f1b+dualpipev",
-                                       "schedule=message+1f1b",         "schedule=interleaved",
+    static const char *const rare[] = {"schedule=gpipe+1f1b",          "schedule=zero-bubble+1f1b+gpipe",
+                                       "schedule=interleaved+1f1b",    "schedule=1f1b+dualpipev",
+                                       "schedule=message+1f1b",        "schedule=interleaved",
                                        "recompute=products+none+full", NULL};
     rlt_layout_space all;
     char texts[RLT_LAYOUT_AXES][256];
@@ -211,7 +227,8 @@ static inline const char *layouts_name(const layouts *l, uint32_t i, const char 
     for (uint32_t a = 0; a < l->space.n && n < 1000; a++) {
         n += snprintf(text + n, sizeof text - (size_t)n, " %s=", l->space.axes[a].name);
         for (uint32_t v = 0; v < l->space.axes[a].n && n < 1200; v++)
-            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", v ? "+" : "", l->space.axes[a].values[v]);
+            n +=
+                snprintf(text + n, sizeof text - (size_t)n, "%s%s", v ? "+" : "", l->space.axes[a].values[v]);
     }
     return text;
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The judge: one iteration, simulated. */
 #include "net/topology/placement.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/program/program.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_watch *watch,
                   rlt_time *time_ps, rlt_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The best layout of a training on a cluster, with a proof: branch and bound, with the simulator as the judge.
+ * The best layout of a training on a cluster, with a proof: branch and bound, with the simulator as the
+ * judge.
  *
  * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, order,
  * schedule, vp, zero), each with the values to try. A point has one value of each; dp follows from the number
@@ -9,14 +10,15 @@
  *
  * Bounds, in picoseconds of an iteration, each at most the simulated time of every point below it:
  *
- *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on p
- *             stages, one of which has at least the mean
+ *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
+ *             p stages, one of which has at least the mean
  *   kernels   the same for one microbatch, with what is computed again
- *   order     the same, with the communication that compute waits for (workload/training/cost.h)
+ *   order     the same, with the communication that compute waits for (workload/training/cost.h), unless a
+ *             schedule of the space lets it go on beside another pass (DualPipe, message)
  *   point     rlt_training_bound (cost.h)
  *
  * Memory prunes, too: the fullest stage needs at least the mean of the model state of all stages, and of the
- * activations of one microbatch.
+ * activations of one microbatch. Open settings (recomputation, ZeRO) have the values that need least.
  *
  * The search takes the partial point of the least bound, and replaces it by its parts, until a simulated
  * point has the least value. It is then the fastest of the space: every other point was simulated, or is not

@@ -9,9 +9,12 @@
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
 #include "workload/training/cost.h"
+#include "workload/training/training.h"
 
 enum { MAX_NODES = 1 << 28 };
 
@@ -184,7 +187,8 @@ static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
 static bool goes_two_ways(const rlt_layout_search *p)
 {
     for (uint32_t i = 0; i < p->space->n; i++)
-        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0; v++) {
+        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
+             v++) {
             const char *word = p->space->axes[i].values[v];
             if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
                 return true;

@@ -6,8 +6,11 @@
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "workload/models/model.h"
 #include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 /* An axis that can be searched: its values are words, or counts that `counts` lists. */
 typedef struct axis {
@@ -169,9 +172,10 @@ static int set_value(const rlt_training *base, const rlt_layout_axis *a, uint32_
 static int check_value(const rlt_training *base, const rlt_layout_axis *a, rlt_error *err)
 {
     rlt_training t, other;
-    int rc = strcmp(a->values[a->n - 1], "auto") == 0
-                 ? rlt_fail(err, RLT_EUSAGE, a->name, "auto stands for all values, and cannot be one of a list")
-                 : set_value(base, a, a->n - 1, &t, err);
+    int rc =
+        strcmp(a->values[a->n - 1], "auto") == 0
+            ? rlt_fail(err, RLT_EUSAGE, a->name, "auto stands for all values, and cannot be one of a list")
+            : set_value(base, a, a->n - 1, &t, err);
     for (uint32_t i = 0; i + 1 < a->n && !rc; i++) {
         rc = set_value(base, a, i, &other, err);
         if (!rc && memcmp(&t, &other, sizeof t) == 0)
@@ -188,7 +192,8 @@ static int read_range(const axis *x, const rlt_training *t, uint32_t ranks, cons
     char low[RLT_LAYOUT_WORD];
     size_t length = strcspn(text, ":");
     if (length >= sizeof low)
-        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters", RLT_LAYOUT_WORD - 1);
+        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters",
+                        RLT_LAYOUT_WORD - 1);
     snprintf(low, sizeof low, "%.*s", (int)length, text);
     int rc = rlt_parse_count(low, &range[0], a->name, err);
     if (!rc)

@@ -76,8 +76,8 @@ static int carried(rlt__work *w, rlt_time *all, rlt_time *last, rlt_error *err)
 static int stage_cost(rlt__work *w, rlt_chunk_cost *chunks, rlt_stage_cost *out, rlt_error *err)
 {
     const rlt_training *t = w->t;
-    bool apart = rlt__defers_weights(t), carries = t->zero == 2 && t->overlap && !rlt__keeps_whole(t) &&
-                                                   t->schedule != RLT_SCHEDULE_MESSAGE,
+    bool apart = rlt__defers_weights(t),
+         carries = t->zero == 2 && t->overlap && !rlt__keeps_whole(t) && t->schedule != RLT_SCHEDULE_MESSAGE,
          each = t->zero == 3 && !rlt__keeps_whole(t);
     uint32_t first, m;
     int rc = 0;

@@ -6,12 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/import/import.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/layouts.h"
+#include "workload/models/accelerator.h"
+#include "workload/plan/plan.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
 
 enum { CASES = 80 };
 
-static rlt_time best_of(const layouts *l, const rlt_layout_space *space, double headroom, rlt_layout_point *point)
+static rlt_time best_of(const layouts *l, const rlt_layout_space *space, double headroom,
+                        rlt_layout_point *point)
 {
     rlt_error err = {0};
     rlt_layout_result r;
@@ -52,8 +60,8 @@ static void more_memory(void **state)
         l.f.accelerator.memory_bytes *= 2;
         rlt_time more = best_of(&l, &l.space, 0, NULL);
         if (less > tight || more > less)
-            fail_msg("%s: %lld, %lld, %lld ps", layouts_name(&l, i, "memory"), (long long)tight, (long long)less,
-                     (long long)more);
+            fail_msg("%s: %lld, %lld, %lld ps", layouts_name(&l, i, "memory"), (long long)tight,
+                     (long long)less, (long long)more);
         shorter += more < tight;
         layouts_free(&l);
     }
@@ -147,8 +155,8 @@ static void links_faster(void **state)
         l.how.network_scale = 1.5;
         rlt_time after = best_of(&l, &l.space, 0, NULL);
         if (after > before)
-            fail_msg("%s: %lld ps, and %lld ps with faster links", layouts_name(&l, i, "links"), (long long)before,
-                     (long long)after);
+            fail_msg("%s: %lld ps, and %lld ps with faster links", layouts_name(&l, i, "links"),
+                     (long long)before, (long long)after);
         shorter += after < before;
         layouts_free(&l);
     }
@@ -169,8 +177,8 @@ static void twice_the_batch(void **state)
         l.f.t.batch *= 2;
         rlt_time twice = best_of(&l, &l.space, 0, NULL);
         if (twice > 2 * once)
-            fail_msg("%s: %lld ps, and %lld ps for twice the batch", layouts_name(&l, i, "batch"), (long long)once,
-                     (long long)twice);
+            fail_msg("%s: %lld ps, and %lld ps for twice the batch", layouts_name(&l, i, "batch"),
+                     (long long)once, (long long)twice);
         layouts_free(&l);
     }
 }
@@ -231,8 +239,8 @@ static void no_network(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(more_memory),  cmocka_unit_test(more_values),
-                                       cmocka_unit_test(all_faster),   cmocka_unit_test(links_faster),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(more_memory),     cmocka_unit_test(more_values),
+                                       cmocka_unit_test(all_faster),      cmocka_unit_test(links_faster),
                                        cmocka_unit_test(twice_the_batch), cmocka_unit_test(no_network)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

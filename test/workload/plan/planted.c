@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "test/support/layouts.h"
+#include "workload/plan/plan.h"
 
 enum { CASES = 60 };
 
@@ -53,8 +55,9 @@ static void wrong_bounds(void **state)
         free(w.points);
         layouts_free(&l);
     }
-    printf("# of %d spaces, a bound 5 %% too high is noticed in %u (by the search itself in %u), 50 %% in %u\n",
-           CASES, all[1], failed[1], all[2]);
+    printf(
+        "# of %d spaces, a bound 5 %% too high is noticed in %u (by the search itself in %u), 50 %% in %u\n",
+        CASES, all[1], failed[1], all[2]);
     assert_int_equal(all[0], 0);
     assert_true(all[1] > CASES / 4 && failed[1] > 0 && all[2] >= all[1]);
 }

@@ -5,7 +5,9 @@
 
 #include "sim/base/error.h"
 #include "test/support/training.h"
+#include "workload/models/model.h"
 #include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 /* A training of 4 blocks and 24 samples. Without experts or context. */
 static void begin(fixture *f)
@@ -121,10 +123,12 @@ static void without_batch(void **state)
 
 /* Returns 'n' for a point that is against a rule, 'r' for one that repeats another, else '.'. The point has the
  * last value of each axis. */
-static char last_point(const char *one, const char *other, const char *third, const char *base, const char *value)
+static char last_point(const char *one, const char *other, const char *third, const char *base,
+                       const char *value)
 {
-    static const char *const fixed[] = {"tp=1", "cp=1", "pp=1", "ep=1", "microbatch=1", "recompute=none", "sp=off",
-                                        "order=tp-cp-dp-pp", "schedule=1f1b", "vp=1", "zero=0"};
+    static const char *const fixed[] = {"tp=1",          "cp=1",           "pp=1",   "ep=1",
+                                        "microbatch=1",  "recompute=none", "sp=off", "order=tp-cp-dp-pp",
+                                        "schedule=1f1b", "vp=1",           "zero=0"};
     const char *given[sizeof fixed / sizeof *fixed + 3];
     uint32_t n = sizeof fixed / sizeof *fixed;
     fixture f;
@@ -142,7 +146,9 @@ static char last_point(const char *one, const char *other, const char *third, co
         fail_msg("%s: %s", f.err.where, f.err.what);
     for (uint32_t i = 0; i < s.n; i++)
         p.at[i] = (uint16_t)(s.axes[i].n - 1);
-    char c = rlt_layout_training(&s, &f.t, 4, &p, &t, &f.err) ? 'n' : rlt_layout_repeats(&s, &t, &p) ? 'r' : '.';
+    char c = rlt_layout_training(&s, &f.t, 4, &p, &t, &f.err) ? 'n'
+             : rlt_layout_repeats(&s, &t, &p)                 ? 'r'
+                                                              : '.';
     rlt_layout_space_free(&s);
     rlt_model_free(&f.model);
     return c;
@@ -167,7 +173,8 @@ static void repeats(void **state)
     assert_int_equal(last_point("pp=1", "schedule=1f1b+interleaved", "vp=2", NULL, NULL), '.');
     assert_int_equal(last_point("pp=1", "schedule=interleaved", "vp=1+2", NULL, NULL), '.');
     assert_int_equal(last_point("pp=1", "schedule=1f1b", "vp=1+2", NULL, NULL), 'n');
-    assert_int_equal(last_point("pp=1", "schedule=gpipe+1f1b", "vp=1", NULL, NULL), '.'); /* needs less memory */
+    assert_int_equal(last_point("pp=1", "schedule=gpipe+1f1b", "vp=1", NULL, NULL),
+                     '.'); /* needs less memory */
     assert_int_equal(last_point("pp=2", "schedule=1f1b+interleaved", "vp=1", NULL, NULL), '.');
     /* Orders: axes of size 1 may stand anywhere. */
     assert_int_equal(last_point("order=tp-dp-pp-cp+cp-tp-dp-pp", "pp=2", "tp=2", NULL, NULL), 'r');

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/layouts.h"
+#include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 enum { CASES = 500, MOST_RATIOS = 1 << 16 };
 
@@ -87,8 +91,8 @@ static void check_result(const layouts *l, const layouts_walk *w, const rlt_layo
         const layouts_point *p = known(l, w, r->points[k].at);
         if (!p->planned || p->repeats || p->memory_bytes > room || p->time_ps != r->points[k].time_ps ||
             p->memory_bytes < r->points[k].memory_bytes || p->memory_bytes > r->points[k].memory_bytes)
-            fail_msg("%s: point %u (%lld ps) is another one to the walk: %lld ps, %g bytes", name, k, (long long)r->points[k].time_ps,
-                     (long long)p->time_ps, p->memory_bytes);
+            fail_msg("%s: point %u (%lld ps) is another one to the walk: %lld ps, %g bytes", name, k,
+                     (long long)r->points[k].time_ps, (long long)p->time_ps, p->memory_bytes);
         if (k && r->points[k - 1].time_ps > r->points[k].time_ps)
             fail_msg("%s: points are not sorted", name);
     }
@@ -140,7 +144,8 @@ static void without_bounds(const layouts *l, const layouts_walk *w, uint32_t i, 
     double reasons = 0;
     for (uint32_t k = 0; k < r.n_reasons; k++)
         reasons += r.reasons[k].points;
-    assert_true(reasons <= r.against_rules && (r.n_reasons == RLT_LAYOUT_REASONS || reasons >= r.against_rules));
+    assert_true(reasons <= r.against_rules &&
+                (r.n_reasons == RLT_LAYOUT_REASONS || reasons >= r.against_rules));
     rlt_layout_result_free(&r);
 }
 
@@ -171,7 +176,8 @@ static void with_bounds(const layouts *l, const layouts_walk *w, uint32_t i, dou
         const char *name = layouts_name(l, i, k == 1 ? "in a random order" : "bounds");
         check_result(l, w, &r, room, name);
         check_within(w, &r, room, shares[k], name);
-        if (r.n && r.pruned > 0 && (double)r.least_pruned_ps < (double)r.points[0].time_ps * (1 + shares[k]) - 1)
+        if (r.n && r.pruned > 0 &&
+            (double)r.least_pruned_ps < (double)r.points[0].time_ps * (1 + shares[k]) - 1)
             fail_msg("%s: pruned %lld ps", name, (long long)r.least_pruned_ps);
         if (shares[k] > 1)
             add_ratios(l, w, &r);
@@ -264,10 +270,11 @@ static void same_as_walk(void **state)
         with_bounds(&l, &w, i, room);
         end(&l, &w);
     }
-    printf("# %d spaces: %u points, %u planned, %u repeated, %u fit, nothing in %u; %u searches; to the optimum: "
-           "%g pruned, %g simulated\n",
-           CASES, count.points, count.planned, count.repeated, count.feasible, count.empty, count.runs,
-           count.pruned, count.simulated);
+    printf(
+        "# %d spaces: %u points, %u planned, %u repeated, %u fit, nothing in %u; %u searches; to the optimum: "
+        "%g pruned, %g simulated\n",
+        CASES, count.points, count.planned, count.repeated, count.feasible, count.empty, count.runs,
+        count.pruned, count.simulated);
     print_ratios();
     assert_true(count.feasible > CASES && count.repeated > CASES && count.pruned > 0);
 }
