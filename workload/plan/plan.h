@@ -91,8 +91,8 @@ RLT_API double rlt_layout_size(const rlt_layout_space *s);
 /* Makes the training of a point and plans it. Returns the error of the rule that the point is against. */
 RLT_API int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
                                 const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
-/* Returns true if another point stands for this one. `t` is the point's training. It is the same run as with an
- * earlier value of one axis, if that is against no rule:
+/* Returns true if another point stands for this one. `t` is the point's training. It is the same run as with
+ * an earlier value of one axis, if that is against no rule:
  *
  *   sp      with tp = 1
  *   zero    0, 1 and 2 with one copy of the weights (dp = cp = ep = 1); 3 gathers them all the same
@@ -138,8 +138,8 @@ typedef struct rlt_layout_result {
     bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */
 } rlt_layout_result;
 
-/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. Free it in every case.
- */
+/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. RLT_ECHECK, with the
+ * point's values, if a bound is above a simulated time. Free the result in every case. */
 RLT_API int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_layout_result_free(rlt_layout_result *r);
 

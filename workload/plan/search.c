@@ -137,8 +137,8 @@ static double capacity(const search *s)
     return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
 }
 
-/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward pass
- * adds is left out: it may be less with several chunks. */
+/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
+ * pass adds is left out: it may be less with several chunks. */
 static double mean_memory(const rlt_training *t)
 {
     double sum = 0;
@@ -196,8 +196,8 @@ static bool goes_two_ways(const rlt_layout_search *p)
     return false;
 }
 
-/* Bounds a training by its parts, from the level of orders on with the communication that compute waits for. A
- * schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
+/* Bounds a training by its parts, from the level of orders on with the communication that compute waits for.
+ * A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
 static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_time *bound_ps,
                          rlt_error *err)
 {
