@@ -12,11 +12,12 @@
  *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
  *             p stages, one of which has at least the mean
  *   kernels   the same for one microbatch, with what is computed again
- *   order     the same, with the communication that compute waits for (workload/training/cost.h)
+ *   order     the same, with the communication that compute waits for (workload/training/cost.h), unless a
+ *             schedule of the space lets it go on beside another pass (DualPipe, message)
  *   point     rlt_training_bound (cost.h), at first without communication
  *
  * Memory prunes, too: the fullest stage needs at least the mean of the model state of all stages, and of the
- * activations of one microbatch.
+ * activations of one microbatch. Open settings (recomputation, ZeRO) have the values that need least.
  *
  * The search takes the partial point of the least bound, and replaces it by its parts, until a simulated
  * point has the least value. It is then the fastest of the space: every other point was simulated, or is not
@@ -75,21 +76,29 @@ typedef struct rlt_layout_point {
 } rlt_layout_point;
 
 /* Makes the space of a training: each axis with all its values, or with those of `given`, texts such as
- * "tp=2+4+8", "microbatch=1:8" (all values of the axis from 1 to 8), "pp=auto" or "zero=1". Free it in every
- * case. RLT_EUSAGE for an unknown axis or value. */
-RLT_API int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
+ * "tp=2+4+8", "microbatch=1:8" (all values of the axis from 1 to 8), "pp=auto" or "zero=1". An axis that is
+ * given twice has the later values. Free it in every case. RLT_EUSAGE for an unknown axis or value, for a
+ * value twice ("2+02"), and for an axis without values: microbatch needs the batch.
+ * RLT_EMALFORMED for a range of other than two whole numbers. */
+int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
                                   uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_layout_space_free(rlt_layout_space *s);
+void rlt_layout_space_free(rlt_layout_space *s);
 /* Returns true if `name` is an axis. */
-RLT_API bool rlt_layout_is_axis(const char *name);
+bool rlt_layout_is_axis(const char *name);
 /* Returns the number of points, equivalent and impossible ones included. */
-RLT_API double rlt_layout_size(const rlt_layout_space *s);
+double rlt_layout_size(const rlt_layout_space *s);
 /* Makes the training of a point and plans it. Returns the error of the rule that the point is against. */
-RLT_API int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
+int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
                                 const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
-/* Returns true if an earlier point stands for the same run: axes that change nothing have their first value.
- * `t` is the point's training. */
-RLT_API bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
+/* Returns true if another point stands for this one. `t` is the point's training. It is the same run as with
+ * an earlier value of one axis, if that is against no rule:
+ *
+ *   sp      with tp = 1
+ *   zero    0, 1 and 2 with one copy of the weights (dp = cp = ep = 1); 3 gathers them all the same
+ *   order   axes of size 1 stand elsewhere
+ *
+ * Interleaved chunks of one stage (pp = 1) are no layout of their own where 1F1B is in the space. */
+bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
 
 /* What is searched, and how. */
 typedef struct rlt_layout_search {
@@ -102,9 +111,11 @@ typedef struct rlt_layout_search {
     double gap;             /* stops when the best is proven within this share of the optimum; 0: proven */
     double headroom;        /* share of the memory that stays free */
     uint64_t most;          /* simulations at most; 0: any number */
-    /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. */
+    /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
+     * are multiplied by `wrong`, if it is not 0: a wrong bound must be noticed. */
     bool no_bounds;
     uint64_t visit;
+    double wrong;
 } rlt_layout_search;
 
 /* Reasons for which points are impossible: the setting that is against a rule, with one example. */
@@ -127,13 +138,14 @@ typedef struct rlt_layout_result {
     bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */
 } rlt_layout_result;
 
-/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. Free it always. */
-RLT_API int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_layout_result_free(rlt_layout_result *r);
+/* Searches. RLT_ECANCELLED if stopped: the result is then what was found, not proven. RLT_ECHECK, with the
+ * point's values, if a bound is above a simulated time. Free the result in every case. */
+int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
+void rlt_layout_result_free(rlt_layout_result *r);
 
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
  * whole (`alone` may be NULL). */
-RLT_API int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded,
+int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded,
                                 rlt_timing *alone, const rlt_watch *watch, rlt_time *time_ps,
                                 rlt_error *err) RLT_MUST_USE;
 

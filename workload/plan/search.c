@@ -34,6 +34,7 @@ typedef struct search {
     node *open;
     uint32_t n_open, room, points_room;
     rlt_time best_ps;
+    bool two_ways; /* some schedule lets communication of a pass go on beside another pass */
 } search;
 
 static int compare_values(const rlt_layout_space *s, const uint16_t *a, const uint16_t *b)
@@ -137,22 +138,40 @@ static double capacity(const search *s)
     return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
 }
 
-/* Returns a lower bound of the memory of the fullest stage of all points below: the mean over the stages. */
-static double least_memory(const search *s, const rlt_training *t)
+/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
+ * pass adds is left out: it may be less with several chunks. */
+static double mean_memory(const rlt_training *t)
 {
-    rlt_training other = *t;
-    double least = 0;
-    for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
-        double sum = 0;
-        for (uint32_t stage = 0; stage < t->size[RLT_AXIS_PP]; stage++) {
-            rlt_training_memory m = rlt_training_memory_of(&other, stage);
-            sum += m.parameters + m.gradients + m.optimizer + m.activations / m.in_flight;
-        }
-        sum /= t->size[RLT_AXIS_PP];
-        least = other.zero == 0 || t->shard || sum < least ? sum : least;
+    double sum = 0;
+    uint32_t pp = t->size[RLT_AXIS_PP];
+    for (uint32_t stage = 0; stage < pp; stage++) {
+        rlt_training_memory m = rlt_training_memory_of(t, stage);
+        sum += m.parameters + m.gradients + m.optimizer + (m.activations - m.backward) / m.in_flight;
     }
-    (void)s;
-    return least;
+    return sum / pp * t->fragmentation + (double)t->context_bytes;
+}
+
+/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
+ * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
+ * parameters once where other pipelines hold them twice. */
+static double least_memory(const search *s, const rlt_training *t, rlt_layout_level level)
+{
+    const double rounded = 1 - 1e-9; /* sums in another order */
+    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
+                                         RLT_RECOMPUTE_FULL};
+    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
+    double least = -1;
+    if (s->two_ways)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_training other = *t;
+        other.recompute = n > 1 ? open[i] : t->recompute;
+        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
+            double mean = mean_memory(&other);
+            least = least < 0 || mean < least ? mean : least;
+        }
+    }
+    return least * rounded;
 }
 
 /* Returns m times the mean of what a stage computes for a microbatch. */
@@ -165,15 +184,30 @@ static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
     return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
 }
 
-/* Bounds a training by its parts; `alone` NULL: without communication. */
+/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
+static bool goes_two_ways(const rlt_layout_search *p)
+{
+    for (uint32_t i = 0; i < p->space->n; i++)
+        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
+             v++) {
+            const char *word = p->space->axes[i].values[v];
+            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight gradients
+ * apart; the two times of a layer are then rounded, not their sum. */
 static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
                          rlt_time *bound_ps, rlt_error *err)
 {
     rlt_training_cost c;
+    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
     rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
     int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
     if (!rc)
-        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c);
+        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
     rlt_training_cost_free(&c);
     rlt_watch_running(s->plan->watch, NULL);
     return rc;
@@ -203,13 +237,13 @@ static int bound_layout(const search *s, const rlt_training *layout, rlt_time *b
     return rc;
 }
 
-static void out_of_memory(search *s, const node *n, double needs, double points)
+static void out_of_memory(search *s, const node *n, double needs, rlt_layout_level level)
 {
     rlt_layout_point *nearest = &s->out->nearest;
-    s->out->out_of_memory += points;
+    s->out->out_of_memory += points_below(s->space, level);
     if (s->out->least_bytes <= 0 || needs < s->out->least_bytes)
         s->out->least_bytes = needs;
-    if (points > 1 || (nearest->memory_bytes > 0 && nearest->memory_bytes <= needs))
+    if (level < RLT_LAYOUT_POINT || (nearest->memory_bytes > 0 && nearest->memory_bytes <= needs))
         return;
     *nearest = (rlt_layout_point){.memory_bytes = needs};
     memcpy(nearest->at, n->at, sizeof nearest->at);
@@ -250,9 +284,9 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
         s->out->repeated++;
         return 0;
     }
-    memory = level == RLT_LAYOUT_POINT ? fullest(&t) : least_memory(s, &t);
+    memory = level == RLT_LAYOUT_POINT ? fullest(&t) : least_memory(s, &t, level);
     if (memory > capacity(s)) {
-        out_of_memory(s, n, memory, points);
+        out_of_memory(s, n, memory, level);
         return 0;
     }
     one.memory_bytes = memory;
@@ -260,7 +294,10 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     if (!s->plan->no_bounds)
         rc = level == RLT_LAYOUT_SIZES
                  ? bound_layout(s, &t, &bound, err)
-                 : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER ? s->alone : NULL, &bound, err);
+                 : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER && !s->two_ways ? s->alone : NULL,
+                                 &bound, err);
+    if (s->plan->wrong > 0)
+        bound = (rlt_time)((double)bound * s->plan->wrong);
     one.bound_ps = bound > parent_ps ? bound : parent_ps;
     return rc ? rc : push(s, one, err);
 }
@@ -303,9 +340,23 @@ static int bound_point(search *s, const node *n, rlt_error *err)
     int rc = point_training(s, n, &p, &t, err);
     if (!rc)
         rc = bound_by_cost(s, &t, RLT_LAYOUT_POINT, s->alone, &bound, err);
+    if (s->plan->wrong > 0)
+        bound = (rlt_time)((double)bound * s->plan->wrong);
     one.communicates = true;
     one.bound_ps = bound > n->bound_ps ? bound : n->bound_ps;
     return rc ? rc : push(s, one, err);
+}
+
+/* Fails with the values of a point whose bound is above its time. */
+static int refuse_bound(const search *s, const rlt_layout_point *p, rlt_error *err)
+{
+    char values[200] = "";
+    size_t length = 0;
+    for (uint32_t i = 0; i < s->space->n && length < sizeof values; i++)
+        length += (size_t)snprintf(values + length, sizeof values - length, "%s%s=%s", i ? "," : "",
+                                   s->space->axes[i].name, s->space->axes[i].values[p->at[i]]);
+    return rlt_fail(err, RLT_ECHECK, "bound", "%lld ps is above the simulated %lld ps: %s",
+                    (long long)p->bound_ps, (long long)p->time_ps, values);
 }
 
 static int simulate(search *s, const node *n, rlt_error *err)
@@ -317,8 +368,7 @@ static int simulate(search *s, const node *n, rlt_error *err)
     if (!rc)
         rc = rlt_layout_simulate(&t, s->plan->how, true, s->alone, s->plan->watch, &p.time_ps, err);
     if (!rc && p.time_ps < p.bound_ps)
-        rc = rlt_fail(err, RLT_ECHECK, "bound", "%lld ps is above the simulated %lld ps",
-                      (long long)p.bound_ps, (long long)p.time_ps);
+        rc = refuse_bound(s, &p, err);
     if (!rc)
         rc = rlt_grow(&r->points, &s->points_room, sizeof *r->points, (uint64_t)r->n + 1, MAX_NODES, "points",
                       err);
@@ -336,6 +386,8 @@ static rlt_time limit_of(const search *s)
         return RLT_TIME_MAX;
     double share = s->plan->within > 0 ? 1 + s->plan->within : 1 / (1 + s->plan->gap);
     double limit = (double)s->best_ps * share;
+    if (limit >= (double)RLT_TIME_MAX)
+        return RLT_TIME_MAX;
     return share > 1 || share < 1 ? (rlt_time)limit : s->best_ps;
 }
 
@@ -381,6 +433,7 @@ static int by_time(const void *a, const void *b)
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err)
 {
     search s = {.plan = p, .space = p->space, .out = out, .best_ps = RLT_TIME_MAX};
+    s.two_ways = goes_two_ways(p);
     *out = (rlt_layout_result){.least_pruned_ps = RLT_TIME_MAX, .total = rlt_layout_size(p->space)};
     int rc = rlt_timing_alone(p->how, &s.alone, err);
     if (!rc)

@@ -6,6 +6,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
@@ -159,39 +160,65 @@ static int add_all(const axis *x, const rlt_training *t, uint32_t ranks, const u
     return rc;
 }
 
-/* Checks a value by setting it. */
-static int check_value(const rlt_training *base, const char *name, const char *value, rlt_error *err)
+/* Sets one value of an axis, in a copy that memcmp can compare. */
+static int set_value(const rlt_training *base, const rlt_layout_axis *a, uint32_t i, rlt_training *out,
+                     rlt_error *err)
 {
-    rlt_training t = *base;
-    return rlt_training_set(&t, name, value, err);
+    memcpy(out, base, sizeof *out);
+    return rlt_training_set(out, a->name, a->values[i], err);
+}
+
+/* Checks the last value by setting it. "2" and "02" are the same value. */
+static int check_value(const rlt_training *base, const rlt_layout_axis *a, rlt_error *err)
+{
+    rlt_training t, other;
+    int rc =
+        strcmp(a->values[a->n - 1], "auto") == 0
+            ? rlt_fail(err, RLT_EUSAGE, a->name, "auto stands for all values, and cannot be one of a list")
+            : set_value(base, a, a->n - 1, &t, err);
+    for (uint32_t i = 0; i + 1 < a->n && !rc; i++) {
+        rc = set_value(base, a, i, &other, err);
+        if (!rc && memcmp(&t, &other, sizeof t) == 0)
+            rc = rlt_fail(err, RLT_EUSAGE, a->name, "has the value '%s' twice", a->values[a->n - 1]);
+    }
+    return rc;
+}
+
+/* Reads "A:B" and adds the values between. */
+static int read_range(const axis *x, const rlt_training *t, uint32_t ranks, const char *text,
+                      rlt_layout_axis *a, rlt_error *err)
+{
+    uint64_t range[2];
+    char low[RLT_LAYOUT_WORD];
+    size_t length = strcspn(text, ":");
+    if (length >= sizeof low)
+        return rlt_fail(err, RLT_EUSAGE, a->name, "a value is longer than %d characters",
+                        RLT_LAYOUT_WORD - 1);
+    snprintf(low, sizeof low, "%.*s", (int)length, text);
+    int rc = rlt_parse_count(low, &range[0], a->name, err);
+    if (!rc)
+        rc = rlt_parse_count(text + length + 1, &range[1], a->name, err);
+    return rc ? rc : add_all(x, t, ranks, range, a, err);
 }
 
 /* Reads "auto", "A:B" or "A+B+C". */
 static int read_values(const axis *x, const rlt_training *t, uint32_t ranks, const char *text,
                        rlt_layout_axis *a, rlt_error *err)
 {
-    uint64_t range[2] = {0, UINT32_MAX};
-    const char *colon = strchr(text, ':');
+    static const uint64_t any[2] = {0, UINT32_MAX};
+    bool list = strcmp(text, "auto") != 0 && (!x->most || !strchr(text, ':'));
     int rc = 0;
-    if (strcmp(text, "auto") == 0)
-        return add_all(x, t, ranks, range, a, err);
-    if (colon && x->most) {
-        char low[RLT_LAYOUT_WORD];
-        snprintf(low, sizeof low, "%.*s", (int)(colon - text), text);
-        if ((rc = rlt_parse_count(low, &range[0], a->name, err)) ||
-            (rc = rlt_parse_count(colon + 1, &range[1], a->name, err)))
-            return rc;
-        if ((rc = add_all(x, t, ranks, range, a, err)))
-            return rc;
-        return a->n ? 0
-                    : rlt_fail(err, RLT_EUSAGE, a->name, "has no value from %s that can be tried on %u ranks",
-                               text, ranks);
-    }
-    for (const char *at = text; !rc; at++) {
+    if (!list)
+        rc = strcmp(text, "auto") == 0 ? add_all(x, t, ranks, any, a, err)
+                                       : read_range(x, t, ranks, text, a, err);
+    if (!list && !rc && a->n == 0)
+        rc = rlt_fail(err, RLT_EUSAGE, a->name, "has no value from %s that can be tried on %u ranks%s", text,
+                      ranks, t->batch ? "" : ": set batch");
+    for (const char *at = text; list && !rc; at++) {
         size_t length = strcspn(at, "+");
         rc = add_value(a, at, length, err);
         if (!rc)
-            rc = check_value(t, a->name, a->values[a->n - 1], err);
+            rc = check_value(t, a, err);
         at += length;
         if (!*at)
             break;
@@ -269,38 +296,59 @@ static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis 
     }
 }
 
-static bool earlier_order(const rlt_layout_axis *a, const rlt_training *t, uint32_t at)
+/* Sets an axis of a planned training to another value. Returns false if that is against a rule. */
+static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t value, rlt_training *out)
 {
-    for (uint32_t i = 0; i < at; i++) {
-        rlt_training other = *t;
-        rlt_error err = {0};
-        if (rlt_training_set(&other, "order", a->values[i], &err) == 0 &&
-            same_order(t, other.order, t->order))
-            return true;
-    }
+    rlt_error why = {0};
+    *out = *t;
+    return !rlt_training_set(out, a->name, a->values[value], &why) && !rlt_training_plan(out, 0, &why);
+}
+
+/* Returns true if two planned trainings that differ in this axis only are the same run. */
+static bool same_run(const char *name, const rlt_training *a, const rlt_training *b)
+{
+    if (strcmp(name, "order") == 0)
+        return same_order(a, a->order, b->order);
+    if (strcmp(name, "sp") == 0)
+        return a->size[RLT_AXIS_TP] == 1;
+    if (strcmp(name, "zero") == 0)
+        return a->size[RLT_AXIS_DP] * a->size[RLT_AXIS_CP] == 1 && a->ep == 1 && a->zero < 3 && b->zero < 3;
     return false;
 }
 
-/* Returns whether an axis changes nothing for this training. */
-static bool changes_nothing(const char *name, const rlt_training *t)
+/* Returns the index of a value of an axis; RLT_NONE: it has none. */
+static uint32_t find_value(const rlt_layout_axis *a, const char *value)
 {
-    if (strcmp(name, "sp") == 0)
-        return t->size[RLT_AXIS_TP] == 1;
-    if (strcmp(name, "schedule") == 0 || strcmp(name, "vp") == 0)
-        return t->size[RLT_AXIS_PP] == 1;
-    if (strcmp(name, "zero") == 0)
-        return t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP] == 1 && t->ep == 1;
-    return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (strcmp(a->values[i], value) == 0)
+            return i;
+    return RLT_NONE;
+}
+
+/* Chunks of one stage are not interleaved, as in Megatron-LM: 1F1B stands for them, if it is in the space. */
+static bool no_pipeline(const rlt_layout_space *s, const rlt_training *t)
+{
+    rlt_training other = *t;
+    rlt_error why = {0};
+    if (t->size[RLT_AXIS_PP] > 1 || t->schedule != RLT_SCHEDULE_INTERLEAVED)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const rlt_layout_axis *a = &s->axes[i];
+        if ((strcmp(a->name, "schedule") == 0 && find_value(a, "1f1b") == RLT_NONE) ||
+            (strcmp(a->name, "vp") == 0 && find_value(a, "1") == RLT_NONE))
+            return false;
+    }
+    other.schedule = RLT_SCHEDULE_1F1B;
+    other.vp = 1;
+    return !rlt_training_plan(&other, 0, &why);
 }
 
 bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        const rlt_layout_axis *a = &s->axes[i];
-        if (p->at[i] == 0)
-            continue;
-        if (changes_nothing(a->name, t) || (strcmp(a->name, "order") == 0 && earlier_order(a, t, p->at[i])))
-            return true;
-    }
-    return false;
+    rlt_training other;
+    for (uint32_t i = 0; i < s->n; i++)
+        for (uint32_t v = 0; v < p->at[i]; v++)
+            if (with_value(t, &s->axes[i], v, &other) && same_run(s->axes[i].name, t, &other))
+                return true;
+    return no_pipeline(s, t);
 }

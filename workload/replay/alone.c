@@ -21,7 +21,7 @@
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
-enum { MAX_KNOWN = 1 << 20 };
+enum { MAX_KNOWN = 1 << 20, REQUEST_WORDS = 5 + 3 * RLT_MAX_DIMS };
 
 typedef struct alone {
     rlt_timing timing; /* must be first: the base */
@@ -35,7 +35,7 @@ typedef struct alone {
     rlt_strings keys;
     rlt_time *known; /* duration by index of the key */
     uint32_t n, room;
-    uint64_t *key; /* buffer for the next key: kind, root, bytes, members */
+    uint64_t *key; /* buffer for the next key: request, members */
     uint32_t key_room;
     /* In dimensions whose accelerators can be exchanged, members are numbered in the order in which they
      * appear: groups that differ by an exchange take the same time. */
@@ -124,6 +124,21 @@ static int find_symmetry(alone *a, rlt_error *err)
     return 0;
 }
 
+/* Writes what a plan depends on beside the members: groups of another grid may have another algorithm. */
+static void write_request(alone *a, const rlt_coll_request *req)
+{
+    const uint64_t head[] = {(uint64_t)req->kind, req->root, req->bytes, req->node, req->n_dims};
+    uint64_t *at = a->key;
+    memcpy(at, head, sizeof head);
+    at += sizeof head / sizeof *head;
+    for (uint32_t d = 0; d < RLT_MAX_DIMS; d++, at += 3) {
+        bool used = d < req->n_dims;
+        at[0] = used ? req->dims[d] : 0;
+        at[1] = used ? req->axes[d] : 0;
+        at[2] = used ? (uint64_t)(uintptr_t)req->shapes[d] : 0;
+    }
+}
+
 /* Writes the members into the key, numbered anew where this changes nothing. */
 static void write_members(alone *a, const rlt_coll_request *req)
 {
@@ -134,8 +149,9 @@ static void write_members(alone *a, const rlt_coll_request *req)
     for (uint32_t i = 0; i < req->n; i++) {
         uint32_t at = rlt_placed(a->how.placement ? a->how.placement : &a->identity, rlt_member_rank(req, i)),
                  stride = 1;
-        uint64_t named = a->dims ? 0 : at;
-        for (uint32_t d = 0; d < a->dims; d++) {
+        uint32_t dims = req->n_rings ? 0 : a->dims; /* rings are along links of their own */
+        uint64_t named = dims ? 0 : at;
+        for (uint32_t d = 0; d < dims; d++) {
             uint32_t x = at % a->sizes[d];
             if (a->exchange[d] && a->seen[d][x] != a->turn) {
                 a->seen[d][x] = a->turn;
@@ -145,20 +161,19 @@ static void write_members(alone *a, const rlt_coll_request *req)
             at /= a->sizes[d];
             stride *= a->sizes[d];
         }
-        a->key[3 + i] = named;
+        a->key[REQUEST_WORDS + i] = named;
     }
 }
 
 /* Finds the index of a request among those known, or adds it. */
 static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
 {
-    size_t words = 3 + (size_t)req->n;
-    int rc = rlt_grow(&a->key, &a->key_room, sizeof *a->key, words, RLT_MAX_MEMBERS + 3, "members", err);
+    size_t words = REQUEST_WORDS + (size_t)req->n;
+    int rc = rlt_grow(&a->key, &a->key_room, sizeof *a->key, words, RLT_MAX_MEMBERS + REQUEST_WORDS,
+                      "members", err);
     if (rc < 0)
         return rc;
-    a->key[0] = (uint64_t)req->kind;
-    a->key[1] = req->root;
-    a->key[2] = req->bytes;
+    write_request(a, req);
     write_members(a, req);
     *index = rlt_intern(&a->keys, (const char *)a->key, words * sizeof *a->key);
     if (*index == RLT_NONE)

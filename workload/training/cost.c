@@ -47,13 +47,41 @@ static rlt_time pass(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool g
     return take(w, RLT__WORK_COMPUTE);
 }
 
-/* Finds the parts of a stage. Gradients are given to buckets by the last microbatch, or by each. */
-static void stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, rlt_stage_cost *out)
+/* Adds up the reductions of ZeRO 2, where a bucket that a microbatch leaves is filled by the next one. *last:
+ * those of the last pass. */
+static int carried(rlt__work *w, rlt_time *all, rlt_time *last, rlt_error *err)
 {
     const rlt_training *t = w->t;
-    bool each = !rlt__keeps_whole(t) && (t->zero == 3 || (t->zero == 2 && t->overlap)),
-         apart = rlt__defers_weights(t);
+    rlt__turn *turns;
+    uint32_t n, first, end;
+    int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
+    if (rc)
+        return rc;
+    w->bucket[0] = w->bucket[1] = 0;
+    w->first_bucket = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (turns[i].pass == RLT__PASS_FORWARD || turns[i].apart)
+            continue;
+        rlt__work_layers(w, rlt__chunk_at(t, w->at[RLT_AXIS_PP], turns[i].chunk), &first, &end);
+        while (end-- > first)
+            rlt__work_give_gradients(w, &t->model->layers[end]);
+        *last = take(w, RLT__WORK_GRADIENTS);
+        *all = rlt_time_add(*all, *last);
+    }
+    free(turns);
+    return 0;
+}
+
+/* Finds the parts of a stage. Gradients are given to buckets by the last microbatch, or by each. */
+static int stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, rlt_stage_cost *out,
+                      rlt_error *err)
+{
+    const rlt_training *t = w->t;
+    bool apart = rlt__defers_weights(t),
+         carries = t->zero == 2 && t->overlap && !rlt__keeps_whole(t) && t->schedule != RLT_SCHEDULE_MESSAGE,
+         each = t->zero == 3 && !rlt__keeps_whole(t);
     uint32_t first, m;
+    int rc = 0;
     rlt_time all = 0, last = 0;
     *out = (rlt_stage_cost){0};
     for (uint32_t c = t->vp; c-- > 0;) {
@@ -71,14 +99,16 @@ static void stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, r
         if (passes_only)
             continue;
         whole.apart = false;
-        pass(w, c, &whole, true);
+        pass(w, c, &whole, !carries);
         last = take(w, RLT__WORK_GRADIENTS) - again;
         take(w, RLT__WORK_EXPOSED);
         all = rlt_time_add(all, rlt_time_mul(rlt_time_add(gathers, again), m));
         all = rlt_time_add(all, rlt_time_mul(last, each ? m : 1));
     }
     if (passes_only)
-        return;
+        return 0;
+    if (carries)
+        rc = carried(w, &all, &last, err);
     rlt__work_end(w);
     rlt_time buckets = take(w, RLT__WORK_GRADIENTS), step = take(w, RLT__WORK_COMPUTE);
     buckets = t->offload ? 0 : buckets; /* its sums go on beside its steps */
@@ -87,6 +117,7 @@ static void stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, r
     out->gradients_ps = rlt_time_add(all, buckets);
     out->last_ps = apart ? 0 : rlt_time_add(last, buckets);
     take(w, RLT__WORK_EXPOSED);
+    return rc;
 }
 
 int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
@@ -110,8 +141,8 @@ int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how,
         rc = rlt__training_times(t, &w.times, err);
     for (uint32_t s = 0; s < pp && !rc; s++) {
         begin_stage(&w, s, ranks);
-        stage_cost(&w, passes_only, &out->chunks[(size_t)s * t->vp], &out->stages[s]);
-        if (w.failed.code)
+        rc = stage_cost(&w, passes_only, &out->chunks[(size_t)s * t->vp], &out->stages[s], err);
+        if (!rc && w.failed.code)
             rc = rlt_fail(err, w.failed.code, w.failed.where, "%s", w.failed.what);
     }
     rlt__folded_free(&f);

@@ -164,6 +164,7 @@ rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage
     state_of(t, stage, &m);
     m.gathered = rlt__gathered_bytes(t, stage);
     m.activations = rlt__kept_bytes(t, &k, m.in_flight, true);
+    m.backward = k.backward_bytes;
     rlt__memory_sum(t, &m);
     return m;
 }
