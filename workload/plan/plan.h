@@ -52,7 +52,7 @@ typedef struct rlt_layout_axis {
     char (*values)[RLT_LAYOUT_WORD];
 } rlt_layout_axis;
 
-/* What a partial point has values for: the sizes of the layout; also what a stage computes; also the order of
+/* A partial point has values for: the sizes of the layout; also what a stage computes; also the order of
  * its groups; all. */
 typedef enum rlt_layout_level {
     RLT_LAYOUT_SIZES,
@@ -81,7 +81,7 @@ typedef struct rlt_layout_point {
  * value twice ("2+02"), and for an axis without values: microbatch needs the batch.
  * RLT_EMALFORMED for a range of other than two whole numbers. */
 int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
-                                  uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
+                          uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
 void rlt_layout_space_free(rlt_layout_space *s);
 /* Returns true if `name` is an axis. */
 bool rlt_layout_is_axis(const char *name);
@@ -89,7 +89,7 @@ bool rlt_layout_is_axis(const char *name);
 double rlt_layout_size(const rlt_layout_space *s);
 /* Makes the training of a point and plans it. Returns the error of the rule that the point is against. */
 int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uint32_t ranks,
-                                const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
+                        const rlt_layout_point *p, rlt_training *out, rlt_error *err) RLT_MUST_USE;
 /* Returns true if another point stands for this one. `t` is the point's training. It is the same run as with
  * an earlier value of one axis, if that is against no rule:
  *
@@ -100,7 +100,7 @@ int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uin
  * Interleaved chunks of one stage (pp = 1) are no layout of their own where 1F1B is in the space. */
 bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
 
-/* What is searched, and how. */
+/* A search: its space, and how far it goes. */
 typedef struct rlt_layout_search {
     const rlt_training *base; /* model, accelerator and all settings that are no axes; borrowed */
     const rlt_replay_options *how;
@@ -145,9 +145,8 @@ void rlt_layout_result_free(rlt_layout_result *r);
 
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
  * whole (`alone` may be NULL). */
-int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded,
-                                rlt_timing *alone, const rlt_watch *watch, rlt_time *time_ps,
-                                rlt_error *err) RLT_MUST_USE;
+int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
+                        const rlt_watch *watch, rlt_time *time_ps, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -197,8 +197,8 @@ static bool goes_two_ways(const rlt_layout_search *p)
     return false;
 }
 
-/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight gradients
- * apart; the two times of a layer are then rounded, not their sum. */
+/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
+ * gradients apart; the two times of a layer are then rounded, not their sum. */
 static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
                          rlt_time *bound_ps, rlt_error *err)
 {

@@ -160,7 +160,7 @@ void rlt_training_cost_free(rlt_training_cost *c)
     *c = (rlt_training_cost){0};
 }
 
-/* What a bound counts of a backward pass. */
+/* Parts of a backward pass that a bound counts. */
 typedef enum counted { ALL, WITHOUT_WEIGHTS } counted;
 
 static rlt_time backward_of(const rlt_chunk_cost *c, counted what)

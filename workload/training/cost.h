@@ -71,10 +71,11 @@ typedef struct rlt_training_cost {
 } rlt_training_cost;
 
 /* Finds the parts of a planned training. `how` and `alone` are as for rlt_training_fold. Free `out` in every
- * case. With `alone` NULL, collectives take no time. passes_only: only the chunks' times, no stages'. O(stages x layers), and what `alone` simulates that it
- * does not know yet. */
+ * case. With `alone` NULL, collectives take no time. passes_only: only the chunks' times, no stages'.
+ * O(stages x layers), and what `alone` simulates that it does not know yet; with ZeRO 2 also O(microbatches x
+ * layers). */
 int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
-                                   bool passes_only, rlt_training_cost *out, rlt_error *err) RLT_MUST_USE;
+                           bool passes_only, rlt_training_cost *out, rlt_error *err) RLT_MUST_USE;
 void rlt_training_cost_free(rlt_training_cost *c);
 /* Returns the bound of an iteration. O(stages^2 + chunks). */
 rlt_time rlt_training_bound(const rlt_training *t, const rlt_training_cost *c);
