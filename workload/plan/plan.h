@@ -72,7 +72,7 @@ typedef struct rlt_layout_space {
 typedef struct rlt_layout_point {
     uint16_t at[RLT_LAYOUT_AXES];
     rlt_time bound_ps, time_ps;
-    double memory_bytes; /* of the fullest stage */
+    double memory_bytes; /* needed by the fullest stage */
 } rlt_layout_point;
 
 /* Makes the space of a training: each axis with all its values, or with those of `given`, texts such as
@@ -133,7 +133,7 @@ typedef struct rlt_layout_result {
     rlt_layout_reason reasons[RLT_LAYOUT_REASONS];
     uint32_t n_reasons;
     double least_bytes;       /* that a layout out of memory needs at least; 0: none is */
-    rlt_layout_point nearest; /* of those out of memory, the one that needs least; memory_bytes 0: none */
+    rlt_layout_point nearest; /* the layout out of memory that needs least; memory_bytes 0: none */
     rlt_time least_pruned_ps; /* least bound of what was not simulated; RLT_TIME_MAX: nothing is left */
     bool proven; /* false: stopped before the end; then the optimum is at least least_pruned_ps */
 } rlt_layout_result;

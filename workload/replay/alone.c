@@ -41,7 +41,7 @@ typedef struct alone {
      * appear: groups that differ by an exchange take the same time. */
     uint32_t dims, sizes[RLT_MAX_DIMS];
     bool exchange[RLT_MAX_DIMS];
-    uint32_t *number[RLT_MAX_DIMS]; /* of a coordinate in the group `seen` */
+    uint32_t *number[RLT_MAX_DIMS]; /* by coordinate, in the group `seen` */
     uint32_t *seen[RLT_MAX_DIMS], turn;
 } alone;
 

@@ -57,15 +57,15 @@ typedef struct rlt_chunk_cost {
 } rlt_chunk_cost;
 
 typedef struct rlt_stage_cost {
-    rlt_time gradients_ps; /* of an iteration, on the stream of gradients */
+    rlt_time gradients_ps; /* all that is on the stream of gradients in an iteration */
     rlt_time last_ps;      /* reductions of the last pass, on that stream, and those left over */
     rlt_time end_ps;       /* after the last backward pass */
-    rlt_time step_ps;      /* of it, what follows the reductions: optimizer, weights gathered, host */
+    rlt_time step_ps;      /* the part after the reductions: optimizer, weights gathered, host */
 } rlt_stage_cost;
 
 typedef struct rlt_training_cost {
     uint32_t pp, vp;
-    double slowdown;        /* of compute beside communication */
+    double slowdown;        /* factor on compute beside communication */
     rlt_chunk_cost *chunks; /* pp * vp: of stage s at [s * vp + index in the stage] */
     rlt_stage_cost *stages; /* pp */
 } rlt_training_cost;

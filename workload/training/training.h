@@ -245,7 +245,7 @@ RLT_API void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t
  * also has the context. */
 typedef struct rlt_training_memory {
     double parameters, gradients, optimizer, activations, buffers, gathered, allocated, reserved, total;
-    double backward;    /* of activations, what one backward pass adds */
+    double backward;    /* activations that one backward pass adds */
     uint32_t in_flight; /* microbatches (of one chunk) whose activations are kept at once */
 } rlt_training_memory;
 RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage);
