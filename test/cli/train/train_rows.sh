@@ -76,6 +76,14 @@ expect "a published configuration: exchanges overlap" "$said" "$(predicted "$hea
 expect "the row comes first" "$(echo "$said $(predicted "$header,overlap" "$experts,off")" | awk '{ print ($2 > 1.02 * $1) ? "slower" : $0 }')" slower
 expect "of this system only" "$(predicted "$header,overlap" "$(echo "$experts" | sed 's/DGX-H100/DGX-B200/'),")" "$(predicted "$header,overlap" "$(echo "$experts" | sed 's/DGX-H100/DGX-B200/'),off")"
 
+# Without a column of sequences a model has its own. A topology that cannot be read names its line.
+short=$(echo "$header" | sed 's/,seq_len//')
+expect "a model's own sequence" "$(predicted "$short" "llama3-8b:sequence=2048,,a100_80gb,8,1,1,8,,,,0,64,1,bf16,,20,,")" \
+    "$(predicted "$header" "llama3-8b,,a100_80gb,8,1,1,8,,,,0,64,1,2048,bf16,,20,,")"
+printf '%s,topology\n%s,switch:8@fast\n' "$header" "mpt-125m,,a100-80gb,8,1,1,8,,,,0,64,1,2048,bf16,,20,," >"$tmp/where.csv"
+expect "a wrong topology" "$(status --check "$tmp/where.csv")" 3
+expect "names its line" "$(grep -c 'line 2: switch:8@fast' "$tmp/err")" 1
+
 # Wrong input.
 expect "no such file" "$(status --check "$tmp/none.csv")" 5
 expect "names it" "$(grep -c 'none.csv' "$tmp/err")" 1

@@ -160,7 +160,11 @@ int rlt_train_predictor_open(rlt_train_rows *t, rlt_train_predictor **out, rlt_e
     int rc = p ? 0 : rlt_nomem(err);
     for (uint32_t i = 0; i < t->n && !rc; i++)
         if (!*t->rows[i].reason) {
-            rc = prepare_row(p, &t->rows[i], err);
+            if ((rc = prepare_row(p, &t->rows[i], err))) {
+                char line[32];
+                snprintf(line, sizeof line, "line %u", t->rows[i].line);
+                rlt_error_prefix(err, line);
+            }
             t->covered += !rc && !*t->rows[i].reason;
         }
     if (rc) {

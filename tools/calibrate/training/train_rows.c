@@ -42,11 +42,11 @@ typedef enum field {
     F_GPUS,
     F_BATCH,
     F_MICROBATCH,
-    F_SEQUENCE,
     F_PRECISION,
     F_TIME,
     N_REQUIRED,
-    F_TP = N_REQUIRED,
+    F_SEQUENCE = N_REQUIRED, /* empty: the model's */
+    F_TP,
     F_PP,
     F_DP,
     F_CP,
@@ -85,9 +85,9 @@ static const char *const columns[N_FIELDS][2] = {
     {"n_gpus", "n"},
     {"global_batch"},
     {"micro_batch"},
-    {"seq_len", "seq"},
     {"precision"},
     {"iteration_time_s", "iteration_s"},
+    {"seq_len", "seq"},
     {"tp"},
     {"pp"},
     {"dp"},
@@ -292,6 +292,8 @@ static bool find_system(reader *r, system_known *s)
 static void sized_model(reader *r)
 {
     rlt_train_row *row = r->row;
+    if (!*cell(r, F_SEQUENCE))
+        cannot(r, "sizes of a model need seq_len");
     const char *gated = cell(r, F_GATED);
     int n = snprintf(row->spec, sizeof row->spec,
                      "transformer:layers=%s,hidden=%s,heads=%s,vocabulary=%s,sequence=%s,gated=%s",
@@ -322,13 +324,11 @@ static bool find_model(reader *r, uint64_t sequence)
         spec = cell(r, F_MODEL);
     if (strlen(spec) + 32 > sizeof row->spec)
         return cannot(r, "the model's text is too long");
-    if (strstr(spec, "sequence="))
-        snprintf(row->spec, sizeof row->spec, "%s", spec);
-    else if (sequence)
+    if (sequence && !strstr(spec, "sequence="))
         snprintf(row->spec, sizeof row->spec, "%s%csequence=%llu", spec, strchr(spec, ':') ? ',' : ':',
                  (unsigned long long)sequence);
     else
-        return cannot(r, "no %s is given", columns[F_SEQUENCE][0]);
+        snprintf(row->spec, sizeof row->spec, "%s", spec);
     snprintf(row->family, sizeof row->family, "%s", family ? family : cell(r, F_MODEL));
     return true;
 }
