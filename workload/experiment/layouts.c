@@ -59,6 +59,8 @@ static int take_axes(rlt_layouts *l, const char *list, char **rest, rlt_error *e
     *rest = NULL;
     if (!list)
         return 0;
+    if ((rc = rlt_names_once(list, err)))
+        return rc;
     char *text = malloc(strlen(list) + 1);
     if (!text)
         return rlt_nomem(err);

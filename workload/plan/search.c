@@ -302,18 +302,31 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     return rc ? rc : push(s, one, err);
 }
 
+/* Counts points that are left as they are. */
+static void leave(search *s, double points, rlt_time bound_ps)
+{
+    s->out->pruned += points;
+    s->out->least_pruned_ps = bound_ps < s->out->least_pruned_ps ? bound_ps : s->out->least_pruned_ps;
+}
+
 /* Replaces a partial point by its parts at the next level that has axes of its own. */
 static int expand(search *s, const node *from, rlt_layout_level level, rlt_error *err)
 {
     const rlt_layout_space *space = s->space;
     uint32_t begin = level ? space->known[level - 1] : 0, end = space->known[level];
     node one = *from;
+    double left = level ? points_below(space, (rlt_layout_level)(level - 1)) : rlt_layout_size(space);
     int rc = 0;
     memset(one.at + begin, 0, sizeof one.at - begin * sizeof *one.at);
     for (;;) {
         uint32_t i = end;
-        if ((rc = consider(s, &one, level, from->bound_ps, err)) || rlt_watch_stopped(s->plan->watch))
+        if (rlt_watch_stopped(s->plan->watch))
+            rc = RLT_ECANCELLED;
+        if (rc || (rc = consider(s, &one, level, from->bound_ps, err))) {
+            leave(s, left, from->bound_ps);
             return rc;
+        }
+        left -= points_below(space, level);
         while (i-- > begin && ++one.at[i] == space->axes[i].n)
             one.at[i] = 0;
         if (i + 1 == begin || begin == end)
@@ -404,9 +417,7 @@ static int look(search *s, rlt_error *err)
                 nodes_push(s, s->open, &s->n_open, next);
                 break;
             }
-            s->out->least_pruned_ps =
-                next.bound_ps < s->out->least_pruned_ps ? next.bound_ps : s->out->least_pruned_ps;
-            s->out->pruned += points_below(s->space, (rlt_layout_level)next.level);
+            leave(s, points_below(s->space, (rlt_layout_level)next.level), next.bound_ps);
             continue;
         }
         if (next.level < RLT_LAYOUT_POINT)
@@ -414,6 +425,8 @@ static int look(search *s, rlt_error *err)
         else
             rc = next.communicates || s->plan->no_bounds ? simulate(s, &next, err)
                                                          : bound_point(s, &next, err);
+        if (rc && next.level == RLT_LAYOUT_POINT)
+            leave(s, 1, next.bound_ps);
         rlt_watch_progress(s->plan->watch, s->out->n, 0);
     }
     return rc;
