@@ -9,6 +9,7 @@
 #include "sim/base/text.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
+#include "tools/base/shell.h"
 #include "tools/deploy/deploy.h"
 #include "tools/deploy/report.h"
 #include "tools/output/manifest.h"
@@ -21,37 +22,29 @@
 #include "workload/deploy/strategy.h"
 #include "workload/setup/inputs.h"
 
-/* Adds a word of a command line, in quotes if a shell would change it. */
-static void add_word(rlt_growing *line, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=@%+";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        rlt_growing_add(line, " %s", word);
-        return;
-    }
-    rlt_growing_add(line, " '");
-    for (; *word; word++)
-        rlt_growing_add(line, *word == '\'' ? "'\\''" : "%c", *word);
-    rlt_growing_add(line, "'");
-}
-
 /* Writes the command with the options that were given, except for names of outputs. */
 static int command_json(rlt_jw *w, const rlt_parsed *args, rlt_error *err)
 {
-    rlt_growing line = {0};
+    char *line = NULL;
+    size_t length;
     const rlt_option *o;
-    rlt_growing_add(&line, "ringlet deploy");
+    FILE *f = open_memstream(&line, &length);
+    if (!f)
+        return rlt_nomem(err);
+    fputs("ringlet deploy", f);
     for (uint32_t i = 0; (o = rlt_option_at(args->groups, i, NULL)); i++) {
         if (!args->given[i] || o->unrecorded)
             continue;
-        rlt_growing_add(&line, " --%s", o->name);
-        if (o->kind != RLT_PARAM_FLAG)
-            add_word(&line, args->given[i]);
+        fprintf(f, " --%s", o->name);
+        if (o->kind == RLT_PARAM_FLAG)
+            continue;
+        putc(' ', f);
+        rlt_put_word(f, args->given[i]);
     }
-    int rc = rlt_growing_whole(&line, err);
+    int rc = fclose(f) ? rlt_nomem(err) : 0;
     if (!rc)
-        rlt_jw_string(w, "command_line", line.text);
-    free(line.text);
+        rlt_jw_string(w, "command_line", line);
+    free(line);
     return rc;
 }
 

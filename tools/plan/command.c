@@ -12,6 +12,7 @@
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "tools/base/interrupt.h"
+#include "tools/base/shell.h"
 #include "tools/plan/plan.h"
 #include "workload/experiment/experiment.h"
 #include "workload/experiment/layouts.h"
@@ -77,38 +78,27 @@ static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
     return rc;
 }
 
-static bool is_plain(const char *text)
-{
-    return *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                      "-_=+,.:/@%")] == '\0';
-}
-
 /* Writes the settings as a command line for a shell. */
 static char *write_command(const settings *s)
 {
-    size_t size = 32, used = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        size += 4 * strlen(s->at[i]) + 8;
-    char *text = malloc(size);
-    if (!text)
+    char *text = NULL;
+    size_t length;
+    FILE *f = open_memstream(&text, &length);
+    if (!f)
         return NULL;
-    used = (size_t)snprintf(text, size, "ringlet run");
+    fputs("ringlet run", f);
     for (uint32_t i = 0; i < s->n; i++) {
         const char *value = strchr(s->at[i], '=');
-        int length = value ? (int)(value - s->at[i]) : (int)strlen(s->at[i]);
-        used += (size_t)snprintf(text + used, size - used, " --%.*s", length, s->at[i]);
+        fprintf(f, " --%.*s", (int)strcspn(s->at[i], "="), s->at[i]);
         if (!value)
             continue;
-        if (is_plain(++value)) {
-            used += (size_t)snprintf(text + used, size - used, " %s", value);
-            continue;
-        }
-        used += (size_t)snprintf(text + used, size - used, " '");
-        for (; *value; value++)
-            used += (size_t)snprintf(text + used, size - used, *value == '\'' ? "'\\''" : "%c", *value);
-        used += (size_t)snprintf(text + used, size - used, "'");
+        putc(' ', f);
+        rlt_put_word(f, value + 1);
     }
-    return text;
+    if (fclose(f) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 static double share(const rlt_experiment *e, const char *figure, double of)

@@ -11,6 +11,7 @@
 #include "sim/text/tree.h"
 #include "tools/base/command.h"
 #include "tools/base/message.h"
+#include "tools/base/shell.h"
 #include "tools/sweep/asked.h"
 #include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
@@ -89,20 +90,6 @@ int rlt_asked_study_of(const rlt_asked *a, rlt_sweep_study *out, rlt_error *err)
     return rc || out->command ? rc : rlt_fail(err, RLT_ESCHEMA, "study.text", "is missing");
 }
 
-/* Writes a word so that a shell reads it as it is. */
-static void put_word(FILE *f, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fputs(word, f);
-        return;
-    }
-    putc('\'', f);
-    for (; *word; word++)
-        fprintf(f, *word == '\'' ? "'\\''" : "%c", *word);
-    putc('\'', f);
-}
-
 /* Writes a command. A study accepts settings of protocols that only other points run: so must the command. */
 static void put_command(FILE *f, const rlt_sweep_study *s, const rlt_option_texts *t)
 {
@@ -117,7 +104,7 @@ static void put_command(FILE *f, const rlt_sweep_study *s, const rlt_option_text
         if (o->kind == RLT_PARAM_FLAG && !*text)
             continue;
         putc(o->kind == RLT_PARAM_FLAG || *text == '-' ? '=' : ' ', f);
-        put_word(f, text);
+        rlt_put_word(f, text);
     }
     if (sets && !lenient && s->n_axes)
         fputs(" --unused-sets", f);
