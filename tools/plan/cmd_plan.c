@@ -85,18 +85,11 @@ static void count(void *ctx, uint64_t done, uint64_t total)
     rlt_progress_update(ctx, done, total);
 }
 
-static bool stopped(void *ctx)
-{
-    (void)ctx;
-    return rlt_interrupted();
-}
-
 static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
 {
     rlt_progress bar;
     rlt_watch watch = rlt_interrupt_watcher();
     rlt_layout_search p = *how;
-    watch.stopped = stopped;
     if (!s->quiet) {
         rlt_progress_start(&bar, "layouts simulated");
         watch.ctx = &bar;

@@ -99,6 +99,11 @@ static int take_strategy(rlt_layouts *l, const char *text, rlt_error *err)
     return rc ? rc : l->strategy ? 0 : rlt_nomem(err);
 }
 
+static uint32_t ranks_of(const rlt_layouts *l)
+{
+    return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
+}
+
 int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args, rlt_error *err)
 {
     rlt_run *r = &l->run;
@@ -121,14 +126,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     if (!r->training.node)
         r->training.node = rlt_topology_node_size(r->setup.topology);
     r->training.steps = 1;
-    uint32_t ranks = r->training.ranks ? r->training.ranks : r->setup.placement.n;
-    return rlt_layout_space_open(&r->training, ranks, (const char *const *)l->given, l->n_given, &l->space,
-                                 err);
-}
-
-static uint32_t ranks_of(const rlt_layouts *l)
-{
-    return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
+    return rlt_layout_space_open(&r->training, ranks_of(l), (const char *const *)l->given, l->n_given,
+                                 &l->space, err);
 }
 
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)

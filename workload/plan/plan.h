@@ -143,6 +143,9 @@ typedef struct rlt_layout_result {
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
 void rlt_layout_result_free(rlt_layout_result *r);
 
+/* Returns true if two orders have the axes above size 1 in the same order. */
+bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
+
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
  * whole (`alone` may be NULL). */
 int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,

@@ -208,6 +208,8 @@ static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_leve
     int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
     if (!rc)
         *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
+    if (!rc && s->plan->wrong > 0)
+        *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
     rlt_training_cost_free(&c);
     rlt_watch_running(s->plan->watch, NULL);
     return rc;
@@ -296,8 +298,6 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
                  ? bound_layout(s, &t, &bound, err)
                  : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER && !s->two_ways ? s->alone : NULL,
                                  &bound, err);
-    if (s->plan->wrong > 0)
-        bound = (rlt_time)((double)bound * s->plan->wrong);
     one.bound_ps = bound > parent_ps ? bound : parent_ps;
     return rc ? rc : push(s, one, err);
 }
@@ -353,8 +353,6 @@ static int bound_point(search *s, const node *n, rlt_error *err)
     int rc = point_training(s, n, &p, &t, err);
     if (!rc)
         rc = bound_by_cost(s, &t, RLT_LAYOUT_POINT, s->alone, &bound, err);
-    if (s->plan->wrong > 0)
-        bound = (rlt_time)((double)bound * s->plan->wrong);
     one.communicates = true;
     one.bound_ps = bound > n->bound_ps ? bound : n->bound_ps;
     return rc ? rc : push(s, one, err);
@@ -452,11 +450,8 @@ int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_erro
     if (!rc)
         rc = look(&s, err);
     out->proven = rc == 0;
-    for (uint32_t i = 0; i < s.n_open; i++) {
-        out->pruned += points_below(p->space, (rlt_layout_level)s.open[i].level);
-        out->least_pruned_ps =
-            s.open[i].bound_ps < out->least_pruned_ps ? s.open[i].bound_ps : out->least_pruned_ps;
-    }
+    for (uint32_t i = 0; i < s.n_open; i++)
+        leave(&s, points_below(p->space, (rlt_layout_level)s.open[i].level), s.open[i].bound_ps);
     if (out->n)
         qsort(out->points, out->n, sizeof *out->points, by_time);
     rlt_timing_free(s.alone);

@@ -280,8 +280,7 @@ int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uin
     return rc;
 }
 
-/* Returns true if two orders have the axes above size 1 in the same order. */
-static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b)
+bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b)
 {
     uint32_t i = 0, k = 0;
     for (;; i++, k++) {
@@ -308,7 +307,7 @@ static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t
 static bool same_run(const char *name, const rlt_training *a, const rlt_training *b)
 {
     if (strcmp(name, "order") == 0)
-        return same_order(a, a->order, b->order);
+        return rlt_layout_same_order(a, a->order, b->order);
     if (strcmp(name, "sp") == 0)
         return a->size[RLT_AXIS_TP] == 1;
     if (strcmp(name, "zero") == 0)

@@ -21,6 +21,7 @@
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
+#include "workload/plan/plan.h"
 #include "workload/program/program.h"
 #include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
@@ -169,56 +170,15 @@ typedef struct search {
     rlt_mapping *found;
 } search;
 
-static int replay(const rlt_program *p, const rlt_replay_options *o, const rlt_watch *watch,
-                  rlt_time *time_ps, rlt_error *err)
-{
-    rlt_replay *r = NULL;
-    int rc = rlt_replay_create(p, o, &r, err);
-    if (!rc) {
-        rlt_watch_running(watch, rlt_replay_sim(r));
-        rc = rlt_replay_run(r, err);
-        rlt_watch_running(watch, NULL);
-        *time_ps = rlt_replay_time(r);
-    }
-    rlt_replay_free(r);
-    return rc;
-}
-
 /* Computes the time of an iteration in this order. */
-static int time_of(const rlt_training *t, const rlt_replay_options *how, const search *s, rlt_time *time_ps,
-                   rlt_error *err)
+static int time_of(const rlt_training *t, const search *s, rlt_time *time_ps, rlt_error *err)
 {
-    rlt_replay_options o = *how;
-    rlt_placement stages = {0};
-    rlt_program *program = NULL;
     rlt_timing *alone = NULL;
-    int rc = 0;
-    if (!s->found->folded)
-        rc = rlt_training_program(t, &program, err);
-    else if (!(rc = rlt_timing_alone(how, &alone, err)) &&
-             !(rc = rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)))
-        o.placement = &stages;
+    int rc = s->found->folded ? rlt_timing_alone(s->how, &alone, err) : 0;
     if (!rc)
-        rc = replay(program, &o, s->watch, time_ps, err);
-    rlt_program_free(program);
+        rc = rlt_layout_simulate(t, s->how, s->found->folded, alone, s->watch, time_ps, err);
     rlt_timing_free(alone);
-    rlt_placement_free(&stages);
     return rc;
-}
-
-static bool same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b)
-{
-    uint32_t i = 0, k = 0;
-    for (;; i++, k++) {
-        while (i < RLT_AXES_OF_LAYOUT && t->size[a[i]] == 1)
-            i++;
-        while (k < RLT_AXES_OF_LAYOUT && t->size[b[k]] == 1)
-            k++;
-        if (i == RLT_AXES_OF_LAYOUT || k == RLT_AXES_OF_LAYOUT)
-            return i == k;
-        if (a[i] != b[k])
-            return false;
-    }
 }
 
 static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
@@ -228,14 +188,12 @@ static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
     rlt_tried_order next;
     uint32_t at = m->n;
     for (uint32_t i = 0; i < m->n; i++)
-        if (same_order(&t, order, m->tried[i].order))
+        if (rlt_layout_same_order(&t, order, m->tried[i].order))
             return 0;
-    rlt_replay_options how = *s->how;
     t.steps = 1;
-    how.no_bounds = true;
     memcpy(t.order, order, sizeof t.order);
     memcpy(next.order, order, sizeof next.order);
-    int rc = time_of(&t, &how, s, &next.time_ps, err);
+    int rc = time_of(&t, s, &next.time_ps, err);
     if (rc)
         return rc;
     for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)
