@@ -251,16 +251,6 @@ static void out_of_memory(search *s, const node *n, double needs, rlt_layout_lev
     memcpy(nearest->at, n->at, sizeof nearest->at);
 }
 
-static double fullest(const rlt_training *t)
-{
-    double most = 0;
-    for (uint32_t stage = 0; stage < t->size[RLT_AXIS_PP]; stage++) {
-        double total = rlt_training_memory_of(t, stage).total;
-        most = total > most ? total : most;
-    }
-    return most;
-}
-
 /* Takes a point or a partial point into the queue, unless it is impossible or repeats another one. */
 static int consider(search *s, const node *n, rlt_layout_level level, rlt_time parent_ps, rlt_error *err)
 {
@@ -286,7 +276,7 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
         s->out->repeated++;
         return 0;
     }
-    memory = level == RLT_LAYOUT_POINT ? fullest(&t) : least_memory(s, &t, level);
+    memory = level == RLT_LAYOUT_POINT ? rlt_training_fullest(&t, NULL) : least_memory(s, &t, level);
     if (memory > capacity(s)) {
         out_of_memory(s, n, memory, level);
         return 0;

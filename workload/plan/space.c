@@ -10,6 +10,7 @@
 #include "sim/base/units.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
+#include "workload/training/internal.h"
 #include "workload/training/training.h"
 
 /* An axis that can be searched: its values are words, or counts that `counts` lists. */
@@ -20,14 +21,6 @@ typedef struct axis {
     bool (*counts)(const rlt_training *t, uint32_t ranks, uint32_t value);
     uint32_t (*most)(const rlt_training *t, uint32_t ranks);
 } axis;
-
-static uint32_t blocks_of(const rlt_model *m)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n_layers; i++)
-        n += m->layers[i].movable;
-    return n;
-}
 
 static uint32_t experts_of(const rlt_model *m)
 {
@@ -73,7 +66,7 @@ static uint32_t most_cp(const rlt_training *t, uint32_t ranks)
 }
 static uint32_t most_pp(const rlt_training *t, uint32_t ranks)
 {
-    uint32_t most = blocks_of(t->model) + 2;
+    uint32_t most = rlt__blocks_of(t->model) + 2;
     return most < ranks ? most : ranks;
 }
 static uint32_t most_ep(const rlt_training *t, uint32_t ranks)
@@ -89,7 +82,7 @@ static uint32_t most_microbatch(const rlt_training *t, uint32_t ranks)
 }
 static uint32_t most_vp(const rlt_training *t, uint32_t ranks)
 {
-    uint32_t most = blocks_of(t->model) / 2 + 1;
+    uint32_t most = rlt__blocks_of(t->model) / 2 + 1;
     return ranks > 1 ? most : 1;
 }
 

@@ -88,6 +88,8 @@ double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recompu
 /* Returns the bytes of whole weights and gradients that ZeRO 3 keeps. */
 double rlt__gathered_bytes(const rlt_training *t, uint32_t stage);
 
+/* Returns the number of blocks at which a stage may begin. O(layers). */
+uint32_t rlt__blocks_of(const rlt_model *m);
 /* Finds where a stage of the model may begin. O(layers). */
 void rlt__find_blocks(rlt_training *t);
 

@@ -169,6 +169,18 @@ rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage
     return m;
 }
 
+double rlt_training_fullest(const rlt_training *t, uint32_t *stage)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < t->size[RLT_AXIS_PP]; i++) {
+        double total = rlt_training_memory_of(t, i).total;
+        if (stage && total > most)
+            *stage = i;
+        most = total > most ? total : most;
+    }
+    return most;
+}
+
 bool rlt_training_saves_nothing(const rlt_training *t)
 {
     bool attends = false;

@@ -28,7 +28,7 @@
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
-static uint32_t blocks_of(const rlt_model *m)
+uint32_t rlt__blocks_of(const rlt_model *m)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->n_layers; i++)
@@ -65,7 +65,7 @@ void rlt__find_blocks(rlt_training *t)
     const rlt_model *m = t->model;
     uint32_t before = 0;
     t->blocks.of = m;
-    t->blocks.n = blocks_of(m);
+    t->blocks.n = rlt__blocks_of(m);
     t->blocks.head = head_of(m);
     t->blocks.first = before = movable(m, 0);
     t->blocks.each = 0;
@@ -92,7 +92,7 @@ static uint32_t spare(const rlt_model *m)
 /* Returns the number of blocks before a chunk. The head follows the last block. */
 static uint32_t blocks_before(const rlt_training *t, uint32_t chunk)
 {
-    uint32_t chunks = rlt__chunks(t), n = t->blocks.of == t->model ? t->blocks.n : blocks_of(t->model),
+    uint32_t chunks = rlt__chunks(t), n = t->blocks.of == t->model ? t->blocks.n : rlt__blocks_of(t->model),
              sum = 0;
     uint32_t least = n / chunks, more = n % chunks, before = chunks > n + 1;
     if (t->split != RLT_CHUNKS_BLOCKS && t->n_split == chunks) {
@@ -116,7 +116,7 @@ static uint32_t begin_of(const rlt_training *t, uint32_t chunk)
         return t->blocks.head;
     if (t->blocks.of == m && t->blocks.each)
         return t->blocks.first + block * t->blocks.each;
-    return block >= blocks_of(m) ? head_of(m) : movable(m, block);
+    return block >= rlt__blocks_of(m) ? head_of(m) : movable(m, block);
 }
 
 void rlt_training_layers(const rlt_training *t, uint32_t chunk, uint32_t *first, uint32_t *end)
@@ -212,7 +212,7 @@ void rlt__split_write(const rlt_param *p, const void *from, char *text, size_t s
 static int check_list(const rlt_training *t, rlt_error *err)
 {
     const rlt_model *m = t->model;
-    uint32_t chunks = rlt__chunks(t), n = blocks_of(m), sum = 0;
+    uint32_t chunks = rlt__chunks(t), n = rlt__blocks_of(m), sum = 0;
     if (t->n_split != chunks)
         return rlt_fail(err, RLT_ESCHEMA, "split", "%u numbers, but the pipeline has %u chunks", t->n_split,
                         chunks);
@@ -234,7 +234,7 @@ static int check_list(const rlt_training *t, rlt_error *err)
 
 int rlt__check_split(const rlt_training *t, rlt_error *err)
 {
-    uint32_t n = blocks_of(t->model), chunks = rlt__chunks(t);
+    uint32_t n = rlt__blocks_of(t->model), chunks = rlt__chunks(t);
     if (t->split == RLT_CHUNKS_LIST)
         return check_list(t, err);
     if (t->split == RLT_CHUNKS_TIME && (chunks > RLT_MAX_SPLIT || n > UINT16_MAX))
@@ -268,7 +268,7 @@ static int find_places(const rlt_training *t, places *p, rlt_error *err)
     rlt__times x = {0};
     rlt_time sum = 0;
     uint32_t blocks = 0, head = head_of(m);
-    size_t room = (size_t)blocks_of(m) + 3;
+    size_t room = (size_t)rlt__blocks_of(m) + 3;
     p->blocks = malloc(room * sizeof *p->blocks);
     p->before_ps = malloc(room * sizeof *p->before_ps);
     int rc = p->blocks && p->before_ps ? rlt__training_times(t, &x, err) : rlt_nomem(err);

@@ -249,6 +249,8 @@ typedef struct rlt_training_memory {
     uint32_t in_flight; /* microbatches (of one chunk) whose activations are kept at once */
 } rlt_training_memory;
 RLT_API rlt_training_memory rlt_training_memory_of(const rlt_training *t, uint32_t stage);
+/* Returns the bytes of the stage that needs most; *stage (may be NULL) is which, the first of equals. */
+RLT_API double rlt_training_fullest(const rlt_training *t, uint32_t *stage);
 /* Returns true if selective recomputation saves no memory, because attention is fused. */
 RLT_API bool rlt_training_saves_nothing(const rlt_training *t);
 /* RLT_ERANGE if a stage does not fit; the message says by how much, and what would fit. */

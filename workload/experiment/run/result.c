@@ -145,14 +145,8 @@ static double tokens_per_s(const rlt_run *r)
 rlt_training_figures rlt_run_training_figures(const rlt_run *r)
 {
     rlt_training_figures f = {.utilization = utilization(r), .tokens_per_s = tokens_per_s(r)};
-    for (uint32_t i = 0; i < r->training.size[RLT_AXIS_PP]; i++) {
-        double total = rlt_training_memory_of(&r->training, i).total;
-        if (total > f.memory_bytes) {
-            f.memory_bytes = total;
-            f.fullest = i;
-        }
-    }
     const rlt_training *t = &r->training;
+    f.memory_bytes = rlt_training_fullest(t, &f.fullest);
     f.grounds = rlt_accelerator_grounds(t->accelerator, t->stack, t->precision, rlt_model_kind_of(t->model));
     f.iteration_low_s = iteration_s(r) * f.grounds.spread.low;
     f.iteration_high_s = iteration_s(r) * f.grounds.spread.high;
