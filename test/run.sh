@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs test programs (CMocka, TAP output) and shell tests (the same output). Shows failures, names skipped tests,
 # and counts.
-# run.sh BUILD PROGRAM...     The closing line is "N passed, N failed, N skipped".
+# run.sh BUILD PROGRAM...     The closing line is "N passed, N failed, N skipped". JOBS=N runs N of them at a time; without
+#                             it, one for each processor. A test that took 10 s or longer has its time behind it.
+# run.sh --one BUILD PROGRAM  One of them: prints its lines, and leaves its three counts in the log's folder.
 # A skip is "ok N # SKIP" (TAP) or "not ok N # SKIP" (CMocka 1.1.5). If ../shared exists, test data are present: a skip
 # is then a failure, unless a program is missing: "ok N - what # SKIP needs PROGRAM".
 set -u
-build=$1
-shift
-log=$build/test-log
-mkdir -p "$log"
-passed=0 failed=0 skipped=0
-: >"$log/skipped"
-skip='^(not )?ok .*# *skip'
-for program in "$@"; do
-    name=${program#"$build"/}
+one() { # PROGRAM
+    name=${1#"$build"/}
     name=${name#test/}
     out=$log/$(echo "$name" | tr / -).tap
-    CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$build RINGLET=$build/ringlet "$program" >"$out" 2>"$out.err" </dev/null
+    began=$(date +%s)
+    CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$build RINGLET=$build/ringlet "$1" >"$out" 2>"$out.err" </dev/null
     status=$?
+    seconds=$(($(date +%s) - began))
     s=$(grep -ciE "$skip" "$out")
     p=$(grep '^ok ' "$out" | grep -civE '# *skip')
     f=$(grep '^not ok ' "$out" | grep -civE '# *skip')
@@ -26,7 +23,6 @@ for program in "$@"; do
         echo "  $name: ended with status $status after $p tests"
         f=1
     fi
-    grep -iE "$skip" "$out" | sed "s|^|  $name: |" >>"$log/skipped"
     wrong=$(grep -iE "$skip" "$out" | grep -cv '# SKIP needs ')
     if [ -d ../shared/data ] && [ "$wrong" != 0 ]; then
         echo "  $name: $wrong tests skipped although ../shared is here"
@@ -39,12 +35,30 @@ for program in "$@"; do
     printf '  %-36s %4d passed' "$name" "$p"
     [ "$f" != 0 ] && printf ', %d FAILED' "$f"
     [ "$s" != 0 ] && printf ', %d skipped' "$s"
+    [ "$seconds" -ge 10 ] && printf ', %d s' "$seconds"
     echo
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-done
+    echo "$p $f $s" >"$out.counts"
+}
+
+skip='^(not )?ok .*# *skip'
+if [ "$1" = --one ]; then
+    build=$2 log=$2/test-log
+    # The lines of one test stay together.
+    lines=$(one "$3")
+    echo "$lines"
+    exit 0
+fi
+build=$1 log=$1/test-log
+shift
+mkdir -p "$log"
+rm -f "$log"/*.tap "$log"/*.counts
+printf '%s\0' "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" sh "$0" --one "$build"
+for out in "$log"/*.tap; do
+    grep -iE "$skip" "$out" | sed "s|^|  $(basename "$out" .tap): |"
+done >"$log/skipped"
 if [ -s "$log/skipped" ]; then
     echo "skipped:"
     cat "$log/skipped"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+cat "$log"/*.counts | awk -v all=$# '{ p += $1; f += $2; s += $3 }
+    END { f += all - NR; print p + 0 " passed, " f + 0 " failed, " s + 0 " skipped"; exit f > 0 }'
