@@ -15,7 +15,7 @@
 #include "tools/base/progress.h"
 #include "tools/output/report_options.h"
 #include "tools/plan/plan.h"
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"

@@ -15,7 +15,7 @@
 #include "tools/base/shell.h"
 #include "tools/plan/plan.h"
 #include "workload/experiment/experiment.h"
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 #include "workload/plan/plan.h"
 
 enum { MAX_SETTINGS = 256 };

@@ -11,7 +11,7 @@
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "tools/output/report_options.h"
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
 

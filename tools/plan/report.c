@@ -13,7 +13,7 @@
 #include "tools/output/output.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 #include "workload/models/accelerator.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"

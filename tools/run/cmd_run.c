@@ -22,7 +22,7 @@
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/run/report.h"
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"

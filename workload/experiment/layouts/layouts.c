@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workload/experiment/layouts.h"
+#include "workload/experiment/layouts/layouts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The best layout of a training: settings of a run, in which axes of the layout are open. */
-#ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_H
-#define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_H
+#ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_LAYOUTS_H
+#define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_LAYOUTS_H
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
