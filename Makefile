@@ -247,9 +247,10 @@ demo: deps
 	@echo
 	$(BUILD)/ringlet run --trace traces/transformer-8 --topology topologies/hgx-h100-8.json --explain
 
+# Long tests first: the last one then keeps no processor waiting.
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(TESTS)) test/house.sh test/tidy.sh $(sort $(shell find test/cli test/page -name '*.sh'))
+	@test/run.sh $(BUILD) $(sort $(shell find test/cli test/page -name '*.sh')) test/house.sh test/tidy.sh $(sort $(TESTS))
 
 # Prints the test programs, one a line, for running some of them.
 list-tests:
