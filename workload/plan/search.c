@@ -10,10 +10,8 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/plan/bounds.h"
 #include "workload/plan/plan.h"
-#include "workload/replay/alone.h"
-#include "workload/timing/timing.h"
-#include "workload/training/cost.h"
 #include "workload/training/training.h"
 
 enum { MAX_NODES = 1 << 28 };
@@ -29,12 +27,11 @@ typedef struct node {
 typedef struct search {
     const rlt_layout_search *plan;
     const rlt_layout_space *space;
-    rlt_timing *alone;
+    rlt__bounds bounds;
     rlt_layout_result *out;
     node *open;
     uint32_t n_open, room, points_room;
     rlt_time best_ps;
-    bool two_ways; /* some schedule lets communication of a pass go on beside another pass */
 } search;
 
 static int compare_values(const rlt_layout_space *s, const uint16_t *a, const uint16_t *b)
@@ -100,143 +97,9 @@ static void against_rule(search *s, const rlt_error *why, double points)
     reason->points += points;
 }
 
-/* Sets the axes that a level knows, and for the others what asks for least. */
-static int make_training(const search *s, const node *n, rlt_layout_level level, rlt_training *t,
-                         rlt_error *err)
-{
-    int rc = 0;
-    *t = *s->plan->base;
-    if (level < RLT_LAYOUT_POINT) {
-        t->schedule = RLT_SCHEDULE_1F1B;
-        t->vp = 1;
-        t->zero = t->shard ? 3 : 0;
-    }
-    if (level < RLT_LAYOUT_KERNELS) {
-        t->microbatch = 1;
-        t->recompute = RLT_RECOMPUTE_NONE;
-        t->sequence_parallel = true;
-    }
-    for (uint32_t i = 0; i < s->space->known[level] && !rc; i++)
-        rc = rlt_training_set(t, s->space->axes[i].name, s->space->axes[i].values[n->at[i]], err);
-    return rc;
-}
-
-/* Returns true if the rule that a partial point is against holds for all its points. Rules of sizes come
- * first when a training is planned, then that of the batch. */
-static bool holds_below(const rlt_error *why, rlt_layout_level level)
-{
-    static const char *const sizes[] = {"tp", "cp", "pp", "ep", "etp", "layout", "ranks", "batch"};
-    size_t n = sizeof sizes / sizeof *sizes - (level < RLT_LAYOUT_KERNELS);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(why->where, sizes[i]) == 0)
-            return true;
-    return false;
-}
-
 static double capacity(const search *s)
 {
     return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
-}
-
-/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
- * pass adds is left out: it may be less with several chunks. */
-static double mean_memory(const rlt_training *t)
-{
-    double sum = 0;
-    uint32_t pp = t->size[RLT_AXIS_PP];
-    for (uint32_t stage = 0; stage < pp; stage++) {
-        rlt_training_memory m = rlt_training_memory_of(t, stage);
-        sum += m.parameters + m.gradients + m.optimizer + (m.activations - m.backward) / m.in_flight;
-    }
-    return sum / pp * t->fragmentation + (double)t->context_bytes;
-}
-
-/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
- * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
- * parameters once where other pipelines hold them twice. */
-static double least_memory(const search *s, const rlt_training *t, rlt_layout_level level)
-{
-    const double rounded = 1 - 1e-9; /* sums in another order */
-    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
-                                         RLT_RECOMPUTE_FULL};
-    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
-    double least = -1;
-    if (s->two_ways)
-        return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        rlt_training other = *t;
-        other.recompute = n > 1 ? open[i] : t->recompute;
-        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
-            double mean = mean_memory(&other);
-            least = least < 0 || mean < least ? mean : least;
-        }
-    }
-    return least * rounded;
-}
-
-/* Returns m times the mean of what a stage computes for a microbatch. */
-static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
-{
-    rlt_time sum = 0;
-    for (uint32_t i = 0; i < c->pp * c->vp; i++)
-        sum = rlt_time_add(sum, rlt_time_add(c->chunks[i].forward_ps,
-                                             rlt_time_add(c->chunks[i].inputs_ps, c->chunks[i].weights_ps)));
-    return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
-}
-
-/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
-static bool goes_two_ways(const rlt_layout_search *p)
-{
-    for (uint32_t i = 0; i < p->space->n; i++)
-        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
-             v++) {
-            const char *word = p->space->axes[i].values[v];
-            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
-                return true;
-        }
-    return false;
-}
-
-/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
- * gradients apart; the two times of a layer are then rounded, not their sum. */
-static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
-                         rlt_time *bound_ps, rlt_error *err)
-{
-    rlt_training_cost c;
-    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
-    rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
-    int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
-    if (!rc)
-        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
-    if (!rc && s->plan->wrong > 0)
-        *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
-    rlt_training_cost_free(&c);
-    rlt_watch_running(s->plan->watch, NULL);
-    return rc;
-}
-
-/* Bounds a layout: the least over the values of the microbatch that divide the batch. */
-static int bound_layout(const search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
-{
-    const rlt_layout_space *space = s->space;
-    uint32_t axis = space->known[RLT_LAYOUT_SIZES];
-    int rc = 0;
-    *bound_ps = RLT_TIME_MAX;
-    for (uint32_t i = 0; i < space->axes[axis].n && !rc; i++) {
-        rlt_training t = *layout;
-        rlt_error why = {0};
-        rlt_time bound = 0;
-        if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
-            break;
-        if (rlt_training_plan(&t, s->plan->ranks, &why)) {
-            if (!holds_below(&why, RLT_LAYOUT_KERNELS))
-                *bound_ps = 0; /* other schedules may be possible */
-            continue;
-        }
-        rc = bound_by_cost(s, &t, RLT_LAYOUT_SIZES, NULL, &bound, err);
-        *bound_ps = bound < *bound_ps ? bound : *bound_ps;
-    }
-    return rc;
 }
 
 static void out_of_memory(search *s, const node *n, double needs, rlt_layout_level level)
@@ -259,14 +122,14 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     rlt_error why = {0};
     rlt_layout_point p = {.bound_ps = 0};
     double points = points_below(s->space, level), memory;
-    int rc = make_training(s, n, level, &t, err);
+    int rc = rlt__bounds_training(&s->bounds, n->at, level, &t, err);
     if (rc)
         return rc;
     one.level = (uint16_t)level;
     one.bound_ps = parent_ps;
     memcpy(p.at, n->at, sizeof p.at);
     if (rlt_training_plan(&t, s->plan->ranks, &why)) {
-        if (level == RLT_LAYOUT_POINT || holds_below(&why, level)) {
+        if (level == RLT_LAYOUT_POINT || rlt__holds_below(&why, level)) {
             against_rule(s, &why, points);
             return 0;
         }
@@ -276,7 +139,8 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
         s->out->repeated++;
         return 0;
     }
-    memory = level == RLT_LAYOUT_POINT ? rlt_training_fullest(&t, NULL) : least_memory(s, &t, level);
+    memory =
+        level == RLT_LAYOUT_POINT ? rlt_training_fullest(&t, NULL) : rlt__least_memory(&s->bounds, &t, level);
     if (memory > capacity(s)) {
         out_of_memory(s, n, memory, level);
         return 0;
@@ -285,9 +149,9 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
     rlt_time bound = 0;
     if (!s->plan->no_bounds)
         rc = level == RLT_LAYOUT_SIZES
-                 ? bound_layout(s, &t, &bound, err)
-                 : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER && !s->two_ways ? s->alone : NULL,
-                                 &bound, err);
+                 ? rlt__bound_layout(&s->bounds, &t, &bound, err)
+                 : rlt__bound_by_cost(&s->bounds, &t, level, level == RLT_LAYOUT_ORDER && !s->bounds.two_ways,
+                                      &bound, err);
     one.bound_ps = bound > parent_ps ? bound : parent_ps;
     return rc ? rc : push(s, one, err);
 }
@@ -342,7 +206,7 @@ static int bound_point(search *s, const node *n, rlt_error *err)
     rlt_time bound = 0;
     int rc = point_training(s, n, &p, &t, err);
     if (!rc)
-        rc = bound_by_cost(s, &t, RLT_LAYOUT_POINT, s->alone, &bound, err);
+        rc = rlt__bound_by_cost(&s->bounds, &t, RLT_LAYOUT_POINT, true, &bound, err);
     one.communicates = true;
     one.bound_ps = bound > n->bound_ps ? bound : n->bound_ps;
     return rc ? rc : push(s, one, err);
@@ -367,7 +231,7 @@ static int simulate(search *s, const node *n, rlt_error *err)
     rlt_training t;
     int rc = point_training(s, n, &p, &t, err);
     if (!rc)
-        rc = rlt_layout_simulate(&t, s->plan->how, true, s->alone, s->plan->watch, &p.time_ps, err);
+        rc = rlt_layout_simulate(&t, s->plan->how, true, s->bounds.alone, s->plan->watch, &p.time_ps, err);
     if (!rc && p.time_ps < p.bound_ps)
         rc = refuse_bound(s, &p, err);
     if (!rc)
@@ -434,9 +298,8 @@ static int by_time(const void *a, const void *b)
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err)
 {
     search s = {.plan = p, .space = p->space, .out = out, .best_ps = RLT_TIME_MAX};
-    s.two_ways = goes_two_ways(p);
     *out = (rlt_layout_result){.least_pruned_ps = RLT_TIME_MAX, .total = rlt_layout_size(p->space)};
-    int rc = rlt_timing_alone(p->how, &s.alone, err);
+    int rc = rlt__bounds_open(p, &s.bounds, err);
     if (!rc)
         rc = look(&s, err);
     out->proven = rc == 0;
@@ -444,7 +307,7 @@ int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_erro
         leave(&s, points_below(p->space, (rlt_layout_level)s.open[i].level), s.open[i].bound_ps);
     if (out->n)
         qsort(out->points, out->n, sizeof *out->points, by_time);
-    rlt_timing_free(s.alone);
+    rlt__bounds_close(&s.bounds);
     free(s.open);
     return rc == RLT_ECANCELLED ? rlt_fail(err, rc, NULL, "stopped") : rc;
 }
