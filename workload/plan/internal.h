@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between the tree of a search and the answers to its questions. */
+/* Between the tree of a search and the workers that answer its questions. */
 #ifndef RLT_WORKLOAD_PLAN_INTERNAL_H
 #define RLT_WORKLOAD_PLAN_INTERNAL_H
 
@@ -7,23 +7,22 @@
 
 #include "sim/base/error.h"
 #include "sim/watch.h"
+#include "workload/plan/bounds.h"
 #include "workload/plan/plan.h"
-#include "workload/timing/timing.h"
 
-/* A worker: what a search knows from the start, and its own times of collectives. */
-typedef struct rlt__search {
-    const rlt_layout_search *plan;
-    const rlt_layout_space *space;
-    rlt_timing *alone; /* owned; NULL until needed */
-    bool two_ways;     /* some schedule lets communication of a pass go on beside another pass */
-} rlt__search;
+/* A worker has its own times of collectives. Zero it and set `plan`; it must stay where it is. */
+typedef struct rlt__worker {
+    rlt_layout_search plan; /* its watch is that of the question under way */
+    rlt__bounds bounds;
+    bool open;
+} rlt__worker;
 
-/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
-bool rlt__layout_two_ways(const rlt_layout_search *p);
-/* Makes the worker's times of collectives, if there are none yet. */
-int rlt__search_alone(rlt__search *s, rlt_error *err) RLT_MUST_USE;
-/* Answers. An error is an outcome, too; RLT_ECANCELLED is none. */
-void rlt__search_answer(rlt__search *worker, const rlt_layout_task *t, const rlt_watch *watch,
+/* Opens a worker unless it is open. Close it in every case. */
+int rlt__worker_open(rlt__worker *w, rlt_error *err) RLT_MUST_USE;
+void rlt__worker_close(rlt__worker *w);
+/* Answers a question; opens the worker if need be. An error is an outcome, too. A stop leaves the question
+ * unanswered. */
+void rlt__worker_answer(rlt__worker *w, const rlt_layout_task *t, const rlt_watch *watch,
                         rlt_layout_outcome *out);
 
 #endif
