@@ -15,7 +15,7 @@
 
 /* Nodes of a round, points to simulate among them (in the first round that has any, and later), and questions
  * that are asked at once. They do not depend on the number of workers. */
-enum { MAX_NODES = 1 << 28, ROUND = 16, FIRST = 4, SIMULATIONS = 8, QUESTIONS = 1024 };
+enum { MAX_NODES = 1 << 28, ROUND = 32, FIRST = 4, SIMULATIONS = 16, QUESTIONS = 1024 };
 
 typedef struct node {
     rlt_time bound_ps;
