@@ -363,3 +363,15 @@ int rlt_reduction_create(const rlt_reduction_request *req, rlt_reduction **out, 
     mapper_free(&m);
     return rc;
 }
+
+int rlt_reduction_prime(const rlt_topology *t, rlt_error *err)
+{
+    uint32_t member = 0;
+    rlt_reduction_request q = {.topology = t, .n = 1, .nodes = &member, .root = RLT_NONE};
+    rlt_reduction *tree = NULL;
+    if (!(rlt_topology_in_networks(t) & RLT_CAN_REDUCE))
+        return 0;
+    int rc = rlt_reduction_create(&q, &tree, NULL);
+    rlt_reduction_free(tree);
+    return rc == RLT_ENOMEM ? rlt_nomem(err) : 0;
+}

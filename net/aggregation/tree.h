@@ -102,6 +102,9 @@ typedef struct rlt_reduction {
 RLT_API int rlt_reduction_create(const rlt_reduction_request *req, rlt_reduction **out,
                                  rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_reduction_free(rlt_reduction *r);
+/* Computes the distances that the trees of a topology need, so that no other thread calls igraph. A network
+ * without a tree for all ranks reports that later, when a tree is asked for. */
+int rlt_reduction_prime(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 /* Adds the packets of the tree to load[], per link. */
 RLT_API void rlt_reduction_load(const rlt_reduction *r, uint32_t *load);
 

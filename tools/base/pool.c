@@ -261,7 +261,7 @@ int rlt_pool_run(const rlt_pool_work *work, uint32_t threads, rlt_error *err)
     p.jobs = calloc(p.slots, sizeof *p.jobs);
     if (!p.jobs)
         return rlt_nomem(err);
-    rc = serial ? run_serial(&p) : run_parallel(&p, threads < work->n ? threads : work->n);
+    rc = serial ? run_serial(&p) : run_parallel(&p, threads);
     if (!rc && p.taken < work->n)
         rc = RLT_ECANCELLED;
     free(p.jobs);

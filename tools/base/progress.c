@@ -68,7 +68,8 @@ void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total)
             fputs(" left", stderr);
         }
     } else {
-        fprintf(stderr, "%llu events  ", (unsigned long long)done);
+        if (done)
+            fprintf(stderr, "%llu events  ", (unsigned long long)done);
         put_seconds(spent);
     }
     fflush(stderr);

@@ -17,7 +17,7 @@ typedef struct rlt_progress {
 
 /* Starts the bar. `label` says what is going on, such as "replaying". */
 void rlt_progress_start(rlt_progress *p, const char *label);
-/* Updates the bar. total 0: unknown; then only `done` and the elapsed time are shown. */
+/* Updates the bar. total 0: unknown; then only `done`, if it is not 0, and the elapsed time are shown. */
 void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total);
 void rlt_progress_end(rlt_progress *p);
 /* Wipes the bar before a message is printed. */

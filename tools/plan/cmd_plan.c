@@ -8,13 +8,15 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
-#include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/interrupt.h"
-#include "tools/base/progress.h"
+#include "tools/base/pool.h"
 #include "tools/output/report_options.h"
+#include "tools/plan/answers.h"
 #include "tools/plan/plan.h"
+#include "tools/plan/workers.h"
+#include "tools/sweep/ranks.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
@@ -39,6 +41,14 @@ static const rlt_option own_options[] = {
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
+     "Threads of the search (default: one per processor; under mpirun or srun, which share the work among "
+     "their ranks, one for each rank). The result does not depend on it.",
+     AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
+    {"save", 0, RLT_PARAM_TEXT, "FILE",
+     "Keep what costs time in FILE as the search goes. If it is stopped or killed, the same command goes on "
+     "from there, and prints the same bytes.",
+     AT(save), .unrecorded = true},
     {0}};
 #undef AT
 
@@ -80,31 +90,44 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     return 0;
 }
 
-static void count(void *ctx, uint64_t done, uint64_t total)
+/* Opens the file of answers. Rank 0 reads it for all. */
+static int open_answers(rlt_plan_workers *w, const rlt_layouts *l, const char *path, const rlt_parsed *args,
+                        rlt_answers *a, rlt_error *err)
 {
-    rlt_progress_update(ctx, done, total);
+    char *own = NULL, *text = NULL, *question = NULL;
+    a->path = path;
+    int rc = rlt_answers_question(args, &l->run.setup.inputs, &question, err);
+    if (!rc && w->rank == 0)
+        rc = rlt_answers_open(a, path, &own, err);
+    rc = rlt_plan_agree(w, rc, err);
+    if (!rc)
+        rc = rlt_ranks_text(own, &text, err);
+    if (!rc)
+        rc = rlt_answers_read(a, question, &l->space, text, err);
+    free(own);
+    free(text);
+    free(question);
+    return rlt_plan_agree(w, rc, err);
 }
 
-static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
+static int search(rlt_plan_workers *w, rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                  const rlt_layout_search *how, rlt_error *err)
 {
-    rlt_progress bar;
-    rlt_watch watch = rlt_interrupt_watcher();
+    rlt_answers answers = {0};
     rlt_layout_search p = *how;
-    if (!s->quiet) {
-        rlt_progress_start(&bar, "layouts simulated");
-        watch.ctx = &bar;
-        watch.progress = count;
+    int rc = s->save ? open_answers(w, l, s->save, args, &answers, err) : 0;
+    if (!rc) {
+        w->answers = s->save ? &answers : NULL;
+        rlt_plan_begin(w, s->quiet, &p);
+        rc = rlt_plan_end(w, rlt_layouts_find(l, &p, err), err);
+        w->answers = NULL;
     }
-    p.watch = &watch;
-    int rc = rlt_layouts_find(l, &p, err);
-    if (!s->quiet)
-        rlt_progress_end(&bar);
+    rlt_answers_close(&answers);
     return rc;
 }
 
-static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
+static int plan_as(rlt_plan_workers *w, const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err)
 {
-    const rlt_plan_asked *s = settings;
     rlt_layouts l = {0};
     rlt_layout_search how = {.most = s->most};
     rlt_planned *rows = NULL;
@@ -114,11 +137,11 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
         (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
         return rc;
-    rc = rlt_layouts_open(&l, &s->run, args, err);
+    rc = rlt_plan_agree(w, rlt_layouts_open(&l, &s->run, args, err), err);
     if (rc)
         goto out;
-    rc = search(&l, s, &how, err);
-    if (rc && rc != RLT_ECANCELLED)
+    rc = search(w, &l, s, args, &how, err);
+    if (w->rank || (rc && rc != RLT_ECANCELLED))
         goto out;
     double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
     for (n = 0; n < l.result.n && n < s->top; n++)
@@ -137,6 +160,22 @@ out:
     return rc;
 }
 
+static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
+{
+    const rlt_plan_asked *s = settings;
+    rlt_plan_workers w;
+    int rc = rlt_plan_workers_open(&w, s->jobs, err);
+    if (!rc)
+        rc = plan_as(&w, args, s, err);
+    rlt_plan_workers_close(&w);
+    return w.rank ? 0 : rc; /* rank 0 has the same error */
+}
+
+static int become(char **argv, rlt_error *err)
+{
+    return rlt_ranks_become("plan", argv, err);
+}
+
 static const rlt_columns *const tables[] = {&rlt_plan_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
@@ -152,6 +191,7 @@ const rlt_command rlt_cmd_plan = {
                "'switch:8@450GB/s,500ns*switch:2@50GB/s,2us' --train batch=128 --strategy megatron",
     .options = groups,
     .settings_size = sizeof(rlt_plan_asked),
+    .become = become,
     .run = plan,
     .tables = tables,
 };

@@ -18,8 +18,8 @@
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
     rlt_report_settings report;
-    const char *within, *gap, *headroom;
-    uint64_t top, most;
+    const char *within, *gap, *headroom, *save;
+    uint64_t top, most, jobs;
     bool verify, quiet;
 } rlt_plan_asked;
 

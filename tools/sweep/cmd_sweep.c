@@ -269,6 +269,11 @@ static void end(void *settings)
     free(s->text);
 }
 
+static int become(char **argv, rlt_error *err)
+{
+    return rlt_ranks_become("sweep", argv, err);
+}
+
 static int take(int *argc, char **argv, void *settings, rlt_error *err)
 {
     return rlt_sweep_override(groups, argc, argv, &((sweep_settings *)settings)->text, err);
@@ -329,7 +334,7 @@ const rlt_command rlt_cmd_sweep = {
     .example = "ringlet sweep study.json --db study.sqlite\nringlet sweep ina --slots 16,64 --loss 0",
     .options = groups,
     .settings_size = sizeof(sweep_settings),
-    .become = rlt_ranks_become,
+    .become = become,
     .take = take,
     .run = run,
     .end = end,

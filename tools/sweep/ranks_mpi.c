@@ -52,8 +52,9 @@ const char *rlt_ranks_version(char *buffer, size_t size)
     return buffer;
 }
 
-int rlt_ranks_become(char **argv, rlt_error *err)
+int rlt_ranks_become(const char *command, char **argv, rlt_error *err)
 {
+    (void)command;
     (void)argv;
     (void)err;
     return 0;
@@ -61,8 +62,8 @@ int rlt_ranks_become(char **argv, rlt_error *err)
 
 int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err)
 {
-    int count = 1, own = 0;
-    if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
+    int count = 1, own = 0, threads;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &threads) != MPI_SUCCESS)
         return rlt_fail(err, RLT_EIO, "MPI", "does not start");
     MPI_Comm_size(MPI_COMM_WORLD, &count);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
@@ -84,6 +85,33 @@ int rlt_ranks_text(const char *own, char **text, rlt_error *err)
     if (own)
         memcpy(*text, own, length);
     MPI_Bcast(*text, (int)length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return 0;
+}
+
+int rlt_ranks_share(void *items, size_t size, uint32_t n, int rc, rlt_error *err)
+{
+    int count, own, first;
+    MPI_Datatype item, share;
+    rlt_error why = err ? *err : (rlt_error){0};
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    int bid = !rc ? 2 * count : rc == RLT_ECANCELLED ? count + own : own;
+    MPI_Allreduce(&bid, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first < 2 * count) {
+        why.code = rc;
+        MPI_Bcast(&why, sizeof why, MPI_BYTE, first % count, MPI_COMM_WORLD);
+        if (err)
+            *err = why;
+        return why.code;
+    }
+    MPI_Type_contiguous((int)size, MPI_BYTE, &item);
+    for (int r = 0; r < count && (uint32_t)r < n; r++) {
+        MPI_Type_vector(((int)n - r - 1) / count + 1, 1, count, item, &share);
+        MPI_Type_commit(&share);
+        MPI_Bcast((char *)items + (size_t)r * size, 1, share, r, MPI_COMM_WORLD);
+        MPI_Type_free(&share);
+    }
+    MPI_Type_free(&item);
     return 0;
 }
 

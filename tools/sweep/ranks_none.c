@@ -11,11 +11,10 @@
 #include "tools/sweep/study/study.h"
 
 static const rlt_beside ranks = {.name = "ringlet-mpi",
-                                 .command = "sweep",
                                  .need = "several ranks need",
                                  .library = "Open MPI",
                                  .packages = "libopenmpi-dev openmpi-bin",
-                                 .otherwise = ", or take --shard"};
+                                 .otherwise = ""};
 
 const char *rlt_ranks_version(char *buffer, size_t size)
 {
@@ -37,9 +36,13 @@ static bool launched(void)
     return false;
 }
 
-int rlt_ranks_become(char **argv, rlt_error *err)
+int rlt_ranks_become(const char *command, char **argv, rlt_error *err)
 {
-    return launched() ? rlt_beside_become(&ranks, argv, err) : 0;
+    rlt_beside of = ranks;
+    of.command = command;
+    if (strcmp(command, "sweep") == 0)
+        of.otherwise = ", or take --shard";
+    return launched() ? rlt_beside_become(&of, argv, err) : 0;
 }
 
 int rlt_ranks_begin(uint32_t *n, uint32_t *rank, rlt_error *err)
@@ -67,6 +70,15 @@ int rlt_ranks_text(const char *own, char **text, rlt_error *err)
 {
     *text = own ? strdup(own) : NULL;
     return !own || *text ? 0 : rlt_nomem(err);
+}
+
+int rlt_ranks_share(void *items, size_t size, uint32_t n, int rc, rlt_error *err)
+{
+    (void)items;
+    (void)size;
+    (void)n;
+    (void)err;
+    return rc;
 }
 
 void rlt_ranks_end(uint32_t rank, bool served)

@@ -68,27 +68,13 @@ static void free_net(rlt_shared_net *net)
     free(net);
 }
 
-/* Computes the distances that aggregation trees need, so that no worker calls igraph. A network without a
- * tree for all ranks reports that later, when a tree is asked for. */
-static int prime_trees(const rlt_topology *t, rlt_error *err)
-{
-    uint32_t member = 0;
-    rlt_reduction_request q = {.topology = t, .n = 1, .nodes = &member, .root = RLT_NONE};
-    rlt_reduction *tree = NULL;
-    if (!(rlt_topology_in_networks(t) & RLT_CAN_REDUCE))
-        return 0;
-    int rc = rlt_reduction_create(&q, &tree, NULL);
-    rlt_reduction_free(tree);
-    return rc == RLT_ENOMEM ? rlt_nomem(err) : 0;
-}
-
 static int load_net(rlt_shared *s, const rlt_settings *sim, rlt_shared_net *net, rlt_error *err)
 {
     rlt_inputs in = {0};
     if (!sim->topology)
         return rlt_fail(err, RLT_EUSAGE, "--topology", "is required: pass --topology T");
     int rc = rlt_setup_topology(sim, &net->topology, err);
-    if (rc || (rc = prime_trees(net->topology, err)))
+    if (rc || (rc = rlt_reduction_prime(net->topology, err)))
         return rc;
     if (sim->topology[0] != '{' && s->note)
         rc = s->note(s->ctx, "topology", sim->topology, rlt_topology_hash(net->topology), err);

@@ -24,6 +24,10 @@
  * below a bound that is as large. Equal points are told apart by their values, so that the result does not
  * depend on the order of visiting.
  *
+ * It goes in rounds. A round takes some nodes of the least bounds, whatever the number of workers. Their
+ * questions are answered in any order, and the answers are applied in the order of the questions. So the
+ * result, with all counts, is the same for any number of workers and for answers from an earlier search.
+ *
  * The judge is the folded simulation (RLT_FOLD_STAGES). The proof is about its times: where ranks of a stage
  * are not alike, or two communications share a link, the whole simulation takes longer.
  */
@@ -100,17 +104,71 @@ int rlt_layout_training(const rlt_layout_space *s, const rlt_training *base, uin
  * Interleaved chunks of one stage (pp = 1) are no layout of their own where 1F1B is in the space. */
 bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p);
 
+/* A question that a search asks about a point or partial point: whether it is possible, and its bound; the
+ * bound of a point with its communication; its time. The answer depends on nothing else of the search. */
+typedef enum rlt_layout_question {
+    RLT_LAYOUT_CONSIDER,
+    RLT_LAYOUT_BOUND,
+    RLT_LAYOUT_SIMULATE
+} rlt_layout_question;
+
+typedef struct rlt_layout_task {
+    rlt_layout_question what;
+    rlt_layout_level level;
+    uint16_t at[RLT_LAYOUT_AXES]; /* 0 for axes that the level does not know */
+} rlt_layout_task;
+
+typedef enum rlt_layout_state {
+    RLT_LAYOUT_UNANSWERED, /* stopped before its end */
+    RLT_LAYOUT_AGAINST_RULE,
+    RLT_LAYOUT_REPEATED,
+    RLT_LAYOUT_OUT_OF_MEMORY,
+    RLT_LAYOUT_OPEN, /* has a bound or a time */
+    RLT_LAYOUT_FAILED
+} rlt_layout_state;
+
+/* An answer. It holds no pointers, and can be sent and stored. */
+typedef struct rlt_layout_outcome {
+    rlt_layout_state state;
+    int code;                  /* of an error */
+    rlt_time ps;               /* bound or time */
+    double memory_bytes;       /* needed by the fullest stage, or at least */
+    char where[64], what[256]; /* the rule or the error */
+} rlt_layout_outcome;
+
+typedef void (*rlt_layout_answer)(void *job, uint32_t i, uint32_t worker, const rlt_watch *watch,
+                                  rlt_layout_outcome *out);
+
+/* What a search may leave to its caller. Each function may be NULL; all are called on the thread that
+ * searches. */
+typedef struct rlt_layout_hooks {
+    void *ctx;
+    uint32_t workers;
+    /* Calls answer(job, i, worker, watch, &out[i]) for each i < n, or takes out[i] from another process that
+     * does. Any order, any thread, several at once, but one at a time for each worker < `workers`. out[i] is
+     * RLT_LAYOUT_UNANSWERED before. RLT_ECANCELLED: stopped; what is answered counts. NULL: one by one. */
+    int (*each)(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout_answer answer, void *job,
+                rlt_error *err);
+    /* Returns true if the answer is known from before. */
+    bool (*recall)(void *ctx, const rlt_layout_task *t, rlt_layout_outcome *out);
+    /* Gets each answer that was not recalled, in the order of the tasks. */
+    int (*keep)(void *ctx, const rlt_layout_task *t, const rlt_layout_outcome *o, rlt_error *err);
+    /* Called after each round. best_ps: fastest so far, least_ps: least open bound; RLT_TIME_MAX: none. */
+    void (*seen)(void *ctx, uint64_t simulated, rlt_time best_ps, rlt_time least_ps);
+} rlt_layout_hooks;
+
 /* A search: its space, and how far it goes. */
 typedef struct rlt_layout_search {
     const rlt_training *base; /* model, accelerator and all settings that are no axes; borrowed */
     const rlt_replay_options *how;
     uint32_t ranks;
     const rlt_layout_space *space;
-    const rlt_watch *watch; /* NULL: never stopped */
-    double within;          /* all points within this share of the best are found */
-    double gap;             /* stops when the best is proven within this share of the optimum; 0: proven */
-    double headroom;        /* share of the memory that stays free */
-    uint64_t most;          /* simulations at most; 0: any number */
+    const rlt_watch *watch;        /* NULL: never stopped */
+    const rlt_layout_hooks *hooks; /* NULL: none */
+    double within;                 /* all points within this share of the best are found */
+    double gap;      /* stops when the best is proven within this share of the optimum; 0: proven */
+    double headroom; /* share of the memory that stays free */
+    uint64_t most;   /* simulations at most; 0: any number */
     /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
      * are multiplied by `wrong`, if it is not 0: a wrong bound must be noticed. */
     bool no_bounds;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Branch and bound, best first. */
+/* Branch and bound, best first, in rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,12 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/plan/internal.h"
 #include "workload/plan/plan.h"
-#include "workload/replay/alone.h"
-#include "workload/timing/timing.h"
-#include "workload/training/cost.h"
-#include "workload/training/training.h"
 
-enum { MAX_NODES = 1 << 28 };
+/* Nodes of a round, points to simulate among them (in the first round that has any, and later), and questions
+ * that are asked at once. They do not depend on the number of workers. */
+enum { MAX_NODES = 1 << 28, ROUND = 32, FIRST = 4, SIMULATIONS = 16, QUESTIONS = 1024 };
 
 typedef struct node {
     rlt_time bound_ps;
@@ -26,16 +25,24 @@ typedef struct node {
     bool communicates; /* a point: its bound has communication */
 } node;
 
-typedef struct search {
+/* Questions asked at once, each with the node that its answer makes. */
+typedef struct batch {
+    node nodes[QUESTIONS];
+    rlt_layout_task tasks[QUESTIONS];
+    rlt_layout_outcome outcomes[QUESTIONS], answers[QUESTIONS]; /* answers: to the questions not recalled */
+    uint32_t n, asked[QUESTIONS], n_asked;
+} batch;
+
+typedef struct tree {
     const rlt_layout_search *plan;
     const rlt_layout_space *space;
-    rlt_timing *alone;
     rlt_layout_result *out;
+    rlt__worker *workers;
     node *open;
     uint32_t n_open, room, points_room;
     rlt_time best_ps;
-    bool two_ways; /* some schedule lets communication of a pass go on beside another pass */
-} search;
+    batch *batch;
+} tree;
 
 static int compare_values(const rlt_layout_space *s, const uint16_t *a, const uint16_t *b)
 {
@@ -47,7 +54,7 @@ static int compare_values(const rlt_layout_space *s, const uint16_t *a, const ui
 
 /* Nodes of the least bound first; among them partial points, so that all points of a bound are known before
  * the next bound is taken. */
-static bool sooner(const search *s, const node *a, const node *b)
+static bool sooner(const tree *s, const node *a, const node *b)
 {
     if (a->turn != b->turn)
         return a->turn < b->turn;
@@ -57,9 +64,9 @@ static bool sooner(const search *s, const node *a, const node *b)
         return a->level < b->level;
     return compare_values(s->space, a->at, b->at) < 0;
 }
-RLT_HEAP(nodes, node, search, sooner)
+RLT_HEAP(nodes, node, tree, sooner)
 
-static int push(search *s, node one, rlt_error *err)
+static int push(tree *s, node one, rlt_error *err)
 {
     int rc = rlt_grow(&s->open, &s->room, sizeof *s->open, (uint64_t)s->n_open + 1, MAX_NODES,
                       "layouts under way", err);
@@ -81,7 +88,7 @@ static double points_below(const rlt_layout_space *s, rlt_layout_level level)
     return n;
 }
 
-static void against_rule(search *s, const rlt_error *why, double points)
+static void against_rule(tree *s, const rlt_layout_outcome *why, double points)
 {
     rlt_layout_result *r = s->out;
     uint32_t i = 0;
@@ -100,148 +107,10 @@ static void against_rule(search *s, const rlt_error *why, double points)
     reason->points += points;
 }
 
-/* Sets the axes that a level knows, and for the others what asks for least. */
-static int make_training(const search *s, const node *n, rlt_layout_level level, rlt_training *t,
-                         rlt_error *err)
-{
-    int rc = 0;
-    *t = *s->plan->base;
-    if (level < RLT_LAYOUT_POINT) {
-        t->schedule = RLT_SCHEDULE_1F1B;
-        t->vp = 1;
-        t->zero = t->shard ? 3 : 0;
-    }
-    if (level < RLT_LAYOUT_KERNELS) {
-        t->microbatch = 1;
-        t->recompute = RLT_RECOMPUTE_NONE;
-        t->sequence_parallel = true;
-    }
-    for (uint32_t i = 0; i < s->space->known[level] && !rc; i++)
-        rc = rlt_training_set(t, s->space->axes[i].name, s->space->axes[i].values[n->at[i]], err);
-    return rc;
-}
-
-/* Returns true if the rule that a partial point is against holds for all its points. Rules of sizes come
- * first when a training is planned, then that of the batch. */
-static bool holds_below(const rlt_error *why, rlt_layout_level level)
-{
-    static const char *const sizes[] = {"tp", "cp", "pp", "ep", "etp", "layout", "ranks", "batch"};
-    size_t n = sizeof sizes / sizeof *sizes - (level < RLT_LAYOUT_KERNELS);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(why->where, sizes[i]) == 0)
-            return true;
-    return false;
-}
-
-static double capacity(const search *s)
-{
-    return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
-}
-
-/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
- * pass adds is left out: it may be less with several chunks. */
-static double mean_memory(const rlt_training *t)
-{
-    double sum = 0;
-    uint32_t pp = t->size[RLT_AXIS_PP];
-    for (uint32_t stage = 0; stage < pp; stage++) {
-        rlt_training_memory m = rlt_training_memory_of(t, stage);
-        sum += m.parameters + m.gradients + m.optimizer + (m.activations - m.backward) / m.in_flight;
-    }
-    return sum / pp * t->fragmentation + (double)t->context_bytes;
-}
-
-/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
- * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
- * parameters once where other pipelines hold them twice. */
-static double least_memory(const search *s, const rlt_training *t, rlt_layout_level level)
-{
-    const double rounded = 1 - 1e-9; /* sums in another order */
-    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
-                                         RLT_RECOMPUTE_FULL};
-    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
-    double least = -1;
-    if (s->two_ways)
-        return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        rlt_training other = *t;
-        other.recompute = n > 1 ? open[i] : t->recompute;
-        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
-            double mean = mean_memory(&other);
-            least = least < 0 || mean < least ? mean : least;
-        }
-    }
-    return least * rounded;
-}
-
-/* Returns m times the mean of what a stage computes for a microbatch. */
-static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
-{
-    rlt_time sum = 0;
-    for (uint32_t i = 0; i < c->pp * c->vp; i++)
-        sum = rlt_time_add(sum, rlt_time_add(c->chunks[i].forward_ps,
-                                             rlt_time_add(c->chunks[i].inputs_ps, c->chunks[i].weights_ps)));
-    return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
-}
-
-/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
-static bool goes_two_ways(const rlt_layout_search *p)
-{
-    for (uint32_t i = 0; i < p->space->n; i++)
-        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
-             v++) {
-            const char *word = p->space->axes[i].values[v];
-            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
-                return true;
-        }
-    return false;
-}
-
-/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
- * gradients apart; the two times of a layer are then rounded, not their sum. */
-static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
-                         rlt_time *bound_ps, rlt_error *err)
-{
-    rlt_training_cost c;
-    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
-    rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
-    int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
-    if (!rc)
-        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
-    if (!rc && s->plan->wrong > 0)
-        *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
-    rlt_training_cost_free(&c);
-    rlt_watch_running(s->plan->watch, NULL);
-    return rc;
-}
-
-/* Bounds a layout: the least over the values of the microbatch that divide the batch. */
-static int bound_layout(const search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
-{
-    const rlt_layout_space *space = s->space;
-    uint32_t axis = space->known[RLT_LAYOUT_SIZES];
-    int rc = 0;
-    *bound_ps = RLT_TIME_MAX;
-    for (uint32_t i = 0; i < space->axes[axis].n && !rc; i++) {
-        rlt_training t = *layout;
-        rlt_error why = {0};
-        rlt_time bound = 0;
-        if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
-            break;
-        if (rlt_training_plan(&t, s->plan->ranks, &why)) {
-            if (!holds_below(&why, RLT_LAYOUT_KERNELS))
-                *bound_ps = 0; /* other schedules may be possible */
-            continue;
-        }
-        rc = bound_by_cost(s, &t, RLT_LAYOUT_SIZES, NULL, &bound, err);
-        *bound_ps = bound < *bound_ps ? bound : *bound_ps;
-    }
-    return rc;
-}
-
-static void out_of_memory(search *s, const node *n, double needs, rlt_layout_level level)
+static void out_of_memory(tree *s, const node *n, double needs)
 {
     rlt_layout_point *nearest = &s->out->nearest;
+    rlt_layout_level level = (rlt_layout_level)n->level;
     s->out->out_of_memory += points_below(s->space, level);
     if (s->out->least_bytes <= 0 || needs < s->out->least_bytes)
         s->out->least_bytes = needs;
@@ -251,68 +120,165 @@ static void out_of_memory(search *s, const node *n, double needs, rlt_layout_lev
     memcpy(nearest->at, n->at, sizeof nearest->at);
 }
 
-/* Takes a point or a partial point into the queue, unless it is impossible or repeats another one. */
-static int consider(search *s, const node *n, rlt_layout_level level, rlt_time parent_ps, rlt_error *err)
-{
-    node one = *n;
-    rlt_training t;
-    rlt_error why = {0};
-    rlt_layout_point p = {.bound_ps = 0};
-    double points = points_below(s->space, level), memory;
-    int rc = make_training(s, n, level, &t, err);
-    if (rc)
-        return rc;
-    one.level = (uint16_t)level;
-    one.bound_ps = parent_ps;
-    memcpy(p.at, n->at, sizeof p.at);
-    if (rlt_training_plan(&t, s->plan->ranks, &why)) {
-        if (level == RLT_LAYOUT_POINT || holds_below(&why, level)) {
-            against_rule(s, &why, points);
-            return 0;
-        }
-        return push(s, one, err);
-    }
-    if (level == RLT_LAYOUT_POINT && rlt_layout_repeats(s->space, &t, &p)) {
-        s->out->repeated++;
-        return 0;
-    }
-    memory = level == RLT_LAYOUT_POINT ? rlt_training_fullest(&t, NULL) : least_memory(s, &t, level);
-    if (memory > capacity(s)) {
-        out_of_memory(s, n, memory, level);
-        return 0;
-    }
-    one.memory_bytes = memory;
-    rlt_time bound = 0;
-    if (!s->plan->no_bounds)
-        rc = level == RLT_LAYOUT_SIZES
-                 ? bound_layout(s, &t, &bound, err)
-                 : bound_by_cost(s, &t, level, level == RLT_LAYOUT_ORDER && !s->two_ways ? s->alone : NULL,
-                                 &bound, err);
-    one.bound_ps = bound > parent_ps ? bound : parent_ps;
-    return rc ? rc : push(s, one, err);
-}
-
 /* Counts points that are left as they are. */
-static void leave(search *s, double points, rlt_time bound_ps)
+static void leave(tree *s, double points, rlt_time bound_ps)
 {
     s->out->pruned += points;
     s->out->least_pruned_ps = bound_ps < s->out->least_pruned_ps ? bound_ps : s->out->least_pruned_ps;
 }
 
-/* Replaces a partial point by its parts at the next level that has axes of its own. */
-static int expand(search *s, const node *from, rlt_layout_level level, rlt_error *err)
+static void leave_node(tree *s, const node *n)
+{
+    leave(s, points_below(s->space, (rlt_layout_level)n->level), n->bound_ps);
+}
+
+/* Fails with the values of a point whose bound is above its time. */
+static int refuse_bound(const tree *s, const rlt_layout_point *p, rlt_error *err)
+{
+    char values[200] = "";
+    size_t length = 0;
+    for (uint32_t i = 0; i < s->space->n && length < sizeof values; i++)
+        length += (size_t)snprintf(values + length, sizeof values - length, "%s%s=%s", i ? "," : "",
+                                   s->space->axes[i].name, s->space->axes[i].values[p->at[i]]);
+    return rlt_fail(err, RLT_ECHECK, "bound", "%lld ps is above the simulated %lld ps: %s",
+                    (long long)p->bound_ps, (long long)p->time_ps, values);
+}
+
+static int add_point(tree *s, const node *n, rlt_time time_ps, rlt_error *err)
+{
+    rlt_layout_result *r = s->out;
+    rlt_layout_point p = {.bound_ps = n->bound_ps, .time_ps = time_ps, .memory_bytes = n->memory_bytes};
+    memcpy(p.at, n->at, sizeof p.at);
+    int rc = time_ps < p.bound_ps ? refuse_bound(s, &p, err) : 0;
+    if (!rc)
+        rc = rlt_grow(&r->points, &s->points_room, sizeof *r->points, (uint64_t)r->n + 1, MAX_NODES, "points",
+                      err);
+    if (rc)
+        return rc;
+    r->points[r->n++] = p;
+    s->best_ps = time_ps < s->best_ps ? time_ps : s->best_ps;
+    return 0;
+}
+
+static int apply(tree *s, const rlt_layout_task *t, const node *n, const rlt_layout_outcome *o,
+                 rlt_error *err)
+{
+    node one = *n;
+    switch (o->state) {
+    case RLT_LAYOUT_AGAINST_RULE:
+        against_rule(s, o, points_below(s->space, t->level));
+        return 0;
+    case RLT_LAYOUT_REPEATED:
+        s->out->repeated++;
+        return 0;
+    case RLT_LAYOUT_OUT_OF_MEMORY:
+        out_of_memory(s, n, o->memory_bytes);
+        return 0;
+    case RLT_LAYOUT_OPEN:
+        if (t->what == RLT_LAYOUT_SIMULATE)
+            return add_point(s, n, o->ps, err);
+        if (t->what == RLT_LAYOUT_CONSIDER)
+            one.memory_bytes = o->memory_bytes;
+        one.communicates = t->what == RLT_LAYOUT_BOUND;
+        one.bound_ps = o->ps > n->bound_ps ? o->ps : n->bound_ps;
+        return push(s, one, err);
+    case RLT_LAYOUT_UNANSWERED:
+        return RLT_ECANCELLED;
+    default:
+        return rlt_fail(err, o->code, o->where, "%s", o->what);
+    }
+}
+
+static void answer(void *job, uint32_t i, uint32_t worker, const rlt_watch *watch, rlt_layout_outcome *out)
+{
+    tree *s = job;
+    rlt__worker_answer(&s->workers[worker], &s->batch->tasks[s->batch->asked[i]], watch, out);
+}
+
+static int one_by_one(tree *s)
+{
+    batch *b = s->batch;
+    for (uint32_t i = 0; i < b->n_asked; i++) {
+        if (rlt_watch_stopped(s->plan->watch))
+            return RLT_ECANCELLED;
+        answer(s, i, 0, s->plan->watch, &b->answers[i]);
+        if (b->answers[i].state == RLT_LAYOUT_FAILED)
+            break;
+    }
+    return 0;
+}
+
+/* Finds the outcomes of a batch: those known from before, and the answers to the rest. */
+static int ask(tree *s, rlt_error *err)
+{
+    const rlt_layout_hooks *h = s->plan->hooks;
+    batch *b = s->batch;
+    b->n_asked = 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (h && h->recall && h->recall(h->ctx, &b->tasks[i], &b->outcomes[i]))
+            continue;
+        b->answers[b->n_asked].state = RLT_LAYOUT_UNANSWERED;
+        b->asked[b->n_asked++] = i;
+    }
+    if (!b->n_asked)
+        return 0;
+    int rc = h && h->each ? h->each(h->ctx, b->n_asked, b->answers, answer, s, err) : one_by_one(s);
+    for (uint32_t i = 0; i < b->n_asked; i++) {
+        uint32_t at = b->asked[i];
+        b->outcomes[at] = b->answers[i];
+        if ((rc && rc != RLT_ECANCELLED) || !h || !h->keep || b->answers[i].state == RLT_LAYOUT_UNANSWERED)
+            continue;
+        int kept = h->keep(h->ctx, &b->tasks[at], &b->answers[i], err);
+        rc = kept ? kept : rc;
+    }
+    return rc;
+}
+
+/* Asks all questions listed, and applies the answers in their order. */
+static int flush(tree *s, rlt_error *err)
+{
+    batch *b = s->batch;
+    int rc = b->n ? ask(s, err) : 0;
+    bool failed = rc && rc != RLT_ECANCELLED;
+    for (uint32_t i = 0; i < b->n && !failed; i++) {
+        int applied = apply(s, &b->tasks[i], &b->nodes[i], &b->outcomes[i], err);
+        failed = applied && applied != RLT_ECANCELLED;
+        if (applied) {
+            rc = applied;
+            leave_node(s, &b->nodes[i]);
+        }
+    }
+    b->n = 0;
+    return rc;
+}
+
+/* Lists a question. `n` is the node that the answer will make, with the bound known so far. */
+static int list(tree *s, const node *n, rlt_layout_question what, rlt_error *err)
+{
+    batch *b = s->batch;
+    int rc = b->n == QUESTIONS ? flush(s, err) : 0;
+    if (rc)
+        return rc;
+    b->nodes[b->n] = *n;
+    b->tasks[b->n] = (rlt_layout_task){.what = what, .level = (rlt_layout_level)n->level};
+    memcpy(b->tasks[b->n].at, n->at, sizeof n->at);
+    b->n++;
+    return 0;
+}
+
+/* Lists the parts of a partial point at a level. */
+static int list_parts(tree *s, const node *from, rlt_layout_level level, rlt_error *err)
 {
     const rlt_layout_space *space = s->space;
     uint32_t begin = level ? space->known[level - 1] : 0, end = space->known[level];
     node one = *from;
     double left = level ? points_below(space, (rlt_layout_level)(level - 1)) : rlt_layout_size(space);
-    int rc = 0;
+    one.level = (uint16_t)level;
     memset(one.at + begin, 0, sizeof one.at - begin * sizeof *one.at);
     for (;;) {
         uint32_t i = end;
-        if (rlt_watch_stopped(s->plan->watch))
-            rc = RLT_ECANCELLED;
-        if (rc || (rc = consider(s, &one, level, from->bound_ps, err))) {
+        int rc = list(s, &one, RLT_LAYOUT_CONSIDER, err);
+        if (rc) {
             leave(s, left, from->bound_ps);
             return rc;
         }
@@ -324,64 +290,8 @@ static int expand(search *s, const node *from, rlt_layout_level level, rlt_error
     }
 }
 
-/* Makes the training of a point. */
-static int point_training(const search *s, const node *n, rlt_layout_point *p, rlt_training *t,
-                          rlt_error *err)
-{
-    *p = (rlt_layout_point){.bound_ps = n->bound_ps, .memory_bytes = n->memory_bytes};
-    memcpy(p->at, n->at, sizeof p->at);
-    return rlt_layout_training(s->space, s->plan->base, s->plan->ranks, p, t, err);
-}
-
-/* Bounds a point with its communication, and puts it back. */
-static int bound_point(search *s, const node *n, rlt_error *err)
-{
-    node one = *n;
-    rlt_layout_point p;
-    rlt_training t;
-    rlt_time bound = 0;
-    int rc = point_training(s, n, &p, &t, err);
-    if (!rc)
-        rc = bound_by_cost(s, &t, RLT_LAYOUT_POINT, s->alone, &bound, err);
-    one.communicates = true;
-    one.bound_ps = bound > n->bound_ps ? bound : n->bound_ps;
-    return rc ? rc : push(s, one, err);
-}
-
-/* Fails with the values of a point whose bound is above its time. */
-static int refuse_bound(const search *s, const rlt_layout_point *p, rlt_error *err)
-{
-    char values[200] = "";
-    size_t length = 0;
-    for (uint32_t i = 0; i < s->space->n && length < sizeof values; i++)
-        length += (size_t)snprintf(values + length, sizeof values - length, "%s%s=%s", i ? "," : "",
-                                   s->space->axes[i].name, s->space->axes[i].values[p->at[i]]);
-    return rlt_fail(err, RLT_ECHECK, "bound", "%lld ps is above the simulated %lld ps: %s",
-                    (long long)p->bound_ps, (long long)p->time_ps, values);
-}
-
-static int simulate(search *s, const node *n, rlt_error *err)
-{
-    rlt_layout_result *r = s->out;
-    rlt_layout_point p;
-    rlt_training t;
-    int rc = point_training(s, n, &p, &t, err);
-    if (!rc)
-        rc = rlt_layout_simulate(&t, s->plan->how, true, s->alone, s->plan->watch, &p.time_ps, err);
-    if (!rc && p.time_ps < p.bound_ps)
-        rc = refuse_bound(s, &p, err);
-    if (!rc)
-        rc = rlt_grow(&r->points, &s->points_room, sizeof *r->points, (uint64_t)r->n + 1, MAX_NODES, "points",
-                      err);
-    if (rc)
-        return rc;
-    r->points[r->n++] = p;
-    s->best_ps = p.time_ps < s->best_ps ? p.time_ps : s->best_ps;
-    return 0;
-}
-
 /* Returns the bound above which nothing is looked for. */
-static rlt_time limit_of(const search *s)
+static rlt_time limit_of(const tree *s)
 {
     if (s->best_ps == RLT_TIME_MAX)
         return RLT_TIME_MAX;
@@ -392,30 +302,78 @@ static rlt_time limit_of(const search *s)
     return share > 1 || share < 1 ? (rlt_time)limit : s->best_ps;
 }
 
-static int look(search *s, rlt_error *err)
+static rlt_layout_question next_question(const tree *s, const node *n)
 {
-    node root = {.bound_ps = 0};
-    int rc = expand(s, &root, RLT_LAYOUT_SIZES, err);
+    if (n->level < RLT_LAYOUT_POINT)
+        return RLT_LAYOUT_CONSIDER;
+    return n->communicates || s->plan->no_bounds ? RLT_LAYOUT_SIMULATE : RLT_LAYOUT_BOUND;
+}
+
+/* Takes the nodes of the next round. */
+static uint32_t take(tree *s, node *round)
+{
+    rlt_time limit = limit_of(s);
+    uint64_t most = s->plan->most ? s->plan->most - s->out->n : UINT64_MAX;
+    uint32_t n = 0, simulations = 0;
+    uint32_t wanted = s->out->n ? SIMULATIONS : FIRST;
+    most = most < wanted ? most : wanted;
+    while (n < ROUND && s->n_open) {
+        node next = nodes_pop(s, s->open, &s->n_open);
+        bool beyond = next.bound_ps > limit;
+        if (beyond && s->plan->visit) { /* others may still be below */
+            leave_node(s, &next);
+            continue;
+        }
+        bool simulates = next_question(s, &next) == RLT_LAYOUT_SIMULATE;
+        if (beyond || (simulates && simulations == most)) {
+            nodes_push(s, s->open, &s->n_open, next);
+            break;
+        }
+        simulations += simulates;
+        round[n++] = next;
+    }
+    return n;
+}
+
+/* Replaces the nodes of a round: partial points by their parts, points by what was found about them. */
+static int advance(tree *s, const node *round, uint32_t n, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_layout_question what = next_question(s, &round[i]);
+        if (rc)
+            leave_node(s, &round[i]);
+        else if (what == RLT_LAYOUT_CONSIDER)
+            rc = list_parts(s, &round[i], (rlt_layout_level)(round[i].level + 1), err);
+        else if ((rc = list(s, &round[i], what, err)))
+            leave_node(s, &round[i]);
+    }
+    int flushed = flush(s, err);
+    return rc ? rc : flushed;
+}
+
+static void show(const tree *s)
+{
+    const rlt_layout_hooks *h = s->plan->hooks;
+    rlt_watch_progress(s->plan->watch, s->out->n, 0);
+    if (h && h->seen)
+        h->seen(h->ctx, s->out->n, s->best_ps, s->n_open ? s->open[0].bound_ps : RLT_TIME_MAX);
+}
+
+static int look(tree *s, rlt_error *err)
+{
+    node root = {.bound_ps = 0}, round[ROUND];
+    int rc = list_parts(s, &root, RLT_LAYOUT_SIZES, err);
+    int flushed = flush(s, err);
+    rc = rc ? rc : flushed;
     while (!rc && s->n_open) {
         if (rlt_watch_stopped(s->plan->watch) || (s->plan->most && s->out->n >= s->plan->most))
             return RLT_ECANCELLED;
-        node next = nodes_pop(s, s->open, &s->n_open);
-        if (next.bound_ps > limit_of(s)) {
-            if (!s->plan->visit) { /* as are all others */
-                nodes_push(s, s->open, &s->n_open, next);
-                break;
-            }
-            leave(s, points_below(s->space, (rlt_layout_level)next.level), next.bound_ps);
-            continue;
-        }
-        if (next.level < RLT_LAYOUT_POINT)
-            rc = expand(s, &next, (rlt_layout_level)(next.level + 1), err);
-        else
-            rc = next.communicates || s->plan->no_bounds ? simulate(s, &next, err)
-                                                         : bound_point(s, &next, err);
-        if (rc && next.level == RLT_LAYOUT_POINT)
-            leave(s, 1, next.bound_ps);
-        rlt_watch_progress(s->plan->watch, s->out->n, 0);
+        uint32_t n = take(s, round);
+        if (!n)
+            return 0;
+        rc = advance(s, round, n, err);
+        show(s);
     }
     return rc;
 }
@@ -431,20 +389,35 @@ static int by_time(const void *a, const void *b)
     return 0;
 }
 
+static int hire(tree *s, uint32_t n, rlt_error *err)
+{
+    s->workers = calloc(n, sizeof *s->workers);
+    s->batch = malloc(sizeof *s->batch);
+    if (!s->workers || !s->batch)
+        return rlt_nomem(err);
+    s->batch->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        s->workers[i].plan = *s->plan;
+    return rlt__worker_open(&s->workers[0], err); /* what cannot be timed is said first */
+}
+
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err)
 {
-    search s = {.plan = p, .space = p->space, .out = out, .best_ps = RLT_TIME_MAX};
-    s.two_ways = goes_two_ways(p);
+    tree s = {.plan = p, .space = p->space, .out = out, .best_ps = RLT_TIME_MAX};
+    uint32_t workers = p->hooks && p->hooks->each ? p->hooks->workers : 1;
     *out = (rlt_layout_result){.least_pruned_ps = RLT_TIME_MAX, .total = rlt_layout_size(p->space)};
-    int rc = rlt_timing_alone(p->how, &s.alone, err);
+    int rc = hire(&s, workers, err);
     if (!rc)
         rc = look(&s, err);
     out->proven = rc == 0;
     for (uint32_t i = 0; i < s.n_open; i++)
-        leave(&s, points_below(p->space, (rlt_layout_level)s.open[i].level), s.open[i].bound_ps);
+        leave_node(&s, &s.open[i]);
     if (out->n)
         qsort(out->points, out->n, sizeof *out->points, by_time);
-    rlt_timing_free(s.alone);
+    for (uint32_t i = 0; s.workers && i < workers; i++)
+        rlt__worker_close(&s.workers[i]);
+    free(s.workers);
+    free(s.batch);
     free(s.open);
     return rc == RLT_ECANCELLED ? rlt_fail(err, rc, NULL, "stopped") : rc;
 }

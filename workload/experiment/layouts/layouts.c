@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/aggregation/tree.h"
 #include "net/topology/topology.h"
 #include "sim/base/mem.h"
 #include "sim/base/registry.h"
@@ -118,6 +119,7 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     r->args = args;
     r->settings = &l->fixed;
     if ((rc = rlt_setup_open(&l->fixed.sim, 0, &r->setup, err)) ||
+        (rc = rlt_reduction_prime(r->setup.topology, err)) ||
         (rc = rlt_training_read(&l->fixed, &r->trained, &r->accelerator, &r->training, err)) ||
         (rc = rlt_mapping_options(r, &r->accelerator, err)))
         return rc;

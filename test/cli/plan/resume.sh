@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ringlet plan with threads, ranks and a file of answers: the same bytes, however it runs and is stopped.
+. "$(dirname "$0")/../../support/tap.sh"
+
+net='switch:8@450GB/s,500ns*switch:2@50GB/s,2us'
+plan() {
+    "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron "$@" >"$tmp/out" 2>"$tmp/err"
+}
+same() { # name
+    cmp -s "$tmp/out" "$tmp/want" && verdict "$1" "" || verdict "$1" "$(diff "$tmp/out" "$tmp/want" | head -5)"
+}
+says() { # name, exit status, text, arguments...
+    name=$1 want=$2 text=$3
+    shift 3
+    plan "$@"
+    got=$?
+    [ $got = "$want" ] && grep -qF -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
+}
+
+plan -j 1 -f json
+cp "$tmp/out" "$tmp/want"
+grep -q '"proven": true' "$tmp/want" && verdict "one thread" "" || verdict "one thread" "not proven"
+plan -j 4 -f json --save "$tmp/four"
+same "four threads: the same bytes"
+plan -j 3 -f json --save "$tmp/one"
+cmp -s "$tmp/one" "$tmp/four" && verdict "answers are kept in the same order" "" || verdict "answers are kept in the same order" "they differ"
+lines=$(wc -l <"$tmp/one")
+plan -f json --save "$tmp/one"
+same "all is known: the same bytes"
+expect "all is known: nothing is added" "$(wc -l <"$tmp/one")" "$lines"
+
+# Killed in the middle, once and once more; and by the system, in the middle of a line.
+killed() { # hundredths of a second
+    (exec "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron -j 2 -f json \
+        --save "$tmp/killed" >"$tmp/out" 2>"$tmp/err") &
+    pid=$!
+    spent $pid "$1"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+}
+killed 20
+killed 20
+before=$(wc -l <"$tmp/killed")
+if [ "$before" -lt "$lines" ]; then
+    [ "$before" -gt 1 ] && verdict "killed: answers are kept" "" || verdict "killed: answers are kept" "$before lines"
+    plan -f json --save "$tmp/killed"
+    same "killed twice, then to the end: the same bytes"
+    cmp -s "$tmp/killed" "$tmp/one" && verdict "killed: the same answers" "" || verdict "killed: the same answers" "they differ"
+else
+    skip "killed twice, then to the end" "needs a slower machine: it was done before"
+fi
+(ulimit -f 300 && plan -f json --save "$tmp/limited") 2>/dev/null
+[ $? -gt 128 ] && [ -n "$(tail -c 1 "$tmp/limited")" ] && verdict "killed while it writes" "" || verdict "killed while it writes" "$(wc "$tmp/limited")"
+plan -f json --save "$tmp/limited"
+same "killed while it writes, then to the end: the same bytes"
+plan --most 1 -f csv --save "$tmp/most"
+plan -f json --save "$tmp/most"
+same "stopped by --most, then to the end: the same bytes"
+
+# A torn last line is dropped. Other damage is named.
+head -c 3000 "$tmp/one" >"$tmp/torn"
+plan -f json --save "$tmp/torn"
+same "a torn last line: the same bytes"
+cmp -s "$tmp/torn" "$tmp/one" && verdict "a torn last line is written again" "" || verdict "a torn last line is written again" "they differ"
+head -c 40 "$tmp/one" >"$tmp/torn"
+plan -f json --save "$tmp/torn"
+same "a torn first line: the same bytes"
+sed '7s/ \([0-9]\)/ 9\1/2' "$tmp/one" >"$tmp/bad"
+says "a changed number" 3 "$tmp/bad: line 7 is damaged" --save "$tmp/bad"
+sed 8d "$tmp/one" >"$tmp/bad"
+says "a line is missing" 3 "$tmp/bad: line 8 is damaged" --save "$tmp/bad"
+sed '$s/.*/bound/' "$tmp/one" >"$tmp/bad"
+says "a last line of one word" 3 "$tmp/bad: line $lines is damaged" --save "$tmp/bad"
+cp "$tmp/one" "$tmp/bad"
+says "another question" 2 "--save: $tmp/bad holds answers to another question" --save "$tmp/bad" --headroom 5%
+cmp -s "$tmp/bad" "$tmp/one" && verdict "another question: the file stays" "" || verdict "another question: the file stays" "it changed"
+echo notes >"$tmp/bad"
+says "another file" 2 "--save: $tmp/bad holds answers to another question" --save "$tmp/bad"
+expect "another file stays" "$(cat "$tmp/bad")" notes
+printf notes >"$tmp/bad"
+says "another file without an end of line" 2 "holds answers to another question" --save "$tmp/bad"
+says "a folder" 5 "$tmp: cannot be opened" --save "$tmp"
+says "no folder" 5 "$tmp/none/file: cannot be opened" --save "$tmp/none/file"
+says "no threads" 2 "--jobs" -j 0
+
+# Several ranks.
+if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    alone=$ringlet
+    ringlet="$tmp/ranks"
+    printf '#!/bin/sh\nexec timeout 120 mpirun --oversubscribe -np 3 "%s" "$@" </dev/null\n' "$alone" >"$ringlet"
+    chmod +x "$ringlet"
+    plan -f json --save "$tmp/ranks.save"
+    same "mpirun -np 3: the same bytes"
+    cmp -s "$tmp/ranks.save" "$tmp/one" && verdict "mpirun: the same answers" "" || verdict "mpirun: the same answers" "they differ"
+    head -n 2000 "$tmp/one" >"$tmp/part"
+    plan -f json --save "$tmp/part" -j 2
+    same "mpirun goes on with two threads each: the same bytes"
+    says "mpirun: a damaged file is said once" 2 "holds answers to another question" --save "$tmp/bad"
+    expect "mpirun: one rank says it" "$(grep -c 'another question' "$tmp/err")" 1
+    says "mpirun: no batch" 2 "expected batch=N" --train microbatch=1
+    ringlet=$alone
+else
+    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+fi
+finish

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds of points and partial points. */
+#include "workload/plan/bounds.h"
+
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
+#include "workload/plan/plan.h"
+#include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
+#include "workload/training/cost.h"
+#include "workload/training/training.h"
+
+/* Sets the axes that a level knows, and for the others what asks for least. */
+int rlt__bounds_training(const rlt__bounds *b, const uint16_t *at, rlt_layout_level level, rlt_training *t,
+                         rlt_error *err)
+{
+    int rc = 0;
+    *t = *b->plan->base;
+    if (level < RLT_LAYOUT_POINT) {
+        t->schedule = RLT_SCHEDULE_1F1B;
+        t->vp = 1;
+        t->zero = t->shard ? 3 : 0;
+    }
+    if (level < RLT_LAYOUT_KERNELS) {
+        t->microbatch = 1;
+        t->recompute = RLT_RECOMPUTE_NONE;
+        t->sequence_parallel = true;
+    }
+    for (uint32_t i = 0; i < b->space->known[level] && !rc; i++)
+        rc = rlt_training_set(t, b->space->axes[i].name, b->space->axes[i].values[at[i]], err);
+    return rc;
+}
+
+/* Returns true if the rule that a partial point is against holds for all its points. Rules of sizes come
+ * first when a training is planned, then that of the batch. */
+bool rlt__holds_below(const rlt_error *why, rlt_layout_level level)
+{
+    static const char *const sizes[] = {"tp", "cp", "pp", "ep", "etp", "layout", "ranks", "batch"};
+    size_t n = sizeof sizes / sizeof *sizes - (level < RLT_LAYOUT_KERNELS);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(why->where, sizes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
+ * pass adds is left out: it may be less with several chunks. */
+static double mean_memory(const rlt_training *t)
+{
+    double sum = 0;
+    uint32_t pp = t->size[RLT_AXIS_PP];
+    for (uint32_t stage = 0; stage < pp; stage++) {
+        rlt_training_memory m = rlt_training_memory_of(t, stage);
+        sum += m.parameters + m.gradients + m.optimizer + (m.activations - m.backward) / m.in_flight;
+    }
+    return sum / pp * t->fragmentation + (double)t->context_bytes;
+}
+
+/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
+ * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
+ * parameters once where other pipelines hold them twice. */
+double rlt__least_memory(const rlt__bounds *b, const rlt_training *t, rlt_layout_level level)
+{
+    const double rounded = 1 - 1e-9; /* sums in another order */
+    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
+                                         RLT_RECOMPUTE_FULL};
+    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
+    double least = -1;
+    if (b->two_ways)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_training other = *t;
+        other.recompute = n > 1 ? open[i] : t->recompute;
+        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
+            double mean = mean_memory(&other);
+            least = least < 0 || mean < least ? mean : least;
+        }
+    }
+    return least * rounded;
+}
+
+/* Returns m times the mean of what a stage computes for a microbatch. */
+static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
+{
+    rlt_time sum = 0;
+    for (uint32_t i = 0; i < c->pp * c->vp; i++)
+        sum = rlt_time_add(sum, rlt_time_add(c->chunks[i].forward_ps,
+                                             rlt_time_add(c->chunks[i].inputs_ps, c->chunks[i].weights_ps)));
+    return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
+}
+
+/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
+static bool goes_two_ways(const rlt_layout_search *p)
+{
+    for (uint32_t i = 0; i < p->space->n; i++)
+        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
+             v++) {
+            const char *word = p->space->axes[i].values[v];
+            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
+ * gradients apart; the two times of a layer are then rounded, not their sum. */
+int rlt__bound_by_cost(rlt__bounds *b, const rlt_training *t, rlt_layout_level level, bool communicates,
+                       rlt_time *bound_ps, rlt_error *err)
+{
+    rlt_training_cost c;
+    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
+    rlt_timing *alone = communicates ? b->alone : NULL;
+    rlt_watch_running(b->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
+    int rc = rlt_training_cost_find(t, b->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
+    if (!rc)
+        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
+    if (!rc && b->plan->wrong > 0)
+        *bound_ps = (rlt_time)((double)*bound_ps * b->plan->wrong);
+    rlt_training_cost_free(&c);
+    rlt_watch_running(b->plan->watch, NULL);
+    return rc;
+}
+
+/* Bounds a layout: the least over the values of the microbatch that divide the batch. */
+int rlt__bound_layout(rlt__bounds *b, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
+{
+    const rlt_layout_space *space = b->space;
+    uint32_t axis = space->known[RLT_LAYOUT_SIZES];
+    int rc = 0;
+    *bound_ps = RLT_TIME_MAX;
+    for (uint32_t i = 0; i < space->axes[axis].n && !rc; i++) {
+        rlt_training t = *layout;
+        rlt_error why = {0};
+        rlt_time bound = 0;
+        if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
+            break;
+        if (rlt_training_plan(&t, b->plan->ranks, &why)) {
+            if (!rlt__holds_below(&why, RLT_LAYOUT_KERNELS))
+                *bound_ps = 0; /* other schedules may be possible */
+            continue;
+        }
+        rc = rlt__bound_by_cost(b, &t, RLT_LAYOUT_SIZES, false, &bound, err);
+        *bound_ps = bound < *bound_ps ? bound : *bound_ps;
+    }
+    return rc;
+}
+
+int rlt__bounds_open(const rlt_layout_search *p, rlt__bounds *out, rlt_error *err)
+{
+    *out = (rlt__bounds){.plan = p, .space = p->space, .two_ways = goes_two_ways(p)};
+    return rlt_timing_alone(p->how, &out->alone, err);
+}
+
+void rlt__bounds_close(rlt__bounds *b)
+{
+    rlt_timing_free(b->alone);
+    *b = (rlt__bounds){0};
+}
