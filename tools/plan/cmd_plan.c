@@ -43,13 +43,15 @@ static const rlt_option own_options[] = {
 #undef AT
 
 #define RUN(field) offsetof(rlt_plan_asked, run) + offsetof(rlt_run_settings, field)
-static const rlt_option_group groups[] = {{"Search", own_options, 0},
-                                          {"Training", rlt_training_options, offsetof(rlt_plan_asked, run)},
-                                          {"Workload", rlt_workload_options, offsetof(rlt_plan_asked, run)},
-                                          {"Network", rlt_settings_options, RUN(sim)},
-                                          {"What if", rlt_what_if_options, offsetof(rlt_plan_asked, run)},
-                                          {"Report", rlt_format_options, offsetof(rlt_plan_asked, report)},
-                                          {0}};
+static const rlt_option_group groups[] = {
+    {"Search", own_options, 0},
+    {"Bandwidths", rlt_plan_bandwidth_options, offsetof(rlt_plan_asked, bandwidths)},
+    {"Training", rlt_training_options, offsetof(rlt_plan_asked, run)},
+    {"Workload", rlt_workload_options, offsetof(rlt_plan_asked, run)},
+    {"Network", rlt_settings_options, RUN(sim)},
+    {"What if", rlt_what_if_options, offsetof(rlt_plan_asked, run)},
+    {"Report", rlt_format_options, offsetof(rlt_plan_asked, report)},
+    {0}};
 #undef RUN
 
 /* Reads a share: "3%" or "0.03". */
@@ -75,6 +77,10 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
+    static const char *const of_bandwidths[] = {"total", "budget", "steps", "cost", "radix", "levels"};
+    for (size_t i = 0; i < sizeof of_bandwidths / sizeof *of_bandwidths && !s->bandwidths.with_network; i++)
+        if (rlt_given(args, of_bandwidths[i]))
+            return rlt_fail(err, RLT_EUSAGE, of_bandwidths[i], "needs --with-network");
     if (!s->run.model)
         return rlt_fail(err, RLT_EUSAGE, "--model", "is missing: a model such as llama3-70b");
     return 0;
@@ -85,7 +91,8 @@ static void count(void *ctx, uint64_t done, uint64_t total)
     rlt_progress_update(ctx, done, total);
 }
 
-static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
+int rlt_plan_watched(const rlt_plan_asked *s, const rlt_layout_search *how, rlt_plan_search *search, void *of,
+                     rlt_error *err)
 {
     rlt_progress bar;
     rlt_watch watch = rlt_interrupt_watcher();
@@ -96,10 +103,15 @@ static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_sear
         watch.progress = count;
     }
     p.watch = &watch;
-    int rc = rlt_layouts_find(l, &p, err);
+    int rc = search(of, &p, err);
     if (!s->quiet)
         rlt_progress_end(&bar);
     return rc;
+}
+
+static int find_layouts(void *of, const rlt_layout_search *how, rlt_error *err)
+{
+    return rlt_layouts_find(of, how, err);
 }
 
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -114,10 +126,12 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
         (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
         return rc;
+    if (s->bandwidths.with_network)
+        return rlt_plan_bandwidths_too(s, args, &how, err);
     rc = rlt_layouts_open(&l, &s->run, args, err);
     if (rc)
         goto out;
-    rc = search(&l, s, &how, err);
+    rc = rlt_plan_watched(s, &how, find_layouts, &l, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
     double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
@@ -137,7 +151,7 @@ out:
     return rc;
 }
 
-static const rlt_columns *const tables[] = {&rlt_plan_columns, NULL};
+static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_bandwidth_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
     .name = "plan",
