@@ -19,6 +19,7 @@
 #include "tools/output/output.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
+#include "workload/design/design.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/network.h"
 #include "workload/plan/plan.h"
@@ -27,8 +28,8 @@
 #define AT(field) .offset = offsetof(rlt_plan_bandwidths, field)
 const rlt_option rlt_plan_bandwidth_options[] = {
     {"with-network", 0, RLT_PARAM_FLAG, NULL,
-     "Search the bandwidth of each dimension, too, under --total or --budget. The topology is written out, such "
-     "as ring:4@200GB/s,500ns*switch:8@50GB/s,2us; its bandwidths are the split to compare with.",
+     "Search the bandwidth of each dimension, too, under --total or --budget. The topology is written out, "
+     "such as ring:4@200GB/s,500ns*switch:8@50GB/s,2us; its bandwidths are the split to compare with.",
      AT(with_network)},
     {"total", 0, RLT_PARAM_RATE, "RATE",
      "Bandwidth of an accelerator, the sum over all dimensions, such as 500GB/s.", AT(total_Bps)},

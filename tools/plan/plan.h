@@ -41,8 +41,8 @@ typedef struct rlt_planned {
     char *command;
 } rlt_planned;
 
-/* Runs a layout by the settings that its command has, and fills the figures. The topology is that of `s`, which
- * may be another one than `args` has. Free `command`. */
+/* Runs a layout by the settings that its command has, and fills the figures. The topology is that of `s`,
+ * which may be another one than `args` has. Free `command`. */
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 

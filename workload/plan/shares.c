@@ -39,7 +39,7 @@ static uint32_t sum_of(const uint16_t x[RLT_MAX_DIMS], uint32_t n)
     return sum;
 }
 
-/* Of equal bounds the smaller box goes first, so that a split comes up soon. */
+/* Takes the smaller of two boxes with equal bounds first, so that a split comes up soon. */
 static bool sooner(const search *s, const box *a, const box *b)
 {
     uint32_t n = s->asked->n_dims, left = sum_of(a->hi, n), right = sum_of(b->hi, n);

@@ -5,17 +5,17 @@
  * the caller is the judge of times.
  *
  * The budget has `steps` equal parts, and a split gives each dimension at least one of them: at[0] + ... +
- * at[n-1] = steps. A box has all splits with lo[d] <= at[d] <= hi[d]. Its corner is hi: each dimension has the
- * most that a split of the box gives it, all together more than the budget.
+ * at[n-1] = steps. A box has all splits with lo[d] <= at[d] <= hi[d]. Its corner is hi: each dimension has
+ * the most that a split of the box gives it, all together more than the budget.
  *
  * Bound: time(split) >= time(corner) for each split of the box, if more bandwidth never makes an item slower.
  * So it is where times are sums and maxima of latency + bytes / bandwidth. Elsewhere it is an assumption:
  * each time is compared with that of the larger corner that it comes from, and `faster` counts those that are
  * smaller. With one of these, nothing is proven.
  *
- * A box is cut at the dimension in which hi / lo is largest, at their geometric mean. A part of a box gives up
- * what its splits cannot reach: hi[d] <= steps - sum of the other lo, lo[d] >= steps - sum of the other hi. The
- * box with the least bound is next; the first split that comes up is the best of its item.
+ * A box is cut at the dimension in which hi / lo is largest, at their geometric mean. A part of a box gives
+ * up what its splits cannot reach: hi[d] <= steps - sum of the other lo, lo[d] >= steps - sum of the other
+ * hi. The box with the least bound is next; the first split that comes up is the best of its item.
  *
  * Example: 8 steps, 2 dimensions: 7 splits, corner (7, 7). It is cut at 2: the parts have the corners (2, 7)
  * and (7, 5).

@@ -105,7 +105,7 @@ static int write_topology(const char *text, const uint64_t bw_Bps[RLT_MAX_DIMS],
     return rlt_growing_finish(&t, out, &length, err);
 }
 
-/* Returns the bandwidths of a split. They are rounded down, so that they do not spend more than the budget. */
+/* Computes the bandwidths of a split. Rounded down, they do not spend more than the budget. */
 static void bandwidths(const rlt_network_plan *p, const uint16_t at[RLT_MAX_DIMS],
                        uint64_t bw_Bps[RLT_MAX_DIMS])
 {

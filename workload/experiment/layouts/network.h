@@ -3,16 +3,17 @@
  * Layout and network together: the split of a budget of bandwidth over the dimensions of a network, and the
  * layout, that are the fastest together.
  *
- * The budget is cut into equal steps, and each dimension gets a whole number of them, at least one. The relaxed
- * network gives each dimension all steps but one for each of the others. A layout takes at least its time there
- * on each split, if more bandwidth never makes it slower (workload/plan/shares.h). So it goes in three steps:
+ * The budget is cut into equal steps, and each dimension gets a whole number of them, at least one. The
+ * relaxed network gives each dimension all steps but one for each of the others. A layout takes at least its
+ * time there on each split, if more bandwidth never makes it slower (workload/plan/shares.h). So it goes in
+ * three steps:
  *
  *   1. the fastest layout L on the network as it is given, scaled to the budget, and the best split for L
  *   2. all layouts that are not slower than that on the relaxed network (workload/plan/plan.h)
  *   3. for these, branch and bound over pairs of layout and box of splits (workload/plan/shares.h)
  *
- * Each layout that is left out takes longer on the relaxed network than what was found. The judge is the folded
- * simulation, as for a search of layouts.
+ * Each layout that is left out takes longer on the relaxed network than what was found. The judge is the
+ * folded simulation, as for a search of layouts.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_NETWORK_H
 #define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_NETWORK_H
