@@ -77,9 +77,10 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
-    static const char *const of_bandwidths[] = {"total", "budget", "steps", "cost", "radix", "levels"};
+    static const char *const of_bandwidths[] = {"--total", "--budget", "--steps",
+                                                "--cost",  "--radix",  "--levels"};
     for (size_t i = 0; i < sizeof of_bandwidths / sizeof *of_bandwidths && !s->bandwidths.with_network; i++)
-        if (rlt_given(args, of_bandwidths[i]))
+        if (rlt_given(args, of_bandwidths[i] + 2))
             return rlt_fail(err, RLT_EUSAGE, of_bandwidths[i], "needs --with-network");
     if (!s->run.model)
         return rlt_fail(err, RLT_EUSAGE, "--model", "is missing: a model such as llama3-70b");

@@ -51,6 +51,7 @@ const rlt_option rlt_plan_bandwidth_options[] = {
 static const rlt_column columns[] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
     {"slower", "slower", "%", RLT_COL_PERCENT, 0, 1, "time / that of the fastest, less 1"},
+    {"whole_ps", "whole", NULL, RLT_COL_TIME, 0, 0, "time with all ranks simulated (--verify)"},
     {"bandwidths", "bandwidths", "GB/s", RLT_COL_TEXT, 0, 0, "bandwidth of each dimension, innermost first"},
     {"cost_dollars", "cost", "$", RLT_COL_REAL, 0, 0, "price of the network"},
     {"tokens_per_second", "tokens", "/s", RLT_COL_REAL, 0, 0, "training tokens a second"},
@@ -95,7 +96,7 @@ static int read_dollars(const char *text, double *out, rlt_error *err)
     return 0;
 }
 
-/* Finds what a byte a second costs, by the prices of `ringlet design`. */
+/* Finds the price of a byte a second, by the prices of `ringlet design`. */
 static int find_prices(job *j, rlt_error *err)
 {
     const rlt_plan_bandwidths *b = &j->asked->bandwidths;
@@ -188,8 +189,11 @@ static void add_row(const job *j, rlt_sheet *sheet, uint32_t i)
     const rlt_planned *row = &j->rows[i];
     double best = (double)j->plan.points[0].layout.time_ps, memory = p->layout.memory_bytes;
     rlt_plan_describe(&j->plan.given, &p->layout, layout, sizeof layout);
+    rlt_value whole = rlt_ps(row->whole_ps);
+    whole.absent = row->whole_ps == 0;
     const rlt_value values[N_COLUMNS] = {rlt_ps(p->layout.time_ps),
                                          rlt_real((double)p->layout.time_ps / best - 1),
+                                         whole,
                                          rlt_text(bandwidths_text(j, p, bw, sizeof bw)),
                                          j->priced ? rlt_real(cost_of(j, p->bw_Bps)) : rlt_absent(),
                                          rlt_real(row->tokens_per_s),
@@ -200,7 +204,7 @@ static void add_row(const job *j, rlt_sheet *sheet, uint32_t i)
     rlt_sheet_row(sheet, values);
 }
 
-/* ---- what each freedom buys, and the certificate ---- */
+/* ---- gains by each freedom, and the certificate ---- */
 
 static void put_freedom(const job *j, rlt_growing *t, const char *what, const rlt_network_point *p)
 {
@@ -314,7 +318,8 @@ static int report(const job *j, int rc, rlt_error *err)
     rlt_growing legend = {.text = NULL};
     memcpy(shown, columns, sizeof shown);
     for (int i = 0; i < N_COLUMNS; i++)
-        if (!j->priced && strcmp(shown[i].name, "cost_dollars") == 0)
+        if ((!j->priced && strcmp(shown[i].name, "cost_dollars") == 0) ||
+            (!j->asked->verify && strcmp(shown[i].name, "whole_ps") == 0))
             shown[i].title = NULL;
     int opened =
         rlt_sheet_open(&sheet, &j->asked->report, "plan", j->args, &j->plan.given.run.setup.inputs, err);

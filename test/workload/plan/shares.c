@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/drawing.h"
