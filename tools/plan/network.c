@@ -67,7 +67,7 @@ typedef struct job {
     const rlt_plan_asked *asked;
     const rlt_parsed *args;
     bool priced;
-    double dollars[RLT_MAX_DIMS]; /* of a byte a second in each dimension, for all accelerators */
+    double dollars[RLT_MAX_DIMS]; /* price of a byte a second in each dimension, for all accelerators */
     rlt_network_plan plan;
     rlt_planned *rows;
     uint32_t n; /* rows shown */

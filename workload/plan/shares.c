@@ -17,7 +17,7 @@ enum { MAX_BOXES = 1 << 26 };
 
 typedef struct box {
     rlt_time bound_ps; /* at most the time of each split, if bandwidth does not harm */
-    rlt_time time_ps;  /* of the corner */
+    rlt_time time_ps;  /* time on the corner */
     uint32_t item;
     uint16_t lo[RLT_MAX_DIMS], hi[RLT_MAX_DIMS];
 } box;
@@ -213,7 +213,7 @@ static int look(search *s, rlt_error *err)
     int rc = begin(s, err);
     while (!rc && s->n_open) {
         box next = boxes_pop(s, s->open, &s->n_open);
-        /* what is only as fast as the best is not looked for, unless all within a share are */
+        /* an item that is only as fast as the best one counts if all within a share are asked for */
         bool out = s->asked->within > 0 ? (double)next.bound_ps > limit_of(s)
                                         : s->best_ps < RLT_TIME_MAX && (double)next.bound_ps >= limit_of(s);
         if (out) {
