@@ -53,13 +53,15 @@ static const rlt_option own_options[] = {
 #undef AT
 
 #define RUN(field) offsetof(rlt_plan_asked, run) + offsetof(rlt_run_settings, field)
-static const rlt_option_group groups[] = {{"Search", own_options, 0},
-                                          {"Training", rlt_training_options, offsetof(rlt_plan_asked, run)},
-                                          {"Workload", rlt_workload_options, offsetof(rlt_plan_asked, run)},
-                                          {"Network", rlt_settings_options, RUN(sim)},
-                                          {"What if", rlt_what_if_options, offsetof(rlt_plan_asked, run)},
-                                          {"Report", rlt_format_options, offsetof(rlt_plan_asked, report)},
-                                          {0}};
+static const rlt_option_group groups[] = {
+    {"Search", own_options, 0},
+    {"Bandwidths", rlt_plan_bandwidth_options, offsetof(rlt_plan_asked, bandwidths)},
+    {"Training", rlt_training_options, offsetof(rlt_plan_asked, run)},
+    {"Workload", rlt_workload_options, offsetof(rlt_plan_asked, run)},
+    {"Network", rlt_settings_options, RUN(sim)},
+    {"What if", rlt_what_if_options, offsetof(rlt_plan_asked, run)},
+    {"Report", rlt_format_options, offsetof(rlt_plan_asked, report)},
+    {0}};
 #undef RUN
 
 /* Reads a share: "3%" or "0.03". */
@@ -85,6 +87,11 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
+    static const char *const of_bandwidths[] = {"--total", "--budget", "--steps",
+                                                "--cost",  "--radix",  "--levels"};
+    for (size_t i = 0; i < sizeof of_bandwidths / sizeof *of_bandwidths && !s->bandwidths.with_network; i++)
+        if (rlt_given(args, of_bandwidths[i] + 2))
+            return rlt_fail(err, RLT_EUSAGE, of_bandwidths[i], "needs --with-network");
     if (!s->run.model)
         return rlt_fail(err, RLT_EUSAGE, "--model", "is missing: a model such as llama3-70b");
     return 0;
@@ -110,16 +117,19 @@ static int open_answers(rlt_plan_workers *w, const rlt_layouts *l, const char *p
     return rlt_plan_agree(w, rc, err);
 }
 
+static int find(void *layouts, const rlt_layout_search *how, rlt_error *err)
+{
+    return rlt_layouts_find(layouts, how, err);
+}
+
 static int search(rlt_plan_workers *w, rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                   const rlt_layout_search *how, rlt_error *err)
 {
     rlt_answers answers = {0};
-    rlt_layout_search p = *how;
     int rc = s->save ? open_answers(w, l, s->save, args, &answers, err) : 0;
     if (!rc) {
         w->answers = s->save ? &answers : NULL;
-        rlt_plan_begin(w, s->quiet, &p);
-        rc = rlt_plan_end(w, rlt_layouts_find(l, &p, err), err);
+        rc = rlt_plan_watched(w, s->quiet, how, find, l, err);
         w->answers = NULL;
     }
     rlt_answers_close(&answers);
@@ -137,6 +147,8 @@ static int plan_as(rlt_plan_workers *w, const rlt_parsed *args, const rlt_plan_a
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
         (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
         return rc;
+    if (s->bandwidths.with_network)
+        return rlt_plan_bandwidths_too(w, s, args, &how, err);
     rc = rlt_plan_agree(w, rlt_layouts_open(&l, &s->run, args, err), err);
     if (rc)
         goto out;
@@ -176,7 +188,7 @@ static int become(char **argv, rlt_error *err)
     return rlt_ranks_become("plan", argv, err);
 }
 
-static const rlt_columns *const tables[] = {&rlt_plan_columns, NULL};
+static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_bandwidth_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
     .name = "plan",

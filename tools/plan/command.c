@@ -51,9 +51,10 @@ static bool is_one_of(const char *name, const char *const *list)
 static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                 const rlt_layout_point *p, settings *out, rlt_error *err)
 {
-    static const char *const not_of_the_run[] = {"layout", "train", "within", "gap",   "headroom",
-                                                 "top",    "most",  "verify", "quiet", "format",
-                                                 "output", "jobs",  "save",   NULL};
+    static const char *const not_of_the_run[] = {
+        "layout", "train", "within", "gap",   "headroom",     "top",    "most",  "verify", "quiet", "format",
+        "output", "jobs",  "save",   "total", "with-network", "budget", "steps", "cost",   "radix", "levels",
+        NULL};
     const rlt_option *o;
     size_t base;
     char *layout = NULL, *train = NULL;
@@ -65,8 +66,10 @@ static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
             const rlt_texts *t = (const rlt_texts *)((const char *)s + base + o->offset);
             for (uint32_t k = 0; k < t->n && !rc; k++)
                 rc = add(out, o->name, t->items[k], err);
-        } else
-            rc = add(out, o->name, o->kind == RLT_PARAM_FLAG ? NULL : args->given[i], err);
+            continue;
+        }
+        const char *text = strcmp(o->name, "topology") == 0 ? s->run.sim.topology : args->given[i];
+        rc = add(out, o->name, o->kind == RLT_PARAM_FLAG ? NULL : text, err);
     }
     if (!rc)
         rc = add(out, "layout", layout, err);

@@ -124,8 +124,10 @@ int rlt_plan_agree(rlt_plan_workers *w, int rc, rlt_error *err)
     return rc;
 }
 
-void rlt_plan_begin(rlt_plan_workers *w, bool quiet, rlt_layout_search *p)
+int rlt_plan_watched(rlt_plan_workers *w, bool quiet, const rlt_layout_search *how, rlt_plan_search *search,
+                     void *of, rlt_error *err)
 {
+    rlt_layout_search p = *how;
     w->hooks = (rlt_layout_hooks){.ctx = w, .workers = w->threads, .each = each, .seen = seen};
     w->watch = rlt_interrupt_watcher();
     if (w->answers) {
@@ -134,14 +136,11 @@ void rlt_plan_begin(rlt_plan_workers *w, bool quiet, rlt_layout_search *p)
     }
     if (w->ranks > 1) /* ranks stop together, in a round */
         w->watch.stopped = NULL;
-    p->watch = &w->watch;
-    p->hooks = &w->hooks;
+    p.watch = &w->watch;
+    p.hooks = &w->hooks;
     if (!quiet && w->rank == 0)
         rlt_progress_start(&w->bar, w->label);
-}
-
-int rlt_plan_end(rlt_plan_workers *w, int rc, rlt_error *err)
-{
+    int rc = search(of, &p, err);
     if (w->bar.label)
         rlt_progress_end(&w->bar);
     w->bar.label = NULL;

@@ -167,6 +167,7 @@ typedef struct rlt_layout_search {
     const rlt_layout_hooks *hooks; /* NULL: none */
     double within;                 /* all points within this share of the best are found */
     double gap;      /* stops when the best is proven within this share of the optimum; 0: proven */
+    rlt_time until_ps; /* not 0: all points of at most this time are found, in place of the two above */
     double headroom; /* share of the memory that stays free */
     uint64_t most;   /* simulations at most; 0: any number */
     /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds

@@ -293,6 +293,8 @@ static int list_parts(tree *s, const node *from, rlt_layout_level level, rlt_err
 /* Returns the bound above which nothing is looked for. */
 static rlt_time limit_of(const tree *s)
 {
+    if (s->plan->until_ps)
+        return s->plan->until_ps;
     if (s->best_ps == RLT_TIME_MAX)
         return RLT_TIME_MAX;
     double share = s->plan->within > 0 ? 1 + s->plan->within : 1 / (1 + s->plan->gap);

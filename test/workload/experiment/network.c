@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Layout and bandwidths together, for small spaces at random: the same optimum as every layout of every split,
+ * simulated, to the picosecond. NETWORK_SEED draws other cases.
+ */
+#include "workload/experiment/layouts/network.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "test/support/drawing.h"
+#include "test/support/support.h"
+#include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/run/run.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
+#include "workload/plan/plan.h"
+#include "workload/setup/settings.h"
+
+enum { CASES = 24, MOST_LAYOUTS = 4096 };
+
+static const rlt_option_group groups[] = {{"Training", rlt_training_options, 0},
+                                          {"Workload", rlt_workload_options, 0},
+                                          {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
+                                          {"What if", rlt_what_if_options, 0},
+                                          {0}};
+
+/* A search, drawn. */
+typedef struct drawn {
+    char topology[200], model[160], layout[160], train[160];
+    rlt_run_settings settings;
+    rlt_parsed args;
+    rlt_network_budget budget;
+    uint32_t n_dims;
+    const char *shape[3];
+    uint32_t size[3];
+} drawn;
+
+/* The best time of each layout, over the splits. */
+typedef struct walked {
+    rlt_layout_point best[MOST_LAYOUTS];
+    uint32_t n, runs;
+    rlt_time least_ps;
+} walked;
+
+static void give(drawn *d, const char *name, const char *text)
+{
+    rlt_error err = {0};
+    const rlt_option *o;
+    uint32_t i = 0;
+    for (; (o = rlt_option_at(groups, i, NULL)) && strcmp(o->name, name) != 0; i++)
+        ;
+    assert_non_null(o);
+    if (rlt_options_give(&d->args, i, text, &err))
+        fail_msg("%s: %s", err.where, err.what);
+}
+
+/* Writes the network with bandwidths. */
+static void write_network(const drawn *d, const uint64_t bw_Bps[RLT_MAX_DIMS], char *text, size_t size)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < d->n_dims; i++)
+        n += snprintf(text + n, size - (size_t)n, "%s%s:%u@%" PRIu64 "B/s,%uns", i ? "*" : "", d->shape[i],
+                      d->size[i], bw_Bps[i], 300 * (i + 1));
+}
+
+static void draw(drawn *d, drawing *r)
+{
+    static const char *const shapes[] = {"ring", "switch", "fully-connected"};
+    static const uint32_t sizes[][3] = {{2, 2, 2}, {4, 2, 0}, {2, 3, 0}, {2, 4, 0}, {8, 0, 0}, {3, 2, 2}};
+    static const char *const models[] = {"alpha-beta", "flow"};
+    rlt_error err = {0};
+    uint32_t k = below(r, sizeof sizes / sizeof *sizes);
+    uint64_t given[RLT_MAX_DIMS] = {0};
+    *d = (drawn){.n_dims = 0};
+    for (uint32_t i = 0; i < 3 && sizes[k][i]; i++) {
+        d->size[i] = sizes[k][i];
+        d->shape[i] = shapes[below(r, 3)];
+        given[i] = 1000000000ULL * (1 + below(r, 100));
+        d->n_dims++;
+    }
+    write_network(d, given, d->topology, sizeof d->topology);
+    snprintf(d->model, sizeof d->model, "transformer:layers=%u,hidden=%u,heads=12,vocabulary=%u,sequence=256",
+             2 + 2 * below(r, 3), below(r, 2) ? 384 : 1536, 2000 + 6000 * below(r, 4));
+    snprintf(d->layout, sizeof d->layout, "cp=1,order=tp-cp-dp-pp+dp-tp-cp-pp,sp=on,vp=1");
+    snprintf(d->train, sizeof d->train, "batch=24,microbatch=%s,recompute=none,zero=1%s,schedule=1f1b",
+             below(r, 2) ? "1+2+3" : "2+4", below(r, 2) ? "+3" : "");
+    assert_int_equal(rlt_options_begin(groups, &d->settings, &d->args, &err), 0);
+    give(d, "topology", d->topology);
+    give(d, "network", models[below(r, 2)]);
+    give(d, "model", d->model);
+    give(d, "accelerator", "a100-80gb");
+    give(d, "layout", d->layout);
+    give(d, "train", d->train);
+    if (rlt_options_finish(&d->args, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    d->budget = (rlt_network_budget){.setting = "--total", .steps = d->n_dims + 1 + below(r, 6)};
+    double total = 1e9 * (20 + 200 * unit(r));
+    bool dollars = below(r, 3) == 0;
+    for (uint32_t i = 0; i < d->n_dims; i++)
+        d->budget.most_Bps[i] = dollars ? total / (1 + i) : total;
+}
+
+/* Simulates every layout on a network. */
+static void walk_network(const drawn *d, const uint64_t bw_Bps[RLT_MAX_DIMS], walked *w)
+{
+    char text[200];
+    rlt_error err = {0};
+    rlt_layouts l = {0};
+    rlt_run_settings s = d->settings;
+    const rlt_layout_search all = {.no_bounds = true};
+    write_network(d, bw_Bps, text, sizeof text);
+    s.sim.topology = text;
+    if (rlt_layouts_open(&l, &s, &d->args, &err) || rlt_layouts_find(&l, &all, &err))
+        fail_msg("%s: %s: %s", text, err.where, err.what);
+    for (uint32_t k = 0; k < l.result.n; k++) {
+        const rlt_layout_point *p = &l.result.points[k];
+        uint32_t i = 0;
+        while (i < w->n && memcmp(w->best[i].at, p->at, sizeof p->at) != 0)
+            i++;
+        assert_true(i < MOST_LAYOUTS);
+        if (i == w->n || p->time_ps < w->best[i].time_ps)
+            w->best[i] = *p;
+        w->n += i == w->n;
+        w->least_ps = p->time_ps < w->least_ps ? p->time_ps : w->least_ps;
+        w->runs++;
+    }
+    rlt_layouts_close(&l);
+}
+
+static void walk(const drawn *d, walked *w)
+{
+    uint32_t steps = d->budget.steps, codes = d->n_dims < 2 ? 1 : d->n_dims < 3 ? steps : steps * steps;
+    *w = (walked){.least_ps = RLT_TIME_MAX};
+    for (uint32_t code = 0; code < codes; code++) {
+        uint32_t at[3] = {code % steps, code / steps, 0}, sum = 0;
+        uint64_t bw_Bps[RLT_MAX_DIMS] = {0};
+        for (uint32_t i = 0; i + 1 < d->n_dims; i++)
+            sum += at[i];
+        at[d->n_dims - 1] = sum < steps ? steps - sum : 0;
+        bool full = true;
+        for (uint32_t i = 0; i < d->n_dims; i++) {
+            bw_Bps[i] = (uint64_t)(d->budget.most_Bps[i] * at[i] / steps);
+            full = full && at[i] > 0;
+        }
+        if (full)
+            walk_network(d, bw_Bps, w);
+    }
+}
+
+/* The given network, scaled, counts as one more split of its best layout. */
+static void add_given(const rlt_network_plan *p, walked *w)
+{
+    const rlt_layout_point *given = &p->as_given.layout;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (memcmp(w->best[i].at, given->at, sizeof given->at) == 0 && given->time_ps < w->best[i].time_ps)
+            w->best[i] = *given;
+    w->least_ps = given->time_ps < w->least_ps ? given->time_ps : w->least_ps;
+}
+
+static void check(const drawn *d, const rlt_network_plan *p, const walked *w, double within)
+{
+    rlt_time limit = (rlt_time)((double)w->least_ps * (1 + within));
+    uint32_t expected = 0, got = 0;
+    if (!p->proven || p->n == 0 || p->points[0].layout.time_ps != w->least_ps)
+        fail_msg("%s, %s, %s: %lld ps, to the walk %lld; proven %d, %g %% faster with less", d->topology,
+                 d->model, d->train, p->n ? (long long)p->points[0].layout.time_ps : 0,
+                 (long long)w->least_ps, p->proven, 100 * p->shares.most_faster);
+    for (uint32_t i = 0; i < w->n; i++)
+        expected += w->best[i].time_ps <= limit;
+    for (uint32_t k = 0; k < p->n; k++) {
+        uint32_t i = 0;
+        while (memcmp(w->best[i].at, p->points[k].layout.at, sizeof w->best[i].at) != 0)
+            i++;
+        got += p->points[k].layout.time_ps <= limit;
+        if (p->points[k].layout.time_ps != w->best[i].time_ps)
+            fail_msg("%s: layout %u takes %lld ps, to the walk %lld", d->topology, k,
+                     (long long)p->points[k].layout.time_ps, (long long)w->best[i].time_ps);
+    }
+    if (within > 0 && got != expected)
+        fail_msg("%s: %u layouts are within %g, to the walk %u", d->topology, got, within, expected);
+}
+
+static void same_as_walk(void **state)
+{
+    static walked w;
+    const char *seed = getenv("NETWORK_SEED");
+    drawing r = {.seed = seed ? strtoul(seed, NULL, 10) : 51};
+    double walks = 0, searched = 0;
+    (void)state;
+    for (uint32_t i = 0; i < CASES; i++) {
+        static const double shares[] = {0, 0.05};
+        drawn d;
+        draw(&d, &r);
+        walk(&d, &w);
+        for (uint32_t k = 0; k < 2; k++) {
+            rlt_error err = {0};
+            rlt_network_plan p = {.n = 0};
+            const rlt_layout_search how = {.within = shares[k]};
+            if (rlt_network_open(&p, &d.budget, &d.settings, &d.args, &err) ||
+                rlt_network_find(&p, &how, &err))
+                fail_msg("%s: %s: %s", d.topology, err.where, err.what);
+            if (k == 0)
+                add_given(&p, &w);
+            check(&d, &p, &w, shares[k]);
+            walks += k ? 0 : w.runs;
+            searched += k ? 0 : p.given.result.n + p.relaxed.result.n + (double)p.shares.corners;
+            rlt_network_close(&p);
+        }
+        rlt_parsed_free(&d.args);
+    }
+    print_message("# %g simulations, %g by the walk\n", searched, walks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
