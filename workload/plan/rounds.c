@@ -115,7 +115,7 @@ static void out_of_memory(tree *s, const node *n, double needs)
     s->out->out_of_memory += points_below(s->space, level);
     if (s->out->least_bytes <= 0 || needs < s->out->least_bytes)
         s->out->least_bytes = needs;
-    if (level < RLT_LAYOUT_POINT || (nearest->memory_bytes > 0 && nearest->memory_bytes <= needs))
+    if (level < RLT_LAYOUT_STAGES || (nearest->memory_bytes > 0 && nearest->memory_bytes <= needs))
         return;
     *nearest = (rlt_layout_point){.memory_bytes = needs};
     memcpy(nearest->at, n->at, sizeof nearest->at);
@@ -170,7 +170,7 @@ static int apply(tree *s, const rlt_layout_task *t, const node *n, const rlt_lay
         against_rule(s, o, points_below(s->space, t->level));
         return 0;
     case RLT_LAYOUT_REPEATED:
-        s->out->repeated++;
+        s->out->repeated += points_below(s->space, t->level);
         return 0;
     case RLT_LAYOUT_OUT_OF_MEMORY:
         out_of_memory(s, n, o->memory_bytes);
@@ -178,7 +178,7 @@ static int apply(tree *s, const rlt_layout_task *t, const node *n, const rlt_lay
     case RLT_LAYOUT_OPEN:
         if (t->what == RLT_LAYOUT_SIMULATE)
             return add_point(s, n, o->ps, err);
-        if (t->what == RLT_LAYOUT_CONSIDER)
+        if (t->what == RLT_LAYOUT_CONSIDER && t->level < RLT_LAYOUT_POINT)
             one.memory_bytes = o->memory_bytes;
         one.communicates = t->what == RLT_LAYOUT_BOUND;
         one.bound_ps = o->ps > n->bound_ps ? o->ps : n->bound_ps;
@@ -416,7 +416,7 @@ int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_erro
     if (out->n)
         qsort(out->points, out->n, sizeof *out->points, by_time);
     for (uint32_t i = 0; s.workers && i < workers; i++)
-        rlt_timing_free(s.workers[i].alone);
+        rlt__search_free(&s.workers[i]);
     free(s.workers);
     free(s.batch);
     free(s.open);

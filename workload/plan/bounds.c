@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds of points and partial points. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
+#include "workload/plan/internal.h"
+#include "workload/plan/plan.h"
+#include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
+#include "workload/training/cost.h"
+#include "workload/training/training.h"
+
+enum { MAX_ORDERS = 1 << 26 };
+
+/* Sets the axes that a level knows, and for the others what asks for least. */
+int rlt__search_training(const rlt__search *s, const uint16_t *at, rlt_layout_level level, rlt_training *t,
+                         rlt_error *err)
+{
+    int rc = 0;
+    *t = *s->plan->base;
+    if (level < RLT_LAYOUT_STAGES) {
+        t->schedule = RLT_SCHEDULE_1F1B;
+        t->vp = 1;
+        t->zero = t->shard ? 3 : 0;
+    }
+    if (level < RLT_LAYOUT_KERNELS) {
+        t->microbatch = 1;
+        t->recompute = RLT_RECOMPUTE_NONE;
+        t->sequence_parallel = true;
+    }
+    for (uint32_t i = 0; i < s->space->known[level] && !rc; i++)
+        rc = rlt_training_set(t, s->space->axes[i].name, s->space->axes[i].values[at[i]], err);
+    return rc;
+}
+
+/* Returns true if the rule that a partial point is against holds for all its points. Rules of sizes come
+ * first when a training is planned, then that of the batch. */
+bool rlt__holds_below(const rlt_error *why, rlt_layout_level level)
+{
+    static const char *const sizes[] = {"tp", "cp", "pp", "ep", "etp", "layout", "ranks", "batch"};
+    size_t n = sizeof sizes / sizeof *sizes - (level < RLT_LAYOUT_KERNELS);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(why->where, sizes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
+ * pass adds is left out: it may be less with several chunks. */
+static double mean_memory(const rlt_training *t)
+{
+    double sum = 0;
+    uint32_t pp = t->size[RLT_AXIS_PP];
+    for (uint32_t stage = 0; stage < pp; stage++) {
+        rlt_training_memory m = rlt_training_memory_of(t, stage);
+        sum += m.parameters + m.gradients + m.optimizer + (m.activations - m.backward) / m.in_flight;
+    }
+    return sum / pp * t->fragmentation + (double)t->context_bytes;
+}
+
+/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
+ * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
+ * parameters once where other pipelines hold them twice. */
+double rlt__least_memory(const rlt__search *s, const rlt_training *t, rlt_layout_level level)
+{
+    const double rounded = 1 - 1e-9; /* sums in another order */
+    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
+                                         RLT_RECOMPUTE_FULL};
+    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
+    double least = -1;
+    if (s->two_ways)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_training other = *t;
+        other.recompute = n > 1 ? open[i] : t->recompute;
+        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
+            double mean = mean_memory(&other);
+            least = least < 0 || mean < least ? mean : least;
+        }
+    }
+    return least * rounded;
+}
+
+/* Returns m times the mean of what a stage computes for a microbatch. */
+static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
+{
+    rlt_time sum = 0;
+    for (uint32_t i = 0; i < c->pp * c->vp; i++)
+        sum = rlt_time_add(sum, rlt_time_add(c->chunks[i].forward_ps,
+                                             rlt_time_add(c->chunks[i].inputs_ps, c->chunks[i].weights_ps)));
+    return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
+}
+
+bool rlt__layout_two_ways(const rlt_layout_search *p)
+{
+    for (uint32_t i = 0; i < p->space->n; i++)
+        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
+             v++) {
+            const char *word = p->space->axes[i].values[v];
+            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Bounds a training by its parts; not `communicates`: collectives take no time. A schedule may compute weight
+ * gradients apart; the two times of a layer are then rounded, not their sum. */
+int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level, bool communicates,
+                       rlt_time *bound_ps, rlt_error *err)
+{
+    rlt_training_cost c;
+    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
+    int rc = communicates ? rlt__search_alone(s, err) : 0;
+    rlt_timing *alone = communicates ? s->alone : NULL;
+    c = (rlt_training_cost){0};
+    rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
+    if (!rc)
+        rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_STAGES, &c, err);
+    if (!rc)
+        *bound_ps = level >= RLT_LAYOUT_STAGES ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
+    if (!rc && s->plan->wrong > 0)
+        *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
+    rlt_training_cost_free(&c);
+    rlt_watch_running(s->plan->watch, NULL);
+    return rc;
+}
+
+/* Bounds a layout: the least over the values of the microbatch that divide the batch. */
+int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
+{
+    const rlt_layout_space *space = s->space;
+    uint32_t axis = space->known[RLT_LAYOUT_SIZES];
+    int rc = 0;
+    *bound_ps = RLT_TIME_MAX;
+    for (uint32_t i = 0; i < space->axes[axis].n && !rc; i++) {
+        rlt_training t = *layout;
+        rlt_error why = {0};
+        rlt_time bound = 0;
+        if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
+            break;
+        if (rlt_training_plan(&t, s->plan->ranks, &why)) {
+            if (!rlt__holds_below(&why, RLT_LAYOUT_KERNELS))
+                *bound_ps = 0; /* other schedules may be possible */
+            continue;
+        }
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, false, &bound, err);
+        *bound_ps = bound < *bound_ps ? bound : *bound_ps;
+    }
+    return rc;
+}
+
+int rlt__bound_order(rlt__search *s, const uint16_t *at, rlt_time *bound_ps, rlt_error *err)
+{
+    const rlt_layout_space *space = s->space;
+    uint16_t key[RLT_LAYOUT_AXES];
+    uint32_t n = space->known[RLT_LAYOUT_KERNELS], order = space->known[RLT_LAYOUT_STAGES];
+    rlt_training t;
+    rlt_error why = {0};
+    memcpy(key, at, n * sizeof *key);
+    for (uint32_t i = order; i < space->n; i++)
+        key[n++] = at[i];
+    uint32_t index = rlt_intern_find(&s->orders, (const char *)key, n * sizeof *key);
+    if (index != RLT_NONE) {
+        *bound_ps = s->of_orders[index];
+        return 0;
+    }
+    *bound_ps = 0;
+    int rc = rlt__search_training(s, at, RLT_LAYOUT_KERNELS, &t, err);
+    for (uint32_t i = order; i < space->n && !rc; i++)
+        rc = rlt_training_set(&t, space->axes[i].name, space->axes[i].values[at[i]], err);
+    if (!rc && !rlt_training_plan(&t, s->plan->ranks, &why))
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_KERNELS, true, bound_ps, err);
+    if (!rc)
+        rc = rlt_grow(&s->of_orders, &s->orders_room, sizeof *s->of_orders, (uint64_t)s->n_orders + 1,
+                      MAX_ORDERS, "orders", err);
+    if (rc)
+        return rc;
+    if (rlt_intern(&s->orders, (const char *)key, n * sizeof *key) == RLT_NONE)
+        return rlt_nomem(err);
+    s->of_orders[s->n_orders++] = *bound_ps;
+    return 0;
+}
+
+void rlt__search_free(rlt__search *s)
+{
+    rlt_timing_free(s->alone);
+    rlt_strings_free(&s->orders);
+    free(s->of_orders);
+}
