@@ -108,19 +108,17 @@ bool rlt__layout_two_ways(const rlt_layout_search *p)
     return false;
 }
 
-/* Bounds a training by its parts; not `communicates`: collectives take no time. A schedule may compute weight
- * gradients apart; the two times of a layer are then rounded, not their sum. */
-int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level, bool communicates,
-                       rlt_time *bound_ps, rlt_error *err)
+/* A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
+int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level,
+                       rlt_cost_communication communication, rlt_time *bound_ps, rlt_error *err)
 {
-    rlt_training_cost c;
+    rlt_training_cost c = {0};
     rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
-    int rc = communicates ? rlt__search_alone(s, err) : 0;
-    rlt_timing *alone = communicates ? s->alone : NULL;
-    c = (rlt_training_cost){0};
-    rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
-    if (!rc)
-        rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_STAGES, &c, err);
+    int rc = rlt__search_alone(s, err);
+    if (rc)
+        return rc;
+    rlt_watch_running(s->plan->watch, rlt_timing_alone_sim(s->alone));
+    rc = rlt_training_cost_of(t, s->spans, communication, level < RLT_LAYOUT_STAGES, &c, err);
     if (!rc)
         *bound_ps = level >= RLT_LAYOUT_STAGES ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
     if (!rc && s->plan->wrong > 0)
@@ -148,7 +146,7 @@ int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *boun
                 *bound_ps = 0; /* other schedules may be possible */
             continue;
         }
-        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, false, &bound, err);
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, RLT_COST_NONE, &bound, err);
         *bound_ps = bound < *bound_ps ? bound : *bound_ps;
     }
     return rc;
@@ -174,7 +172,7 @@ int rlt__bound_order(rlt__search *s, const uint16_t *at, rlt_time *bound_ps, rlt
     for (uint32_t i = order; i < space->n && !rc; i++)
         rc = rlt_training_set(&t, space->axes[i].name, space->axes[i].values[at[i]], err);
     if (!rc && !rlt_training_plan(&t, s->plan->ranks, &why))
-        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_KERNELS, true, bound_ps, err);
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_KERNELS, RLT_COST_EXACT, bound_ps, err);
     if (!rc)
         rc = rlt_grow(&s->of_orders, &s->orders_room, sizeof *s->of_orders, (uint64_t)s->n_orders + 1,
                       MAX_ORDERS, "orders", err);
@@ -186,8 +184,26 @@ int rlt__bound_order(rlt__search *s, const uint16_t *at, rlt_time *bound_ps, rlt
     return 0;
 }
 
+int rlt__search_alone(rlt__search *s, rlt_error *err)
+{
+    rlt_training t;
+    int rc = s->alone ? 0 : rlt_timing_alone(s->plan->how, &s->alone, err);
+    if (rc || s->spans)
+        return rc;
+    rc = rlt_spans_create(s->plan->how, s->alone, &s->spans, err);
+    for (uint32_t i = s->space->known[RLT_LAYOUT_STAGES]; i < s->space->n && !rc; i++)
+        for (uint32_t v = 0; v < s->space->axes[i].n && !rc; v++) {
+            t = *s->plan->base;
+            rc = rlt_training_set(&t, s->space->axes[i].name, s->space->axes[i].values[v], err);
+            if (!rc)
+                rc = rlt_spans_add_order(s->spans, t.order, err);
+        }
+    return rc;
+}
+
 void rlt__search_free(rlt__search *s)
 {
+    rlt_spans_free(s->spans);
     rlt_timing_free(s->alone);
     rlt_strings_free(&s->orders);
     free(s->of_orders);

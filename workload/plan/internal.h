@@ -12,6 +12,7 @@
 #include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/timing/timing.h"
+#include "workload/training/cost.h"
 #include "workload/training/training.h"
 
 /* A worker: what a search knows from the start, and its own times of collectives. */
@@ -19,6 +20,7 @@ typedef struct rlt__search {
     const rlt_layout_search *plan;
     const rlt_layout_space *space;
     rlt_timing *alone; /* owned; NULL until needed */
+    rlt_spans *spans;  /* owned; durations for bounds */
     bool two_ways;     /* some schedule lets communication of a pass go on beside another pass */
     /* Bounds of orders known so far, by the values of kernels and orders. */
     rlt_strings orders;
@@ -47,9 +49,9 @@ bool rlt__layout_repeats(const rlt_layout_space *s, const rlt_training *t, const
                          rlt_layout_level level);
 /* Returns a lower bound of the memory of the fullest stage of all points below a planned training. */
 double rlt__least_memory(const rlt__search *s, const rlt_training *t, rlt_layout_level level);
-/* Bounds a planned training by its parts. Not `communicates`: collectives take no time. */
-int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level, bool communicates,
-                       rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
+/* Bounds a planned training by its parts. */
+int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level,
+                       rlt_cost_communication communication, rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
 /* Bounds a layout: the least over the values of the microbatch that divide the batch. */
 int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps,
                       rlt_error *err) RLT_MUST_USE;

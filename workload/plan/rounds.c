@@ -23,7 +23,7 @@ typedef struct node {
     uint64_t turn; /* in tests: a random order among nodes */
     double memory_bytes;
     uint16_t level, at[RLT_LAYOUT_AXES];
-    bool communicates; /* a point: its bound has communication */
+    bool communicates; /* kernels, or a point: the bound has communication */
 } node;
 
 /* Questions asked at once, each with the node that its answer makes. */
@@ -305,6 +305,8 @@ static rlt_time limit_of(const tree *s)
 
 static rlt_layout_question next_question(const tree *s, const node *n)
 {
+    if (n->level == RLT_LAYOUT_KERNELS && !n->communicates && !s->plan->no_bounds && !s->workers[0].two_ways)
+        return RLT_LAYOUT_BOUND;
     if (n->level < RLT_LAYOUT_POINT)
         return RLT_LAYOUT_CONSIDER;
     return n->communicates || s->plan->no_bounds ? RLT_LAYOUT_SIMULATE : RLT_LAYOUT_BOUND;

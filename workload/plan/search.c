@@ -58,8 +58,22 @@ static int consider(search *s, const node *n, rlt_layout_outcome *out, rlt_error
     }
     if (s->plan->no_bounds)
         return 0;
-    return level == RLT_LAYOUT_SIZES ? rlt__bound_layout(s, &t, &out->ps, err)
-                                     : rlt__bound_by_cost(s, &t, level, false, &out->ps, err);
+    bool least = level == RLT_LAYOUT_STAGES;
+    return level == RLT_LAYOUT_SIZES
+               ? rlt__bound_layout(s, &t, &out->ps, err)
+               : rlt__bound_by_cost(s, &t, level, least ? RLT_COST_LEAST : RLT_COST_NONE, &out->ps, err);
+}
+
+/* Bounds kernels with the least communication of any order. */
+static int bound_kernels(search *s, const node *n, rlt_layout_outcome *out, rlt_error *err)
+{
+    rlt_training t;
+    rlt_error why = {0};
+    int rc = rlt__search_training(s, n->at, n->level, &t, err);
+    out->state = RLT_LAYOUT_OPEN;
+    if (rc || rlt_training_plan(&t, s->plan->ranks, &why))
+        return rc;
+    return rlt__bound_by_cost(s, &t, n->level, RLT_COST_LEAST, &out->ps, err);
 }
 
 /* Bounds a point with its communication, or simulates it. */
@@ -73,15 +87,10 @@ static int look_at_point(search *s, const node *n, rlt_layout_outcome *out, rlt_
         rc = rlt__search_alone(s, err);
     if (!rc)
         rc = n->what == RLT_LAYOUT_BOUND
-                 ? rlt__bound_by_cost(s, &t, RLT_LAYOUT_POINT, true, &out->ps, err)
+                 ? rlt__bound_by_cost(s, &t, RLT_LAYOUT_POINT, RLT_COST_EXACT, &out->ps, err)
                  : rlt_layout_simulate(&t, s->plan->how, true, s->alone, s->plan->watch, &out->ps, err);
     out->state = RLT_LAYOUT_OPEN;
     return rc;
-}
-
-int rlt__search_alone(search *s, rlt_error *err)
-{
-    return s->alone ? 0 : rlt_timing_alone(s->plan->how, &s->alone, err);
 }
 
 void rlt__search_answer(search *worker, const rlt_layout_task *t, const rlt_watch *watch,
@@ -93,7 +102,9 @@ void rlt__search_answer(search *worker, const rlt_layout_task *t, const rlt_watc
     plan.watch = watch;
     s.plan = &plan;
     *out = (rlt_layout_outcome){.state = RLT_LAYOUT_UNANSWERED};
-    int rc = t->what == RLT_LAYOUT_CONSIDER ? consider(&s, t, out, &err) : look_at_point(&s, t, out, &err);
+    int rc = t->what == RLT_LAYOUT_CONSIDER   ? consider(&s, t, out, &err)
+             : t->level == RLT_LAYOUT_KERNELS ? bound_kernels(&s, t, out, &err)
+                                              : look_at_point(&s, t, out, &err);
     s.plan = worker->plan;
     *worker = s;
     if (!rc)
