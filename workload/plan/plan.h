@@ -61,7 +61,7 @@ typedef struct rlt_layout_axis {
 typedef enum rlt_layout_level {
     RLT_LAYOUT_SIZES,
     RLT_LAYOUT_KERNELS,
-    RLT_LAYOUT_ORDER,
+    RLT_LAYOUT_STAGES,
     RLT_LAYOUT_POINT,
     RLT_LAYOUT_LEVELS
 } rlt_layout_level;
