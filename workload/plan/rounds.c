@@ -401,7 +401,7 @@ static int hire(tree *s, uint32_t n, rlt_error *err)
     for (uint32_t i = 0; i < n; i++)
         s->workers[i] =
             (rlt__search){.plan = s->plan, .space = s->space, .two_ways = rlt__layout_two_ways(s->plan)};
-    return rlt__search_alone(&s->workers[0], err); /* what cannot be timed is said first */
+    return rlt__search_alone(&s->workers[0], err); /* trouble with timing is said first */
 }
 
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err)
