@@ -28,18 +28,14 @@ const char *rlt_param_word(const rlt_param *p, uint32_t i, char *buffer)
 
 /* ---- from text */
 
-/* Returns the index of a word. */
-static int find_word(const rlt_param *p, const char *text, uint64_t *number, const char *where,
-                     rlt_error *err)
+/* Fails with all words, and the one that may be meant. */
+static int no_such_word(const rlt_param *p, const char *text, const char *where, rlt_error *err)
 {
     char buffer[64], near_buffer[64] = "", list[512] = "";
     const char *word;
     rlt_nearest near = rlt_nearest_to(text);
     for (uint32_t i = 0; (word = rlt_param_word(p, i, buffer)); i++) {
         const char *before = near.best;
-        *number = i;
-        if (strcmp(word, text) == 0)
-            return 0;
         rlt_nearest_try(&near, word);
         if (near.best && near.best != before) {
             snprintf(near_buffer, sizeof near_buffer, "%s", word);
@@ -51,6 +47,20 @@ static int find_word(const rlt_param *p, const char *text, uint64_t *number, con
         return rlt_fail(err, RLT_EUSAGE, where, "expected one of %s, got '%.80s'; did you mean '%s'?", list,
                         text, near.best);
     return rlt_fail(err, RLT_EUSAGE, where, "expected one of %s, got '%.80s'", list, text);
+}
+
+/* Returns the index of a word. */
+static int find_word(const rlt_param *p, const char *text, uint64_t *number, const char *where,
+                     rlt_error *err)
+{
+    char buffer[64];
+    const char *word;
+    for (uint32_t i = 0; (word = rlt_param_word(p, i, buffer)); i++) {
+        *number = i;
+        if (strcmp(word, text) == 0)
+            return 0;
+    }
+    return no_such_word(p, text, where, err);
 }
 
 static int read_flag(bool *field, const char *text, const char *where, rlt_error *err)

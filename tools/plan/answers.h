@@ -40,7 +40,7 @@ typedef struct rlt_answers {
     rlt_answer *known; /* by the index of the key */
     uint32_t room;
     uint32_t lines;
-    uint64_t checksum; /* of all lines so far */
+    uint64_t checksum; /* all lines so far */
 } rlt_answers;
 
 /* Writes the question as one line, malloc'ed. */

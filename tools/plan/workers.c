@@ -10,7 +10,7 @@
 #include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
 
-enum { PARTS = 4 }; /* of a round, for each thread: some parts take longer */
+enum { PARTS = 4 }; /* parts of a round, for each thread: some take longer */
 
 /* Questions of a round. Part i has each `parts`-th of those of this rank. */
 typedef struct questions {

@@ -2,8 +2,7 @@
 /*
  * Work across machines, under mpirun or srun. In a sweep rank 0 owns the database and hands out points; the
  * others run them. In a search for layouts all ranks do the same, and share answers. Only the executable
- * ringlet-mpi beside ringlet is linked with MPI: it has ranks_mpi.c, ringlet
- * has ranks_none.c.
+ * ringlet-mpi beside ringlet is linked with MPI: it has ranks_mpi.c, ringlet has ranks_none.c.
  */
 #ifndef RLT_TOOLS_SWEEP_RANKS_H
 #define RLT_TOOLS_SWEEP_RANKS_H

@@ -9,7 +9,6 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
-#include "sim/base/time.h"
 
 enum { KEPT_NETS = 256 };
 

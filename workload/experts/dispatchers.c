@@ -78,20 +78,21 @@ int rlt_dispatchers_load(const char *dirs, rlt_dispatcher *out, uint32_t room, u
 int rlt_dispatcher_find(const rlt_dispatcher *all, uint32_t n, const char *name, rlt_dispatcher *out,
                         rlt_error *err)
 {
-    rlt_nearest near = rlt_nearest_to(name);
-    for (uint32_t i = 0; i < n; i++) {
+    rlt_nearest near;
+    for (uint32_t i = 0; i < n; i++)
         if (strcmp(all[i].name, name) == 0) {
             *out = all[i];
             return 0;
         }
-        rlt_nearest_try(&near, all[i].name);
-    }
     if (rlt_registry_find(rlt_dispatch_algorithms(), name, NULL, NULL)) {
         *out = (rlt_dispatcher){.hidden = 1, .source = "no costs of its own"};
         snprintf(out->name, sizeof out->name, "%s", name);
         snprintf(out->algorithm, sizeof out->algorithm, "%s", name);
         return 0;
     }
+    near = rlt_nearest_to(name);
+    for (uint32_t i = 0; i < n; i++)
+        rlt_nearest_try(&near, all[i].name);
     rlt_registry_near(rlt_dispatch_algorithms(), &near);
     return near.best ? rlt_fail(err, RLT_EUSAGE, "dispatcher", "no dispatcher '%s'; did you mean '%s'?", name,
                                 near.best)

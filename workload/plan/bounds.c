@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bounds of points and partial points. */
-#include "workload/plan/bounds.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/plan/internal.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
 #include "workload/training/cost.h"
 #include "workload/training/training.h"
 
+enum { MAX_ORDERS = 1 << 26 };
+
 /* Sets the axes that a level knows, and for the others what asks for least. */
-int rlt__bounds_training(const rlt__bounds *b, const uint16_t *at, rlt_layout_level level, rlt_training *t,
+int rlt__search_training(const rlt__search *s, const uint16_t *at, rlt_layout_level level, rlt_training *t,
                          rlt_error *err)
 {
     int rc = 0;
-    *t = *b->plan->base;
-    if (level < RLT_LAYOUT_POINT) {
+    *t = *s->plan->base;
+    if (level < RLT_LAYOUT_STAGES) {
         t->schedule = RLT_SCHEDULE_1F1B;
         t->vp = 1;
         t->zero = t->shard ? 3 : 0;
@@ -29,8 +33,8 @@ int rlt__bounds_training(const rlt__bounds *b, const uint16_t *at, rlt_layout_le
         t->recompute = RLT_RECOMPUTE_NONE;
         t->sequence_parallel = true;
     }
-    for (uint32_t i = 0; i < b->space->known[level] && !rc; i++)
-        rc = rlt_training_set(t, b->space->axes[i].name, b->space->axes[i].values[at[i]], err);
+    for (uint32_t i = 0; i < s->space->known[level] && !rc; i++)
+        rc = rlt_training_set(t, s->space->axes[i].name, s->space->axes[i].values[at[i]], err);
     return rc;
 }
 
@@ -62,14 +66,14 @@ static double mean_memory(const rlt_training *t)
 /* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
  * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
  * parameters once where other pipelines hold them twice. */
-double rlt__least_memory(const rlt__bounds *b, const rlt_training *t, rlt_layout_level level)
+double rlt__least_memory(const rlt__search *s, const rlt_training *t, rlt_layout_level level)
 {
     const double rounded = 1 - 1e-9; /* sums in another order */
     static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
                                          RLT_RECOMPUTE_FULL};
     uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
     double least = -1;
-    if (b->two_ways)
+    if (s->two_ways)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         rlt_training other = *t;
@@ -92,8 +96,7 @@ static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
     return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
 }
 
-/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
-static bool goes_two_ways(const rlt_layout_search *p)
+bool rlt__layout_two_ways(const rlt_layout_search *p)
 {
     for (uint32_t i = 0; i < p->space->n; i++)
         for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
@@ -105,29 +108,30 @@ static bool goes_two_ways(const rlt_layout_search *p)
     return false;
 }
 
-/* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
- * gradients apart; the two times of a layer are then rounded, not their sum. */
-int rlt__bound_by_cost(rlt__bounds *b, const rlt_training *t, rlt_layout_level level, bool communicates,
-                       rlt_time *bound_ps, rlt_error *err)
+/* A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
+int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level,
+                       rlt_cost_communication communication, rlt_time *bound_ps, rlt_error *err)
 {
-    rlt_training_cost c;
+    rlt_training_cost c = {0};
     rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
-    rlt_timing *alone = communicates ? b->alone : NULL;
-    rlt_watch_running(b->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
-    int rc = rlt_training_cost_find(t, b->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
+    int rc = rlt__search_alone(s, err);
+    if (rc)
+        return rc;
+    rlt_watch_running(s->plan->watch, rlt_timing_alone_sim(s->alone));
+    rc = rlt_training_cost_of(t, s->spans, communication, level < RLT_LAYOUT_STAGES, &c, err);
     if (!rc)
-        *bound_ps = level == RLT_LAYOUT_POINT ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
-    if (!rc && b->plan->wrong > 0)
-        *bound_ps = (rlt_time)((double)*bound_ps * b->plan->wrong);
+        *bound_ps = level >= RLT_LAYOUT_STAGES ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
+    if (!rc && s->plan->wrong > 0)
+        *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
     rlt_training_cost_free(&c);
-    rlt_watch_running(b->plan->watch, NULL);
+    rlt_watch_running(s->plan->watch, NULL);
     return rc;
 }
 
 /* Bounds a layout: the least over the values of the microbatch that divide the batch. */
-int rlt__bound_layout(rlt__bounds *b, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
+int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
 {
-    const rlt_layout_space *space = b->space;
+    const rlt_layout_space *space = s->space;
     uint32_t axis = space->known[RLT_LAYOUT_SIZES];
     int rc = 0;
     *bound_ps = RLT_TIME_MAX;
@@ -137,25 +141,70 @@ int rlt__bound_layout(rlt__bounds *b, const rlt_training *layout, rlt_time *boun
         rlt_time bound = 0;
         if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
             break;
-        if (rlt_training_plan(&t, b->plan->ranks, &why)) {
+        if (rlt_training_plan(&t, s->plan->ranks, &why)) {
             if (!rlt__holds_below(&why, RLT_LAYOUT_KERNELS))
                 *bound_ps = 0; /* other schedules may be possible */
             continue;
         }
-        rc = rlt__bound_by_cost(b, &t, RLT_LAYOUT_SIZES, false, &bound, err);
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, RLT_COST_NONE, &bound, err);
         *bound_ps = bound < *bound_ps ? bound : *bound_ps;
     }
     return rc;
 }
 
-int rlt__bounds_open(const rlt_layout_search *p, rlt__bounds *out, rlt_error *err)
+int rlt__bound_order(rlt__search *s, const uint16_t *at, rlt_time *bound_ps, rlt_error *err)
 {
-    *out = (rlt__bounds){.plan = p, .space = p->space, .two_ways = goes_two_ways(p)};
-    return rlt_timing_alone(p->how, &out->alone, err);
+    const rlt_layout_space *space = s->space;
+    uint16_t key[RLT_LAYOUT_AXES];
+    uint32_t n = space->known[RLT_LAYOUT_KERNELS], order = space->known[RLT_LAYOUT_STAGES];
+    rlt_training t;
+    rlt_error why = {0};
+    memcpy(key, at, n * sizeof *key);
+    for (uint32_t i = order; i < space->n; i++)
+        key[n++] = at[i];
+    uint32_t index = rlt_intern_find(&s->orders, (const char *)key, n * sizeof *key);
+    if (index != RLT_NONE) {
+        *bound_ps = s->of_orders[index];
+        return 0;
+    }
+    *bound_ps = 0;
+    int rc = rlt__search_training(s, at, RLT_LAYOUT_KERNELS, &t, err);
+    for (uint32_t i = order; i < space->n && !rc; i++)
+        rc = rlt_training_set(&t, space->axes[i].name, space->axes[i].values[at[i]], err);
+    if (!rc && !rlt_training_plan(&t, s->plan->ranks, &why))
+        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_KERNELS, RLT_COST_EXACT, bound_ps, err);
+    if (!rc)
+        rc = rlt_grow(&s->of_orders, &s->orders_room, sizeof *s->of_orders, (uint64_t)s->n_orders + 1,
+                      MAX_ORDERS, "orders", err);
+    if (rc)
+        return rc;
+    if (rlt_intern(&s->orders, (const char *)key, n * sizeof *key) == RLT_NONE)
+        return rlt_nomem(err);
+    s->of_orders[s->n_orders++] = *bound_ps;
+    return 0;
 }
 
-void rlt__bounds_close(rlt__bounds *b)
+int rlt__search_alone(rlt__search *s, rlt_error *err)
 {
-    rlt_timing_free(b->alone);
-    *b = (rlt__bounds){0};
+    rlt_training t;
+    int rc = s->alone ? 0 : rlt_timing_alone(s->plan->how, &s->alone, err);
+    if (rc || s->spans)
+        return rc;
+    rc = rlt_spans_create(s->plan->how, s->alone, &s->spans, err);
+    for (uint32_t i = s->space->known[RLT_LAYOUT_STAGES]; i < s->space->n && !rc; i++)
+        for (uint32_t v = 0; v < s->space->axes[i].n && !rc; v++) {
+            t = *s->plan->base;
+            rc = rlt_training_set(&t, s->space->axes[i].name, s->space->axes[i].values[v], err);
+            if (!rc)
+                rc = rlt_spans_add_order(s->spans, t.order, err);
+        }
+    return rc;
+}
+
+void rlt__search_free(rlt__search *s)
+{
+    rlt_spans_free(s->spans);
+    rlt_timing_free(s->alone);
+    rlt_strings_free(&s->orders);
+    free(s->of_orders);
 }

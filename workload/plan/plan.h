@@ -61,7 +61,7 @@ typedef struct rlt_layout_axis {
 typedef enum rlt_layout_level {
     RLT_LAYOUT_SIZES,
     RLT_LAYOUT_KERNELS,
-    RLT_LAYOUT_ORDER,
+    RLT_LAYOUT_STAGES,
     RLT_LAYOUT_POINT,
     RLT_LAYOUT_LEVELS
 } rlt_layout_level;
@@ -130,7 +130,7 @@ typedef enum rlt_layout_state {
 /* An answer. It holds no pointers, and can be sent and stored. */
 typedef struct rlt_layout_outcome {
     rlt_layout_state state;
-    int code;                  /* of an error */
+    int code;                  /* error code */
     rlt_time ps;               /* bound or time */
     double memory_bytes;       /* needed by the fullest stage, or at least */
     char where[64], what[256]; /* the rule or the error */
@@ -139,7 +139,7 @@ typedef struct rlt_layout_outcome {
 typedef void (*rlt_layout_answer)(void *job, uint32_t i, uint32_t worker, const rlt_watch *watch,
                                   rlt_layout_outcome *out);
 
-/* What a search may leave to its caller. Each function may be NULL; all are called on the thread that
+/* A search may leave this to its caller. Each function may be NULL; all are called on the thread that
  * searches. */
 typedef struct rlt_layout_hooks {
     void *ctx;

@@ -9,6 +9,7 @@
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/models/model.h"
+#include "workload/plan/internal.h"
 #include "workload/plan/plan.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
@@ -105,10 +106,10 @@ static const axis table[] = {
     {"microbatch", RLT_LAYOUT_KERNELS, NULL, divides_batch, most_microbatch},
     {"recompute", RLT_LAYOUT_KERNELS, recomputes, NULL, NULL},
     {"sp", RLT_LAYOUT_KERNELS, switches, NULL, NULL},
-    {"order", RLT_LAYOUT_ORDER, orders, NULL, NULL},
-    {"schedule", RLT_LAYOUT_POINT, schedules, NULL, NULL},
-    {"vp", RLT_LAYOUT_POINT, NULL, any_count, most_vp},
-    {"zero", RLT_LAYOUT_POINT, stages_of_zero, NULL, NULL},
+    {"schedule", RLT_LAYOUT_STAGES, schedules, NULL, NULL},
+    {"vp", RLT_LAYOUT_STAGES, NULL, any_count, most_vp},
+    {"zero", RLT_LAYOUT_STAGES, stages_of_zero, NULL, NULL},
+    {"order", RLT_LAYOUT_POINT, orders, NULL, NULL},
 };
 enum { N_AXES = sizeof table / sizeof *table };
 
@@ -288,24 +289,26 @@ bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_a
     }
 }
 
-/* Sets an axis of a planned training to another value. Returns false if that is against a rule. */
-static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t value, rlt_training *out)
+/* Returns true if a planned training with another value of this axis may be the same run. */
+static bool may_repeat(const char *name, const rlt_training *t)
 {
-    rlt_error why = {0};
-    *out = *t;
-    return !rlt_training_set(out, a->name, a->values[value], &why) && !rlt_training_plan(out, 0, &why);
+    if (strcmp(name, "sp") == 0)
+        return t->size[RLT_AXIS_TP] == 1;
+    if (strcmp(name, "zero") == 0)
+        return t->size[RLT_AXIS_DP] * t->size[RLT_AXIS_CP] == 1 && t->ep == 1 && t->zero < 3;
+    return strcmp(name, "order") == 0;
 }
 
-/* Returns true if two planned trainings that differ in this axis only are the same run. */
-static bool same_run(const char *name, const rlt_training *a, const rlt_training *b)
+/* Returns true if a planned training is the same run with another value of an axis that may repeat, and this
+ * value is against no rule. */
+static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t value)
 {
-    if (strcmp(name, "order") == 0)
-        return rlt_layout_same_order(a, a->order, b->order);
-    if (strcmp(name, "sp") == 0)
-        return a->size[RLT_AXIS_TP] == 1;
-    if (strcmp(name, "zero") == 0)
-        return a->size[RLT_AXIS_DP] * a->size[RLT_AXIS_CP] == 1 && a->ep == 1 && a->zero < 3 && b->zero < 3;
-    return false;
+    rlt_training other = *t;
+    rlt_error why = {0};
+    if (rlt_training_set(&other, a->name, a->values[value], &why) || (t->zero < 3 && other.zero == 3) ||
+        !rlt_layout_same_order(t, t->order, other.order))
+        return false;
+    return !rlt_training_plan(&other, 0, &why);
 }
 
 /* Returns the index of a value of an axis; RLT_NONE: it has none. */
@@ -335,12 +338,19 @@ static bool no_pipeline(const rlt_layout_space *s, const rlt_training *t)
     return !rlt_training_plan(&other, 0, &why);
 }
 
+bool rlt__layout_repeats(const rlt_layout_space *s, const rlt_training *t, const uint16_t *at,
+                         rlt_layout_level level)
+{
+    uint32_t begin = level == RLT_LAYOUT_POINT ? s->known[RLT_LAYOUT_STAGES] : 0;
+    for (uint32_t i = begin; i < s->known[level]; i++)
+        for (uint32_t v = 0; v < at[i] && may_repeat(s->axes[i].name, t); v++)
+            if (with_value(t, &s->axes[i], v))
+                return true;
+    return level < RLT_LAYOUT_POINT && no_pipeline(s, t);
+}
+
 bool rlt_layout_repeats(const rlt_layout_space *s, const rlt_training *t, const rlt_layout_point *p)
 {
-    rlt_training other;
-    for (uint32_t i = 0; i < s->n; i++)
-        for (uint32_t v = 0; v < p->at[i]; v++)
-            if (with_value(t, &s->axes[i], v, &other) && same_run(s->axes[i].name, t, &other))
-                return true;
-    return no_pipeline(s, t);
+    return rlt__layout_repeats(s, t, p->at, RLT_LAYOUT_STAGES) ||
+           rlt__layout_repeats(s, t, p->at, RLT_LAYOUT_POINT);
 }

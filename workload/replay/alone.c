@@ -32,7 +32,7 @@ typedef struct alone {
     rlt_sim *sim;
     rlt_exec *exec;
     bool done; /* state of the collective under way */
-    rlt_strings keys;
+    rlt_strings keys, classes;
     rlt_time *known; /* duration by index of the key */
     uint32_t n, room;
     uint64_t *key; /* buffer for the next key: request, members */
@@ -165,21 +165,45 @@ static void write_members(alone *a, const rlt_coll_request *req)
     }
 }
 
-/* Finds the index of a request among those known, or adds it. */
-static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
+static int write_key(alone *a, const rlt_coll_request *req, size_t words, rlt_error *err)
 {
-    size_t words = REQUEST_WORDS + (size_t)req->n;
     int rc = rlt_grow(&a->key, &a->key_room, sizeof *a->key, words, RLT_MAX_MEMBERS + REQUEST_WORDS,
                       "members", err);
     if (rc < 0)
         return rc;
     write_request(a, req);
     write_members(a, req);
+    return 0;
+}
+
+/* Finds the index of a request among those known, or adds it. */
+static int find(alone *a, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
+{
+    size_t words = REQUEST_WORDS + (size_t)req->n;
+    int rc = write_key(a, req, words, err);
+    if (rc < 0)
+        return rc;
     *index = rlt_intern(&a->keys, (const char *)a->key, words * sizeof *a->key);
     if (*index == RLT_NONE)
         return rlt_nomem(err);
     return rlt_grow(&a->known, &a->room, sizeof *a->known, (uint64_t)*index + 1, MAX_KNOWN,
                     "distinct collectives", err);
+}
+
+/* A class is what is left of a request without its kind, root and bytes. */
+static int classify(rlt_timing *t, const rlt_coll_request *req, uint32_t *index, rlt_error *err)
+{
+    alone *a = (alone *)t;
+    rlt_coll_request members = *req;
+    members.kind = RLT_BARRIER;
+    members.root = 0;
+    members.bytes = 0;
+    size_t words = REQUEST_WORDS + (size_t)req->n;
+    int rc = write_key(a, &members, words, err);
+    if (rc < 0)
+        return rc;
+    *index = rlt_intern(&a->classes, (const char *)a->key, words * sizeof *a->key);
+    return *index == RLT_NONE ? rlt_nomem(err) : 0;
 }
 
 static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
@@ -211,6 +235,7 @@ static void destroy(rlt_timing *t)
     rlt_placement_free(&a->identity);
     rlt_sim_free(a->sim);
     rlt_strings_free(&a->keys);
+    rlt_strings_free(&a->classes);
     for (uint32_t d = 0; d < a->dims; d++) {
         free(a->number[d]);
         free(a->seen[d]);
@@ -232,7 +257,7 @@ int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error 
     alone *a = calloc(1, sizeof *a);
     if (!a)
         return rlt_nomem(err);
-    a->timing = (rlt_timing){.name = "alone", .duration = duration, .destroy = destroy};
+    a->timing = (rlt_timing){.name = "alone", .duration = duration, .classify = classify, .destroy = destroy};
     a->how = *how;
     int rc = open_network(a, err);
     if (!rc)

@@ -22,6 +22,9 @@ struct rlt_timing {
     const char *name;
     /* Computes the duration from the last arrival to the end, equal for all members. */
     int (*duration)(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err);
+    /* NULL: unknown. Finds the class of a group, counted from 0: for groups of a class, all requests that
+     * differ in their members only take the same time. Kind and bytes of the request mean nothing. */
+    int (*classify)(rlt_timing *t, const rlt_coll_request *req, uint32_t *index, rlt_error *err);
     void (*destroy)(rlt_timing *t);
 };
 

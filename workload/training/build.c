@@ -279,8 +279,6 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
             rlt__work_fail(w, &err);
         return;
     }
-    if (!w->b)
-        return;
     snprintf(label, sizeof label, "%s of rank %u", rlt__group_name(group), ranks[0]);
     for (uint32_t i = 0; i < n && w->folds; i++) {
         uint32_t at[RLT_AXES_OF_LAYOUT];

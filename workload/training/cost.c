@@ -17,7 +17,7 @@ static rlt_time take(rlt__work *w, int stream)
     return spent;
 }
 
-static void begin_stage(rlt__work *w, uint32_t stage, uint32_t *ranks)
+static int begin_stage(rlt__work *w, uint32_t stage, uint32_t *ranks, rlt_error *err)
 {
     const rlt_training *t = w->t;
     w->rank = stage;
@@ -31,7 +31,7 @@ static void begin_stage(rlt__work *w, uint32_t stage, uint32_t *ranks)
     /* Communication of a pass may go on beside another pass. */
     w->aside = rlt__two_ways(t) || t->schedule == RLT_SCHEDULE_MESSAGE ? RLT__WORK_BESIDE : RLT_NONE;
     rlt_folded_place(t, w->folds, stage, w->at);
-    rlt__work_groups(w, ranks);
+    return rlt__spans_groups(w, ranks, err);
 }
 
 static rlt_time pass(rlt__work *w, uint32_t chunk, const rlt__turn *turn, bool gradients)
@@ -120,36 +120,120 @@ static int stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, rl
     return rc;
 }
 
-int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
-                           bool passes_only, rlt_training_cost *out, rlt_error *err)
+/* Returns true if two layers do the same, on this training. */
+static bool alike(const rlt__work *w, uint32_t a, uint32_t b)
 {
-    rlt_placement identity = {.n = rlt_training_ranks(t)};
-    rlt__folded f = {.axes = RLT_FOLD_STAGES,
-                     .spread = rlt__experts_spread(t),
-                     .how = how,
-                     .where = how->placement ? how->placement : &identity,
-                     .alone = alone};
-    rlt__work w = {.t = t, .folded = &f, .folds = f.axes};
-    uint32_t pp = t->size[RLT_AXIS_PP], *ranks = malloc(((size_t)identity.n + 1) * sizeof *ranks);
+    const rlt_training *t = w->t;
+    const rlt_model_layer *x = &t->model->layers[a], *y = &t->model->layers[b];
+    rlt_model_layer one = *x, other = *y;
+    const rlt__times *at = &w->times;
+    memset(one.name, 0, sizeof one.name);
+    memset(other.name, 0, sizeof other.name);
+    one.block = other.block = one.first_product = other.first_product = 0;
+    return memcmp(&one, &other, sizeof one) == 0 && at->forward[a] == at->forward[b] &&
+           at->backward[a] == at->backward[b] && at->weights[a] == at->weights[b] &&
+           at->again[a] == at->again[b] && (a == t->copies) == (b == t->copies) &&
+           (!x->ep_elements || rlt__divides_dense(t->model, x) == rlt__divides_dense(t->model, y));
+}
+
+/* Returns true if a chunk of two stages has the same layers in the same blocks, and receives and sends, or
+ * not. Layers at the end of blocks, and the embeddings before, are told apart by what they do. */
+static bool same_chunk(const rlt__work *w, uint32_t a, uint32_t b, uint32_t chunk)
+{
+    const rlt_training *t = w->t;
+    const rlt_model_layer *layers = t->model->layers;
+    uint32_t x, x_end, y, y_end, peer;
+    rlt__work_layers(w, rlt__chunk_at(t, a, chunk), &x, &x_end);
+    rlt__work_layers(w, rlt__chunk_at(t, b, chunk), &y, &y_end);
+    for (int by = -1; by <= 1; by += 2)
+        if (rlt__next_stage(t, a, chunk, by, &peer) != rlt__next_stage(t, b, chunk, by, &peer))
+            return false;
+    if (x_end - x != y_end - y)
+        return false;
+    uint32_t before_x = x ? x - 1 : x, before_y = y ? y - 1 : y;
+    if (x < x_end && layers[before_x].output_elements != layers[before_y].output_elements)
+        return false;
+    for (uint32_t i = 0; i < x_end - x; i++)
+        if (layers[x + i].block - layers[x].block != layers[y + i].block - layers[y].block ||
+            !alike(w, x + i, y + i))
+            return false;
+    return true;
+}
+
+/* Returns true if stage `s` has the times of the one before. `groups` and `members` are those of the latter. With several
+ * chunks, ZeRO 2 may carry gradients from one to another in another order. */
+static bool same_stage(const rlt__work *w, uint32_t s, const uint32_t *groups, const uint32_t *members,
+                       bool passes_only)
+{
+    const rlt_training *t = w->t;
+    if (s == 0 || rlt__two_ways(t) || t->schedule == RLT_SCHEDULE_MESSAGE ||
+        (t->zero == 2 && t->vp > 1 && !passes_only) || memcmp(groups, w->groups, sizeof w->groups) != 0 ||
+        memcmp(members, w->members, sizeof w->members) != 0)
+        return false;
+    for (uint32_t c = 0; c < t->vp; c++)
+        if (!same_chunk(w, s - 1, s, c))
+            return false;
+    return true;
+}
+
+/* Finds the parts of all stages. `ranks` has room for all ranks. */
+static int find_stages(rlt__work *w, bool passes_only, uint32_t *ranks, rlt_training_cost *out,
+                       rlt_error *err)
+{
+    uint32_t groups[RLT__GROUPS], members[RLT__GROUPS];
+    int rc = 0;
+    for (uint32_t s = 0; s < out->pp && !rc; s++) {
+        rlt_chunk_cost *chunks = &out->chunks[(size_t)s * out->vp];
+        memcpy(groups, w->groups, sizeof groups);
+        memcpy(members, w->members, sizeof members);
+        if ((rc = begin_stage(w, s, ranks, err)))
+            break;
+        if (same_stage(w, s, groups, members, passes_only)) {
+            memcpy(chunks, chunks - out->vp, out->vp * sizeof *chunks);
+            out->stages[s] = out->stages[s - 1];
+            continue;
+        }
+        rc = stage_cost(w, passes_only, chunks, &out->stages[s], err);
+        if (!rc && w->failed.code)
+            rc = rlt_fail(err, w->failed.code, w->failed.where, "%s", w->failed.what);
+    }
+    return rc;
+}
+
+int rlt_training_cost_of(const rlt_training *t, rlt_spans *spans, rlt_cost_communication communication,
+                         bool passes_only, rlt_training_cost *out, rlt_error *err)
+{
+    rlt__folded f = {.axes = RLT_FOLD_STAGES, .spread = rlt__experts_spread(t)};
+    rlt__work w = {.t = t, .folded = &f, .folds = f.axes, .spans = spans, .communication = communication};
+    uint32_t pp = t->size[RLT_AXIS_PP], n = rlt_training_ranks(t), *ranks = malloc((n + 1) * sizeof *ranks);
+    rlt__spans_begin(spans, n);
     *out = (rlt_training_cost){.pp = pp,
                                .vp = t->vp,
-                               .slowdown = how->overlap_slowdown,
+                               .slowdown = rlt__spans_slowdown(spans),
                                .chunks = calloc((size_t)pp * t->vp, sizeof *out->chunks),
                                .stages = calloc(pp, sizeof *out->stages)};
     int rc = ranks && out->chunks && out->stages ? rlt__work_chunks(&w, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt__training_times(t, &w.times, err);
-    for (uint32_t s = 0; s < pp && !rc; s++) {
-        begin_stage(&w, s, ranks);
-        rc = stage_cost(&w, passes_only, &out->chunks[(size_t)s * t->vp], &out->stages[s], err);
-        if (!rc && w.failed.code)
-            rc = rlt_fail(err, w.failed.code, w.failed.where, "%s", w.failed.what);
-    }
+    if (!rc)
+        rc = find_stages(&w, passes_only, ranks, out, err);
     rlt__folded_free(&f);
     rlt__training_times_free(&w.times);
     free(w.firsts);
     free(w.reductions);
     free(ranks);
+    return rc;
+}
+
+int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
+                           bool passes_only, rlt_training_cost *out, rlt_error *err)
+{
+    rlt_spans *spans;
+    *out = (rlt_training_cost){0};
+    int rc = rlt_spans_create(how, alone, &spans, err);
+    if (!rc)
+        rc = rlt_training_cost_of(t, spans, alone ? RLT_COST_EXACT : RLT_COST_NONE, passes_only, out, err);
+    rlt_spans_free(spans);
     return rc;
 }
 

@@ -38,6 +38,7 @@
 #ifndef RLT_WORKLOAD_TRAINING_COST_H
 #define RLT_WORKLOAD_TRAINING_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/error.h"
@@ -70,10 +71,29 @@ typedef struct rlt_training_cost {
     rlt_stage_cost *stages; /* pp */
 } rlt_training_cost;
 
-/* Finds the parts of a planned training. `how` and `alone` are as for rlt_training_fold. Free `out` in every
- * case. With `alone` NULL, collectives take no time. passes_only: only the chunks' times, no stages'.
- * O(stages x layers), and what `alone` simulates that it does not know yet; with ZeRO 2 also O(microbatches x
- * layers). */
+/* Durations of the collectives of many layouts, remembered. The members of a group depend on few sizes and on
+ * where its stage begins; and groups of a class of the timing take the same time. One thread uses it. */
+typedef struct rlt_spans rlt_spans;
+/* Opens durations for `how` and `alone`, as for rlt_training_fold; both are borrowed. */
+int rlt_spans_create(const rlt_replay_options *how, rlt_timing *alone, rlt_spans **out,
+                     rlt_error *err) RLT_MUST_USE;
+void rlt_spans_free(rlt_spans *s);
+/* Adds an order of the axes, of those over which RLT_COST_LEAST takes the least. */
+int rlt_spans_add_order(rlt_spans *s, const rlt_axis order[RLT_AXES_OF_LAYOUT], rlt_error *err) RLT_MUST_USE;
+
+/* What collectives take: nothing; in the order of the training; the least of each over all orders added and
+ * all stages, for those that layers wait for (groups of tp, cp and ep; the others take nothing). No part is longer with shorter collectives, and no bound is larger: each term of the bound
+ * grows with each of its times (of the term with f, by at least 1 / f). So the bound with the least is at
+ * most that of any order. */
+typedef enum rlt_cost_communication { RLT_COST_NONE, RLT_COST_EXACT, RLT_COST_LEAST } rlt_cost_communication;
+
+/* Finds the parts of a planned training. Free `out` in every case. passes_only: only the chunks' times, no
+ * stages'. A stage with the same layers as the one before, and groups of the same classes, has its times.
+ * O(layers x stages that differ), and what the timing simulates that it does not know yet; with ZeRO 2 also
+ * O(microbatches x layers). */
+int rlt_training_cost_of(const rlt_training *t, rlt_spans *spans, rlt_cost_communication communication,
+                         bool passes_only, rlt_training_cost *out, rlt_error *err) RLT_MUST_USE;
+/* The same for one training. With `alone` NULL, collectives take no time. */
 int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how, rlt_timing *alone,
                            bool passes_only, rlt_training_cost *out, rlt_error *err) RLT_MUST_USE;
 void rlt_training_cost_free(rlt_training_cost *c);

@@ -58,6 +58,13 @@ int rlt__plan_experts(rlt_training *t, rlt_error *err)
                                 "%s has no experts: expected balanced, no capacity", t->model->name);
 }
 
+bool rlt__sends_per_node(const rlt_training *t)
+{
+    const rlt_dispatch_algorithm *a =
+        rlt_registry_find(rlt_dispatch_algorithms(), t->dispatch.algorithm, NULL, NULL);
+    return a && a->per_node;
+}
+
 static uint32_t count_of(const rlt__work *w, int group)
 {
     return w->members[group] ? w->members[group] : 1;

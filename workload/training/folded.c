@@ -45,10 +45,6 @@ int rlt__folded_time(rlt__folded *f, uint32_t group, rlt_coll_kind kind, uint64_
             *duration_ps = f->known[i].duration_ps;
             return 0;
         }
-    if (!f->alone) {
-        *duration_ps = 0;
-        return 0;
-    }
     rlt_coll_request req = rlt_group_request(&f->groups[group], kind, bytes);
     req.endpoint = &f->how->endpoint;
     req.library = f->how->library;

@@ -92,7 +92,8 @@ uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll
     if (away) { /* a delay has no group whose label tells its purpose */
         rlt_error err = {0};
         d.purpose = rlt_purpose_of(rlt__group_name(group));
-        if (rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err))
+        if (w->b ? rlt__folded_time(w->folded, w->groups[group], kind, bytes, &d.duration_ps, &err)
+                 : rlt__span(w, group, kind, bytes, &d.duration_ps, &err))
             rlt__work_fail(w, &err);
     } else {
         d.coll = kind;

@@ -11,6 +11,7 @@
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
+#include "workload/training/cost.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
@@ -29,6 +30,8 @@ typedef struct rlt__work {
     rlt_builder *b; /* NULL: operations are not built; their times are added to `spent` */
     rlt_time spent[RLT__WORK_TIMES];
     rlt_error failed; /* the first failure, if nothing is built */
+    rlt_spans *spans; /* durations of collectives, if nothing is built, and which of them count */
+    rlt_cost_communication communication;
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */
     uint32_t folds;      /* folded axes, or 0 */
@@ -89,6 +92,8 @@ double rlt__work_bytes(const rlt__work *w, double elements);
 /* Exchanges with experts (exchange.c): dispatches tokens, or combines results. `narrow`: as the dispatcher's
  * precision says. */
 void rlt__work_exchange(rlt__work *w, const rlt_model_layer *l, bool combine, bool narrow);
+/* Returns true if a token is sent once to each node, so that exchanges depend on where nodes begin. */
+bool rlt__sends_per_node(const rlt_training *t);
 /* Waits for the exchanges that went on beside the pass. */
 void rlt__work_join_exchanges(rlt__work *w);
 /* Returns true if tensor parallelism divides a product of a layer that is not an expert's. */
@@ -108,8 +113,16 @@ void rlt__work_give_gradients(rlt__work *w, const rlt_model_layer *l);
 void rlt__work_reduce_bucket(rlt__work *w, int which);
 /* Gathers the parts of the activations, or of their gradient, that came from another stage. */
 void rlt__work_gather_parts(rlt__work *w, const rlt__turn *turn);
-/* Opens the groups of a rank. `ranks` has room for all ranks. If nothing is built, only those folded away. */
+/* Opens the groups of a rank. `ranks` has room for all ranks. */
 void rlt__work_groups(rlt__work *w, uint32_t *ranks);
+/* Finds the groups of a stage that are folded away, for durations. `ranks` as above. */
+int rlt__spans_groups(rlt__work *w, uint32_t *ranks, rlt_error *err);
+/* Finds the duration of a collective of such a group. */
+int rlt__span(rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes, rlt_time *duration_ps,
+              rlt_error *err);
+double rlt__spans_slowdown(const rlt_spans *s);
+/* Prepares for trainings of this many ranks: those of others are forgotten. */
+void rlt__spans_begin(rlt_spans *s, uint32_t ranks);
 /* Adds what follows the passes of an iteration: the last buckets, the optimizer, the host. */
 void rlt__work_end(rlt__work *w);
 

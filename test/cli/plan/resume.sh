@@ -3,9 +3,9 @@
 # ringlet plan with threads, ranks and a file of answers: the same bytes, however it runs and is stopped.
 . "$(dirname "$0")/../../support/tap.sh"
 
-net='switch:8@450GB/s,500ns*switch:2@50GB/s,2us'
+net='switch:8@450GB/s,500ns*switch:8@50GB/s,2us'
 plan() {
-    "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron "$@" >"$tmp/out" 2>"$tmp/err"
+    "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron --within 1% "$@" >"$tmp/out" 2>"$tmp/err"
 }
 same() { # name
     cmp -s "$tmp/out" "$tmp/want" && verdict "$1" "" || verdict "$1" "$(diff "$tmp/out" "$tmp/want" | head -5)"
@@ -31,16 +31,17 @@ same "all is known: the same bytes"
 expect "all is known: nothing is added" "$(wc -l <"$tmp/one")" "$lines"
 
 # Killed in the middle, once and once more; and by the system, in the middle of a line.
-killed() { # hundredths of a second
-    (exec "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron -j 2 -f json \
+killed() { # lines in the file
+    (exec "$ringlet" plan -q --model llama3-8b --accelerator h100-sxm -t "$net" --train batch=128 --strategy megatron --within 1% -j 1 -f json \
         --save "$tmp/killed" >"$tmp/out" 2>"$tmp/err") &
     pid=$!
-    spent $pid "$1"
+    until [ "$(wc -l <"$tmp/killed")" -ge "$1" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
 }
-killed 20
-killed 20
+: >"$tmp/killed"
+killed $((lines / 4))
+killed $((lines / 2))
 before=$(wc -l <"$tmp/killed")
 if [ "$before" -lt "$lines" ]; then
     [ "$before" -gt 1 ] && verdict "killed: answers are kept" "" || verdict "killed: answers are kept" "$before lines"
@@ -50,7 +51,7 @@ if [ "$before" -lt "$lines" ]; then
 else
     skip "killed twice, then to the end" "needs a slower machine: it was done before"
 fi
-(ulimit -f 300 && plan -f json --save "$tmp/limited") 2>/dev/null
+(ulimit -f 200 && plan -f json --save "$tmp/limited") 2>/dev/null
 [ $? -gt 128 ] && [ -n "$(tail -c 1 "$tmp/limited")" ] && verdict "killed while it writes" "" || verdict "killed while it writes" "$(wc "$tmp/limited")"
 plan -f json --save "$tmp/limited"
 same "killed while it writes, then to the end: the same bytes"
@@ -80,6 +81,20 @@ says "another file" 2 "--save: $tmp/bad holds answers to another question" --sav
 expect "another file stays" "$(cat "$tmp/bad")" notes
 printf notes >"$tmp/bad"
 says "another file without an end of line" 2 "holds answers to another question" --save "$tmp/bad"
+cp workload/accelerators/h100-sxm.json "$tmp/chip.json"
+plan --accelerator "$tmp/chip.json" --save "$tmp/chip"
+cp "$tmp/chip" "$tmp/bad"
+sed 's/"bandwidth": "3350GB/"bandwidth": "3000GB/' workload/accelerators/h100-sxm.json >"$tmp/chip.json"
+says "the accelerator has changed" 1 "$tmp/chip: line 2: is now" --accelerator "$tmp/chip.json" --save "$tmp/chip"
+cmp -s "$tmp/chip" "$tmp/bad" && verdict "the accelerator has changed: the file stays" "" || verdict "the accelerator has changed: the file stays" "it changed"
+if command -v flock >/dev/null 2>&1; then
+    exec 9<"$tmp/one"
+    flock 9
+    says "two searches with one file" 5 "$tmp/one: is in use by another search" --save "$tmp/one"
+    exec 9<&-
+else
+    skip "two searches with one file" "needs flock (apt-get install util-linux)"
+fi
 says "a folder" 5 "$tmp: cannot be opened" --save "$tmp"
 says "no folder" 5 "$tmp/none/file: cannot be opened" --save "$tmp/none/file"
 says "no threads" 2 "--jobs" -j 0

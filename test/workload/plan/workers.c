@@ -10,7 +10,6 @@
 
 #include "sim/base/error.h"
 #include "sim/base/random.h"
-#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "test/support/layouts.h"
 #include "workload/plan/plan.h"
