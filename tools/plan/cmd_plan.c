@@ -38,6 +38,24 @@ static const rlt_option own_options[] = {
      AT(most)},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
+    {"accelerators", 0, RLT_PARAM_TEXT, "A:B",
+     "Search the number of accelerators, too: a range, or a list such as 64+128. The outermost dimension of "
+     "--topology is resized.",
+     AT(accelerators)},
+    {"objective", 0, RLT_PARAM_WORD, NULL,
+     "What is best. Only time differs from accelerator-hours, and those from the fewest accelerators, where "
+     "the number of accelerators is open.",
+     AT(objective), .words = "time|tokens-per-accelerator|cost|energy|accelerators", .preset = "time"},
+    {"deadline", 0, RLT_PARAM_TEXT, "TIME",
+     "Take only layouts that reach --tokens in this time: 30days, 12h.", AT(deadline)},
+    {"tokens", 0, RLT_PARAM_TEXT, "N", "Tokens to train: 15T, 300B.", AT(tokens)},
+    {"price", 0, RLT_PARAM_TEXT, "PRICE", "Dollars of an accelerator and hour: 2.5/h.", AT(price)},
+    {"power", 0, RLT_PARAM_TEXT, "WATTS", "Power of an accelerator: 700W. Default: that of its data sheet.",
+     AT(power)},
+    {"front", 0, RLT_PARAM_TEXT, "X,Y",
+     "Find all layouts that no other one beats in both of time, memory, accelerators, cost, energy.",
+     AT(front)},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the front as SVG.", AT(plot), .unrecorded = true},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {0}};
 #undef AT
@@ -85,26 +103,32 @@ static void count(void *ctx, uint64_t done, uint64_t total)
     rlt_progress_update(ctx, done, total);
 }
 
-static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
+int rlt_plan_watched(bool quiet, rlt_plan_search *search, void *ctx, const rlt_layout_search *how,
+                     rlt_error *err)
 {
     rlt_progress bar;
     rlt_watch watch = rlt_interrupt_watcher();
     rlt_layout_search p = *how;
-    if (!s->quiet) {
+    if (!quiet) {
         rlt_progress_start(&bar, "layouts simulated");
         watch.ctx = &bar;
         watch.progress = count;
     }
     p.watch = &watch;
-    int rc = rlt_layouts_find(l, &p, err);
-    if (!s->quiet)
+    int rc = search(ctx, &p, err);
+    if (!quiet)
         rlt_progress_end(&bar);
     return rc;
 }
 
+static int search(void *layouts, const rlt_layout_search *how, rlt_error *err)
+{
+    return rlt_layouts_find(layouts, how, err);
+}
+
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const rlt_plan_asked *s = settings;
+    rlt_plan_asked *s = settings;
     rlt_layouts l = {0};
     rlt_layout_search how = {.most = s->most};
     rlt_planned *rows = NULL;
@@ -112,18 +136,26 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc = check(args, s, err);
     if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
-        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
+        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)) ||
+        (rc = rlt_plan_worth_read(s, args, &s->worth, err)))
         return rc;
+    if (s->accelerators || s->front)
+        return rlt_plan_fleets(s, args, &how, err);
     rc = rlt_layouts_open(&l, &s->run, args, err);
+    if (!rc)
+        rc = rlt_plan_worth_settle(s, &l, &s->worth, err);
     if (rc)
         goto out;
-    rc = search(&l, s, &how, err);
+    how.limit_ps = s->worth.limit_ps;
+    rc = rlt_plan_watched(s->quiet, search, &l, &how, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
-    double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
-    for (n = 0; n < l.result.n && n < s->top; n++)
-        if (how.within > 0 && (double)l.result.points[n].time_ps > limit)
-            break;
+    double limit =
+        how.within > 0 && l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : INFINITY;
+    if (how.limit_ps)
+        limit = fmin(limit, (double)how.limit_ps);
+    while (n < l.result.n && n < s->top && (double)l.result.points[n].time_ps <= limit)
+        n++;
     rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
     for (; shown < n && !failed && !rlt_interrupted(); shown++)

@@ -51,8 +51,10 @@ static bool is_one_of(const char *name, const char *const *list)
 static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                 const rlt_layout_point *p, settings *out, rlt_error *err)
 {
-    static const char *const not_of_the_run[] = {"layout", "train",  "within", "gap",    "headroom", "top",
-                                                 "most",   "verify", "quiet",  "format", "output",   NULL};
+    static const char *const not_of_the_run[] = {
+        "layout", "train", "within", "gap",    "headroom",     "top",       "most",
+        "verify", "quiet", "format", "output", "accelerators", "objective", "deadline",
+        "tokens", "price", "power",  "front",  "plot",         NULL};
     const rlt_option *o;
     size_t base;
     char *layout = NULL, *train = NULL;
@@ -64,7 +66,9 @@ static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
             const rlt_texts *t = (const rlt_texts *)((const char *)s + base + o->offset);
             for (uint32_t k = 0; k < t->n && !rc; k++)
                 rc = add(out, o->name, t->items[k], err);
-        } else
+        } else if (strcmp(o->name, "topology") == 0) /* its outermost dimension may be resized */
+            rc = add(out, o->name, l->fixed.sim.topology, err);
+        else
             rc = add(out, o->name, o->kind == RLT_PARAM_FLAG ? NULL : args->given[i], err);
     }
     if (!rc)
@@ -116,7 +120,7 @@ int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed
     rlt_experiment *e = NULL;
     rlt_watch watch = rlt_interrupt_watcher();
     double time = 0;
-    *out = (rlt_planned){.point = p};
+    *out = (rlt_planned){.from = l, .point = p};
     int rc = list(l, s, args, p, &with, err);
     if (!rc && !(out->command = write_command(&with)))
         rc = rlt_nomem(err);

@@ -135,7 +135,8 @@ static bool holds_below(const rlt_error *why, rlt_layout_level level)
 
 static double capacity(const search *s)
 {
-    return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
+    double all = (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
+    return s->plan->capacity_bytes > 0 && s->plan->capacity_bytes < all ? s->plan->capacity_bytes : all;
 }
 
 /* Returns the model state and the activations of one microbatch, the mean over the stages. What a backward
@@ -383,12 +384,13 @@ static int simulate(search *s, const node *n, rlt_error *err)
 /* Returns the bound above which nothing is looked for. */
 static rlt_time limit_of(const search *s)
 {
+    rlt_time most = s->plan->limit_ps ? s->plan->limit_ps : RLT_TIME_MAX;
     if (s->best_ps == RLT_TIME_MAX)
-        return RLT_TIME_MAX;
+        return most;
     double share = s->plan->within > 0 ? 1 + s->plan->within : 1 / (1 + s->plan->gap);
     double limit = (double)s->best_ps * share;
-    if (limit >= (double)RLT_TIME_MAX)
-        return RLT_TIME_MAX;
+    if (limit >= (double)most)
+        return most;
     return share > 1 || share < 1 ? (rlt_time)limit : s->best_ps;
 }
 
