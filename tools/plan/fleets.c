@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/text.h"
@@ -104,16 +105,20 @@ static void fleets_json(rlt_jw *w, const rlt_fleets *c)
 /* Says why no number has a layout. */
 static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, rlt_error *err)
 {
-    const rlt_fleet *nearest = NULL, *rule = NULL;
+    static const rlt_fleet none = {.fastest_ps = 0};
+    const rlt_fleet *nearest = &none, *rule = NULL;
+    rlt_time least = RLT_TIME_MAX;
     for (uint32_t i = 0; i < c->n; i++) {
         const rlt_fleet *one = &c->at[i];
-        if (one->least_ps && (!nearest || one->least_ps < nearest->least_ps))
+        if (one->fastest_ps && (!nearest->fastest_ps || one->fastest_ps < nearest->fastest_ps))
             nearest = one;
+        if (one->least_ps && one->least_ps < least)
+            least = one->least_ps;
         if (one->end == RLT_FLEET_AGAINST)
             rule = one;
     }
-    if (nearest && s->worth.limit_ps)
-        return rlt_plan_missed(s, nearest->ranks, nearest->least_ps, err);
+    if (least < RLT_TIME_MAX && s->worth.limit_ps)
+        return rlt_plan_missed(s, nearest->ranks, nearest->fastest_ps, least, err);
     return rlt_fail(err, RLT_ERANGE, "plan",
                     "no layout on %u to %u accelerators: %u out of memory, %u against a rule%s%s",
                     c->at[0].ranks, c->at[c->n - 1].ranks, count_ends(c, RLT_FLEET_FULL),

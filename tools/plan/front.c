@@ -45,6 +45,7 @@ static const axis *find(const char *word, size_t length)
 
 int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n, rlt_error *err)
 {
+    const double wide = 10;
     size_t comma = strcspn(s->front, ",");
     const axis *x = find(s->front, comma), *y = find(s->front + comma + 1, strlen(s->front + comma + 1));
     double *at = calloc(2 * (size_t)n + 2, sizeof *at);
@@ -54,16 +55,19 @@ int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32
         at[i] = value(&s->worth, x, &rows[i]);
         at[n + i] = value(&s->worth, y, &rows[i]);
     }
-    rlt_plot_line line = {.name = "layouts that no other one beats in both", .x = at, .y = at + n, .n = n};
-    rlt_plot_panel panel = {.title = s->run.model,
+    rlt_plot_line line = {.name = "layouts", .x = at, .y = at + n, .n = n};
+    rlt_plot_panel panel = {.title = s->front,
                             .x_label = x->label,
                             .y_label = y->label,
                             .x_unit = x->unit,
                             .y_unit = y->unit,
                             .lines = &line,
                             .n_lines = 1};
-    int rc = rlt_plot_write_scaled(s->plot, "Best layouts for two goals", &panel, 1, 1,
-                                   &(rlt_plot_scales){.x_linear = true, .y_linear = true}, err);
+    /* Fronts begin at the least value of the first goal, and end at its largest. */
+    const rlt_plot_scales scales = {
+        .x_linear = n == 0 || at[n - 1] < wide * at[0], .y_linear = true, .scattered = true};
+    int rc =
+        rlt_plot_write_scaled(s->plot, "Layouts that no other one beats in both", &panel, 1, 1, &scales, err);
     free(at);
     return rc;
 }

@@ -18,13 +18,13 @@
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
 
-/* What a layout's time is worth, and what it may be. Dollars, energy and days are those to `tokens`. */
+/* Worth of a layout's time, and its limit. Dollars, energy and days are those to `tokens`. */
 typedef struct rlt_plan_worth {
     double price_h;    /* dollars of an accelerator and hour; 0: not said */
-    double power_w;    /* of an accelerator; 0: unknown */
+    double power_w;    /* power of an accelerator; 0: unknown */
     double tokens;     /* 10^12 if they are not said */
     double deadline_s; /* 0: none */
-    rlt_time limit_ps; /* of an iteration, from the deadline; 0: none */
+    rlt_time limit_ps; /* longest iteration, from the deadline; 0: none */
 } rlt_plan_worth;
 
 typedef struct rlt_plan_asked {
@@ -50,8 +50,8 @@ typedef struct rlt_planned {
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
-/* Reads price, power, tokens and deadline, and checks that an objective or a front has what it needs. RLT_EUSAGE
- * names both options. */
+/* Reads price, power, tokens and deadline, and checks that an objective or a front has the options that it
+ * needs. RLT_EUSAGE names both. */
 int rlt_plan_worth_read(const rlt_plan_asked *s, const rlt_parsed *args, rlt_plan_worth *out,
                         rlt_error *err) RLT_MUST_USE;
 /* Adds what the opened training says: its accelerator's power, and the limit of an iteration. */
@@ -64,8 +64,10 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row);
 /* Says below a table what dollars and energy are about. */
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s);
 
-/* Fails: the deadline is missed. `ranks` accelerators need least_ps at least for an iteration. */
-int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time least_ps, rlt_error *err);
+/* Fails: the deadline is missed. The fastest iteration simulated is on `ranks` accelerators (fastest_ps 0:
+ * none is), and none takes less than least_ps. */
+int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
+                    rlt_error *err);
 
 /* Runs a search that Ctrl-C stops, with a bar of progress unless it is quiet. */
 typedef int rlt_plan_search(void *ctx, const rlt_layout_search *how, rlt_error *err);

@@ -13,6 +13,7 @@
 #include "workload/experiment/layouts/fleets.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/models/model.h"
+#include "workload/training/training.h"
 
 static const double hour_s = 3600, day_s = 86400, usual_tokens = 1e12;
 
@@ -171,14 +172,20 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row)
     return accelerator_hours(w, row) * w->power_w / 1e3;
 }
 
-int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time least_ps, rlt_error *err)
+int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
+                    rlt_error *err)
 {
     const rlt_plan_worth *w = &s->worth;
-    double days = (double)least_ps / (double)w->limit_ps * w->deadline_s / day_s;
+    double days = w->deadline_s / day_s / (double)w->limit_ps;
+    char nearest[120] = "";
+    if (fastest_ps)
+        snprintf(nearest, sizeof nearest, "the nearest takes %.5g s (%.4g days) on %u accelerators, and ",
+                 (double)fastest_ps / 1e12, (double)fastest_ps * days, ranks);
     return rlt_fail(err, RLT_ERANGE, "--deadline",
-                    "no layout meets %s: an iteration may take %.4g s; on %u accelerators it takes at least "
-                    "%.4g s, which is %.3g days for %s tokens",
-                    s->deadline, (double)w->limit_ps / 1e12, ranks, (double)least_ps / 1e12, days, s->tokens);
+                    "no layout reaches %s tokens in %s: an iteration may take %.5g s; %snone takes less than "
+                    "%.5g s (%.4g days)",
+                    s->tokens, s->deadline, (double)w->limit_ps / 1e12, nearest, (double)least_ps / 1e12,
+                    (double)least_ps * days);
 }
 
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s)

@@ -8,7 +8,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/watch.h"
-#include "workload/experiment/layouts/internal.h"
+#include "workload/experiment/layouts/fleets_internal.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"
@@ -132,6 +132,7 @@ static void end_of(rlt_fleet *one, const rlt_layout_result *r, bool found)
 {
     const rlt_layout_reason *most = NULL;
     rlt_time fastest = r->n ? r->points[0].time_ps : RLT_TIME_MAX;
+    one->fastest_ps = r->n ? fastest : 0;
     one->least_ps = r->least_pruned_ps < fastest ? r->least_pruned_ps : fastest;
     one->end = found                          ? RLT_FLEET_FOUND
                : one->least_ps < RLT_TIME_MAX ? RLT_FLEET_SLOWER
@@ -173,7 +174,7 @@ static int walk(rlt_fleets *c, uint32_t i, const rlt_layout_search *how, rlt_err
             rc = added ? added : rc;
             p.capacity_bytes = nextafter(best->memory_bytes, 0);
         }
-        if (!first.total) {
+        if (first.total <= 0) {
             end_of(one, &l->result, best != NULL);
             first = l->result;
         } else

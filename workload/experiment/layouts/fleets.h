@@ -16,12 +16,13 @@
  * found, and the deadline.
  *
  * A fleet is skipped if its floor is above the limit: t >= F / (N P e), with F the FLOPs that the model
- * executes for a batch without recomputation, P the peak, and e the best efficiency of any stack. Models with
- * experts or adapters have no floor, as they may leave work out.
+ * executes for a batch without recomputation, P the peak, and e the best efficiency of any stack. It holds
+ * since no kernel is faster than P e, and N accelerators share F. Models with experts or adapters have no
+ * floor, as they may leave work out. A layout below the floor ends the search with an error.
  *
- * Memory as a goal: a search finds the fastest layout; the next one may only use less memory than that, and so
- * on until nothing fits (epsilon-constraint method). Each step is a proven search, so that the layouts are
- * all that no other one beats in both goals.
+ * Memory as a goal: a search finds the fastest layout; the next one may only use less memory, and so on until
+ * nothing fits (epsilon-constraint method). Each step is a proven search. No other layout beats one of these
+ * in both goals.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_FLEETS_H
 #define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_FLEETS_H
@@ -53,6 +54,7 @@ typedef struct rlt_fleet {
     uint32_t ranks;
     rlt_fleet_end end;
     rlt_time least_ps;    /* no layout of this fleet is faster; 0: unknown */
+    rlt_time fastest_ps;  /* fastest layout simulated, beyond the limit or not; 0: none */
     char *topology;       /* NULL: as the settings have it */
     rlt_layouts *layouts; /* open while a layout of the answer is this fleet's, with its first result */
     char why[160];        /* AGAINST: the rule */
@@ -65,7 +67,7 @@ typedef struct rlt_fleet_layout {
     double value[2]; /* by goal: picoseconds, accelerator-picoseconds, accelerators, bytes */
 } rlt_fleet_layout;
 
-/* What is asked for, then the answer. */
+/* A question, then its answer. */
 typedef struct rlt_fleets {
     rlt_goal goals[2];
     uint32_t n_goals;

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 #include "workload/experiment/layouts/fleets.h"
-#include "workload/experiment/layouts/internal.h"
+#include "workload/experiment/layouts/fleets_internal.h"
+#include "workload/experiment/layouts/layouts.h"
 
 enum { MAX_FLEETS = 1 << 16 };
 

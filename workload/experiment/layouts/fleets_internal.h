@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Between the files of this room. */
-#ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_INTERNAL_H
-#define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_INTERNAL_H
+/* Between the files of fleets. */
+#ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_FLEETS_INTERNAL_H
+#define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_FLEETS_INTERNAL_H
 
 #include "sim/base/error.h"
 #include "workload/experiment/layouts/fleets.h"
