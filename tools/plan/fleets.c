@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of the best layouts over numbers of accelerators, or of a front, and where each number went. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,16 +33,24 @@ static uint32_t count_ends(const rlt_fleets *c, rlt_fleet_end end)
     return n;
 }
 
-static void print_counts(FILE *out, const rlt_fleets *c)
+/* Writes how many numbers ended in each way. Every number is counted once. */
+static void describe(const rlt_fleets *c, char *text, size_t size)
 {
-    fprintf(out, "\n%u number%s of accelerators =", c->n, rlt_s(c->n));
-    for (int end = 0, first = 1; end < RLT_FLEET_ENDS; end++) {
+    size_t used = (size_t)snprintf(text, size, "%u number%s of accelerators =", c->n, rlt_s(c->n));
+    bool first = true;
+    for (int end = 0; end < RLT_FLEET_ENDS && used < size; end++) {
         uint32_t n = count_ends(c, (rlt_fleet_end)end);
         if (n)
-            fprintf(out, "%s %u %s", first ? "" : " +", n, ends[end]);
+            used += (size_t)snprintf(text + used, size - used, "%s %u %s", first ? "" : " +", n, ends[end]);
         first = first && !n;
     }
-    fprintf(out, "; %" PRIu64 " searches, %" PRIu64 " simulations\n", c->searches, c->simulated);
+}
+
+static void print_counts(FILE *out, const rlt_fleets *c)
+{
+    char counts[256];
+    describe(c, counts, sizeof counts);
+    fprintf(out, "\n%s; %" PRIu64 " searches, %" PRIu64 " simulations\n", counts, c->searches, c->simulated);
     for (uint32_t i = 0; i < c->n; i++)
         if (c->at[i].end == RLT_FLEET_AGAINST) {
             fprintf(out, "  against a rule: %u, such as: %s\n", c->at[i].ranks, c->at[i].why);
@@ -108,6 +117,7 @@ static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, rlt_error *err)
     static const rlt_fleet none = {.fastest_ps = 0};
     const rlt_fleet *nearest = &none, *rule = NULL;
     rlt_time least = RLT_TIME_MAX;
+    char counts[256] = "; ";
     for (uint32_t i = 0; i < c->n; i++) {
         const rlt_fleet *one = &c->at[i];
         if (one->fastest_ps && (!nearest->fastest_ps || one->fastest_ps < nearest->fastest_ps))
@@ -117,12 +127,12 @@ static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, rlt_error *err)
         if (one->end == RLT_FLEET_AGAINST)
             rule = one;
     }
+    describe(c, counts + 2, sizeof counts - 2);
     if (least < RLT_TIME_MAX && s->worth.limit_ps)
-        return rlt_plan_missed(s, nearest->ranks, nearest->fastest_ps, least, err);
-    return rlt_fail(err, RLT_ERANGE, "plan",
-                    "no layout on %u to %u accelerators: %u out of memory, %u against a rule%s%s",
-                    c->at[0].ranks, c->at[c->n - 1].ranks, count_ends(c, RLT_FLEET_FULL),
-                    count_ends(c, RLT_FLEET_AGAINST), rule ? ", such as: " : "", rule ? rule->why : "");
+        return rlt_plan_missed(s, nearest->ranks, nearest->fastest_ps, least, counts, err);
+    return rlt_fail(err, RLT_ERANGE, "plan", "no layout is possible on %u to %u accelerators%s%s%s",
+                    c->at[0].ranks, c->at[c->n - 1].ranks, counts, rule ? ", such as: " : "",
+                    rule ? rule->why : "");
 }
 
 static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n, int rc,

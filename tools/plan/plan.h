@@ -65,9 +65,9 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row);
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s);
 
 /* Fails: the deadline is missed. The fastest iteration simulated is on `ranks` accelerators (fastest_ps 0:
- * none is), and none takes less than least_ps. */
+ * none is), and none takes less than least_ps. `counts` ends the message. */
 int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
-                    rlt_error *err);
+                    const char *counts, rlt_error *err);
 
 /* Runs a search that Ctrl-C stops, with a bar of progress unless it is quiet. */
 typedef int rlt_plan_search(void *ctx, const rlt_layout_search *how, rlt_error *err);

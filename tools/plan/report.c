@@ -237,7 +237,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     if (least > r->least_pruned_ps)
         least = r->least_pruned_ps;
     if (!rc && limit && least < RLT_TIME_MAX && (!r->n || r->points[0].time_ps > limit))
-        return rlt_plan_missed(s, rlt_layouts_ranks(l), r->n ? r->points[0].time_ps : 0, least, err);
+        return rlt_plan_missed(s, rlt_layouts_ranks(l), r->n ? r->points[0].time_ps : 0, least, "", err);
     if (!r->n && !rc)
         return nothing(l, err);
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);

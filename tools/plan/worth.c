@@ -173,7 +173,7 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row)
 }
 
 int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
-                    rlt_error *err)
+                    const char *counts, rlt_error *err)
 {
     const rlt_plan_worth *w = &s->worth;
     double days = w->deadline_s / day_s / (double)w->limit_ps;
@@ -183,9 +183,9 @@ int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps
                  (double)fastest_ps / 1e12, (double)fastest_ps * days, ranks);
     return rlt_fail(err, RLT_ERANGE, "--deadline",
                     "no layout reaches %s tokens in %s: an iteration may take %.5g s; %snone takes less than "
-                    "%.5g s (%.4g days)",
+                    "%.5g s (%.4g days)%s",
                     s->tokens, s->deadline, (double)w->limit_ps / 1e12, nearest, (double)least_ps / 1e12,
-                    (double)least_ps * days);
+                    (double)least_ps * days, counts);
 }
 
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s)
