@@ -146,14 +146,13 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         rc = rlt_plan_worth_settle(s, &l, &s->worth, err);
     if (rc)
         goto out;
-    how.limit_ps = s->worth.limit_ps;
     rc = rlt_plan_watched(s->quiet, search, &l, &how, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
     double limit =
         how.within > 0 && l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : INFINITY;
-    if (how.limit_ps)
-        limit = fmin(limit, (double)how.limit_ps);
+    if (s->worth.limit_ps)
+        limit = fmin(limit, (double)s->worth.limit_ps);
     while (n < l.result.n && n < s->top && (double)l.result.points[n].time_ps <= limit)
         n++;
     rows = calloc((size_t)n + 1, sizeof *rows);

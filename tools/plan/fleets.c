@@ -58,35 +58,40 @@ static void print_counts(FILE *out, const rlt_fleets *c)
         }
 }
 
-/* Says what is known of a neighbour of the best number. */
-static void print_neighbour(FILE *out, const rlt_fleet *one, const char *which)
+/* Says what is known of the next number in a direction that is against no rule. */
+static void print_neighbour(FILE *out, const rlt_fleets *c, uint32_t i, int step)
 {
-    fprintf(out, "  the next %s number, %u: %s", which, one->ranks, ends[one->end]);
+    const rlt_fleet *one = NULL;
+    uint32_t between = 0;
+    for (i += (uint32_t)step; i < c->n && !one; i += (uint32_t)step) {
+        between += c->at[i].end == RLT_FLEET_AGAINST;
+        one = c->at[i].end == RLT_FLEET_AGAINST ? NULL : &c->at[i];
+    }
+    if (!one)
+        return;
+    fprintf(out, "  the next %s number, %u: %s", step < 0 ? "smaller" : "larger", one->ranks, ends[one->end]);
     if (one->least_ps)
         fprintf(out, "; an iteration takes at least %.4g s", (double)one->least_ps / 1e12);
-    if (one->end == RLT_FLEET_AGAINST)
-        fprintf(out, ", such as %s", one->why);
+    if (between)
+        fprintf(out, "; %u between are against a rule", between);
     fprintf(out, "\n");
 }
 
 static void print_proof(FILE *out, const rlt_fleets *c, const rlt_plan_asked *s)
 {
-    uint32_t best = c->found[0].fleet;
+    uint32_t best = c->n_found ? c->found[0].fleet : 0;
     if (!c->proven)
         fprintf(out, "not proven: the search was stopped\n");
     else if (s->front)
-        fprintf(out,
-                "proven: no layout beats one of these %u in %s; none is better in one and as good in the "
-                "other\n",
-                c->n_found, s->front);
+        fprintf(out, "proven: no layout of this space beats one of these %u in both of %s\n", c->n_found,
+                s->front);
     else
         fprintf(out, "proven: no other number has a layout that is better by --objective %s\n", s->objective);
-    if (s->front)
+    if (s->front || !c->n_found)
         return;
-    if (best > 0)
-        print_neighbour(out, &c->at[best - 1], "smaller");
-    if (best + 1 < c->n)
-        print_neighbour(out, &c->at[best + 1], "larger");
+    print_neighbour(out, c, best, -1);
+    if (c->goals[0] != RLT_GOAL_ACCELERATORS)
+        print_neighbour(out, c, best, 1);
     fprintf(out, "\non %u accelerators:", c->at[best].ranks);
     rlt_plan_print_certificate(out, &c->at[best].layouts->result);
 }
@@ -111,28 +116,39 @@ static void fleets_json(rlt_jw *w, const rlt_fleets *c)
     rlt_jw_end_array(w);
 }
 
-/* Says why no number has a layout. */
-static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, rlt_error *err)
+static int search(void *fleets, const rlt_layout_search *how, rlt_error *err)
 {
-    static const rlt_fleet none = {.fastest_ps = 0};
-    const rlt_fleet *nearest = &none, *rule = NULL;
-    rlt_time least = RLT_TIME_MAX;
+    return rlt_fleets_find(fleets, how, err);
+}
+
+/* Fails: no number meets the deadline. Searches the fastest layout without it. */
+static int missed(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_layout_search *how,
+                  const char *counts, rlt_error *err)
+{
+    rlt_fleets any = {.goals = {RLT_GOAL_TIME}, .n_goals = 1};
+    int rc = rlt_fleets_open(&any, s->accelerators, &s->run, c->args, err);
+    if (!rc)
+        rc = rlt_plan_watched(s->quiet, search, &any, how, err);
+    bool found = !rc && any.n_found;
+    if (!rc)
+        rc = rlt_plan_missed(s, found ? any.at[any.found[0].fleet].ranks : 0,
+                             found ? any.found[0].point.time_ps : 0, counts, err);
+    rlt_fleets_close(&any);
+    return rc;
+}
+
+/* Says why no number has a layout. */
+static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
+{
+    const char *rule = "";
     char counts[256] = "; ";
-    for (uint32_t i = 0; i < c->n; i++) {
-        const rlt_fleet *one = &c->at[i];
-        if (one->fastest_ps && (!nearest->fastest_ps || one->fastest_ps < nearest->fastest_ps))
-            nearest = one;
-        if (one->least_ps && one->least_ps < least)
-            least = one->least_ps;
-        if (one->end == RLT_FLEET_AGAINST)
-            rule = one;
-    }
     describe(c, counts + 2, sizeof counts - 2);
-    if (least < RLT_TIME_MAX && s->worth.limit_ps)
-        return rlt_plan_missed(s, nearest->ranks, nearest->fastest_ps, least, counts, err);
+    if (count_ends(c, RLT_FLEET_SLOWER) + count_ends(c, RLT_FLEET_SKIPPED))
+        return missed(c, s, how, counts, err);
+    for (uint32_t i = 0; i < c->n; i++)
+        rule = c->at[i].end == RLT_FLEET_AGAINST ? c->at[i].why : rule;
     return rlt_fail(err, RLT_ERANGE, "plan", "no layout is possible on %u to %u accelerators%s%s%s",
-                    c->at[0].ranks, c->at[c->n - 1].ranks, counts, rule ? ", such as: " : "",
-                    rule ? rule->why : "");
+                    c->at[0].ranks, c->at[c->n - 1].ranks, counts, *rule ? ", such as: " : "", rule);
 }
 
 static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n, int rc,
@@ -156,13 +172,12 @@ static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planne
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
-    if (n) {
-        rlt_plan_print_commands(below, rows, n);
-        print_counts(below, c);
-        print_proof(below, c, s);
-        rlt_plan_print_grounds(below, rows[0].from);
-        rlt_plan_worth_print(below, s);
-    }
+    rlt_plan_print_commands(below, rows, n);
+    print_counts(below, c);
+    print_proof(below, c, s);
+    if (c->n_found)
+        rlt_plan_print_grounds(below, c->at[c->found[0].fleet].layouts);
+    rlt_plan_worth_print(below, s);
     if (fclose(below))
         rc = rlt_nomem(err);
     rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
@@ -170,18 +185,14 @@ static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planne
     return rc;
 }
 
-static int search(void *fleets, const rlt_layout_search *how, rlt_error *err)
-{
-    return rlt_fleets_find(fleets, how, err);
-}
-
 /* Runs the layouts of the answer, draws and reports them. */
-static int show(const rlt_fleets *c, const rlt_plan_asked *s, int rc, rlt_error *err)
+static int show(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_layout_search *how, int rc,
+                rlt_error *err)
 {
     uint32_t most = s->front && !rlt_given(c->args, "top") ? c->n_found : (uint32_t)s->top;
     uint32_t n = c->n_found < most ? c->n_found : most, shown = 0;
     if (!n && !rc)
-        return nothing(c, s, err);
+        return nothing(c, s, how, err);
     rlt_planned *rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
     for (; shown < n && !failed && !rlt_interrupted(); shown++)
@@ -212,7 +223,7 @@ int rlt_plan_fleets(rlt_plan_asked *s, const rlt_parsed *args, const rlt_layout_
     if (!rc)
         rc = rlt_plan_watched(s->quiet, search, &c, how, err);
     if (!rc || rc == RLT_ECANCELLED)
-        rc = show(&c, s, rc, err);
+        rc = show(&c, s, how, rc, err);
     rlt_fleets_close(&c);
     return rc;
 }

@@ -64,10 +64,10 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row);
 /* Says below a table what dollars and energy are about. */
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s);
 
-/* Fails: the deadline is missed. The fastest iteration simulated is on `ranks` accelerators (fastest_ps 0:
- * none is), and none takes less than least_ps. `counts` ends the message. */
-int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
-                    const char *counts, rlt_error *err);
+/* Fails: the deadline is missed. The fastest layout takes fastest_ps on `ranks` accelerators; 0: unknown.
+ * `counts` ends the message. */
+int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, const char *counts,
+                    rlt_error *err);
 
 /* Runs a search that Ctrl-C stops, with a bar of progress unless it is quiet. */
 typedef int rlt_plan_search(void *ctx, const rlt_layout_search *how, rlt_error *err);

@@ -233,11 +233,8 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     const rlt_layout_result *r = &l->result;
     rlt_sheet sheet;
     rlt_column shown[RLT_PLAN_COLUMNS];
-    rlt_time least = r->n ? r->points[0].time_ps : RLT_TIME_MAX, limit = s->worth.limit_ps;
-    if (least > r->least_pruned_ps)
-        least = r->least_pruned_ps;
-    if (!rc && limit && least < RLT_TIME_MAX && (!r->n || r->points[0].time_ps > limit))
-        return rlt_plan_missed(s, rlt_layouts_ranks(l), r->n ? r->points[0].time_ps : 0, least, "", err);
+    if (!rc && r->n && s->worth.limit_ps && r->points[0].time_ps > s->worth.limit_ps)
+        return rlt_plan_missed(s, rlt_layouts_ranks(l), r->points[0].time_ps, "", err);
     if (!r->n && !rc)
         return nothing(l, err);
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);

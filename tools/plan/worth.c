@@ -172,20 +172,18 @@ double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row)
     return accelerator_hours(w, row) * w->power_w / 1e3;
 }
 
-int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, rlt_time least_ps,
-                    const char *counts, rlt_error *err)
+int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, const char *counts,
+                    rlt_error *err)
 {
     const rlt_plan_worth *w = &s->worth;
-    double days = w->deadline_s / day_s / (double)w->limit_ps;
-    char nearest[120] = "";
+    double days = (double)fastest_ps / (double)w->limit_ps * w->deadline_s / day_s;
+    char fastest[120] = "";
     if (fastest_ps)
-        snprintf(nearest, sizeof nearest, "the nearest takes %.5g s (%.4g days) on %u accelerators, and ",
-                 (double)fastest_ps / 1e12, (double)fastest_ps * days, ranks);
+        snprintf(fastest, sizeof fastest, ", the fastest takes %.4g s (%.4g days) on %u accelerators",
+                 (double)fastest_ps / 1e12, days, ranks);
     return rlt_fail(err, RLT_ERANGE, "--deadline",
-                    "no layout reaches %s tokens in %s: an iteration may take %.5g s; %snone takes less than "
-                    "%.5g s (%.4g days)%s",
-                    s->tokens, s->deadline, (double)w->limit_ps / 1e12, nearest, (double)least_ps / 1e12,
-                    (double)least_ps * days, counts);
+                    "no layout reaches %s tokens in %s: an iteration may take %.4g s%s%s", s->tokens,
+                    s->deadline, (double)w->limit_ps / 1e12, fastest, counts);
 }
 
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s)

@@ -132,7 +132,6 @@ static void end_of(rlt_fleet *one, const rlt_layout_result *r, bool found)
 {
     const rlt_layout_reason *most = NULL;
     rlt_time fastest = r->n ? r->points[0].time_ps : RLT_TIME_MAX;
-    one->fastest_ps = r->n ? fastest : 0;
     one->least_ps = r->least_pruned_ps < fastest ? r->least_pruned_ps : fastest;
     one->end = found                          ? RLT_FLEET_FOUND
                : one->least_ps < RLT_TIME_MAX ? RLT_FLEET_SLOWER

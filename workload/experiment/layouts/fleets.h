@@ -54,7 +54,6 @@ typedef struct rlt_fleet {
     uint32_t ranks;
     rlt_fleet_end end;
     rlt_time least_ps;    /* no layout of this fleet is faster; 0: unknown */
-    rlt_time fastest_ps;  /* fastest layout simulated, beyond the limit or not; 0: none */
     char *topology;       /* NULL: as the settings have it */
     rlt_layouts *layouts; /* open while a layout of the answer is this fleet's, with its first result */
     char why[160];        /* AGAINST: the rule */
