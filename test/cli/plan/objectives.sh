@@ -82,6 +82,26 @@ expect "the command takes its time" "$(sh -c "\"$ringlet\" $line -q -f json" | s
 plan -t "$net" --accelerators 4:60
 grep -q '^  against a rule: [0-9]*, such as: batch: 48 samples are not a multiple' "$tmp/out" && verdict "numbers that cannot be cut" "" || verdict "numbers that cannot be cut" "$(cat "$tmp/out")"
 
+# What is said to be least on a number is not above its plan, for a model near the peak, too; and with so little memory
+# that more accelerators are fewer accelerator-hours.
+many() { # name, objective, key, arguments of the plans...
+    name=$1 objective=$2 key=$3
+    shift 3
+    for n in 4 8 16 24; do
+        [ $n = 4 ] && t=$inner || t="$inner*switch:$((n / 4))@25GB/s,2us"
+        plan -t "$t" "$@" -f csv && echo "$n $(column time_ps | head -1)"
+    done | awk '{ printf "%d %s %.0f\n", $1, $2, $1 * $2 }' >"$tmp/with"
+    plan -t "$net" "$@" --accelerators 4+8+16+24 --objective "$objective" -f json
+    expect "$name" "$(grep -o '"accelerators": *[0-9]*, "tokens' "$tmp/out" | tr -dc 0-9) $(grep -o '"time_ps": *[0-9]*' "$tmp/out" | tr -dc 0-9)" "$(best "$key")"
+    grep -o '"accelerators": [0-9]*, "end": "[a-z, ]*", "least_ps": [0-9]*' "$tmp/out" | sed 's/[^0-9]*\([0-9]*\)[^0-9]*\([0-9]*\)/\1 \2/' >"$tmp/least"
+    above=$(awk 'FNR == NR { time[$1] = $2; next } $1 in time && $2 > time[$1]' "$tmp/with" "$tmp/least")
+    [ -z "$above" ] && [ -s "$tmp/least" ] && verdict "$name: bounds" "" || verdict "$name: bounds" "$above"
+}
+many "little memory" tokens-per-accelerator 3 --headroom 99.86%
+awk 'NR == 1 { n = 0 } $1 == 4 { four = $3 } $3 < four { n++ } END { exit n == 0 }' "$tmp/with" && verdict "there, more is less" "" || verdict "there, more is less" "$(cat "$tmp/with")"
+model=transformer:layers=2,hidden=8192,heads=64,vocabulary=4000,sequence=4096
+many "near the peak" time 2
+model=transformer:layers=4,hidden=512,heads=4,vocabulary=4000,sequence=256
 says "a deadline that nothing meets" 3 'no layout reaches 1T tokens in 1min: .*the fastest takes .* days) on 8 accelerators' --deadline 1min --tokens 1T
 says "nor any number" 3 'no layout reaches 1T tokens in 1min: .*the fastest takes .* on [0-9]* accelerators; 6 numbers of accelerators = ' --accelerators 4:24 --deadline 1min --tokens 1T
 says "a price without a unit" 2 "price: expected dollars per accelerator and hour, such as 2.5/h, got '2.5'" --price 2.5
