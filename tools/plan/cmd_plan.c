@@ -40,6 +40,24 @@ static const rlt_option own_options[] = {
      AT(most)},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
+    {"accelerators", 0, RLT_PARAM_TEXT, "A:B",
+     "Search the number of accelerators, too: a range, or a list such as 64+128. The outermost dimension of "
+     "--topology is resized.",
+     AT(accelerators)},
+    {"objective", 0, RLT_PARAM_WORD, NULL,
+     "What is best. Only time differs from accelerator-hours, and those from the fewest accelerators, where "
+     "the number of accelerators is open.",
+     AT(objective), .words = "time|tokens-per-accelerator|cost|energy|accelerators", .preset = "time"},
+    {"deadline", 0, RLT_PARAM_TEXT, "TIME",
+     "Take only layouts that reach --tokens in this time: 30days, 12h.", AT(deadline)},
+    {"tokens", 0, RLT_PARAM_TEXT, "N", "Tokens to train: 15T, 300B.", AT(tokens)},
+    {"price", 0, RLT_PARAM_TEXT, "PRICE", "Dollars of an accelerator and hour: 2.5/h.", AT(price)},
+    {"power", 0, RLT_PARAM_TEXT, "WATTS", "Power of an accelerator: 700W. Default: that of its data sheet.",
+     AT(power)},
+    {"front", 0, RLT_PARAM_TEXT, "X,Y",
+     "Find all layouts that no other one beats in both of time, memory, accelerators, cost, energy.",
+     AT(front)},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the front as SVG.", AT(plot), .unrecorded = true},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Threads of the search (default: one per processor; under mpirun or srun, which share the work among "
@@ -97,88 +115,45 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     return 0;
 }
 
-/* Opens the file of answers. Rank 0 reads it for all. */
-static int open_answers(rlt_plan_workers *w, const rlt_layouts *l, const char *path, const rlt_parsed *args,
-                        rlt_answers *a, rlt_error *err)
-{
-    char *own = NULL, *text = NULL, *question = NULL;
-    a->path = path;
-    int rc = rlt_answers_question(args, &l->run.setup.inputs, &question, err);
-    if (!rc && w->rank == 0)
-        rc = rlt_answers_open(a, path, &own, err);
-    rc = rlt_plan_agree(w, rc, err);
-    if (!rc)
-        rc = rlt_ranks_text(own, &text, err);
-    if (!rc)
-        rc = rlt_answers_read(a, question, &l->space, text, err);
-    free(own);
-    free(text);
-    free(question);
-    return rlt_plan_agree(w, rc, err);
-}
+/* Questions other than the fastest layouts, by the option that asks them. */
+static const struct {
+    const char *option;
+    rlt_plan_mode *run;
+} modes[] = {
+    {"with-network", rlt_plan_bandwidths_too}, {"accelerators", rlt_plan_fleets}, {"front", rlt_plan_fleets}};
 
-static int find(void *layouts, const rlt_layout_search *how, rlt_error *err)
+/* Finds what is asked. Two questions at once are refused. */
+static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err)
 {
-    return rlt_layouts_find(layouts, how, err);
-}
-
-static int search(rlt_plan_workers *w, rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                  const rlt_layout_search *how, rlt_error *err)
-{
-    rlt_answers answers = {0};
-    int rc = s->save ? open_answers(w, l, s->save, args, &answers, err) : 0;
-    if (!rc) {
-        w->answers = s->save ? &answers : NULL;
-        rc = rlt_plan_watched(w, s->quiet, how, find, l, err);
-        w->answers = NULL;
+    const char *asked = NULL;
+    *run = rlt_plan_one;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (!rlt_given(args, modes[i].option))
+            continue;
+        if (asked && *run != modes[i].run)
+            return rlt_fail(err, RLT_EUSAGE, modes[i].option, "does not go with --%s: ask one after the other",
+                            asked);
+        asked = modes[i].option;
+        *run = modes[i].run;
     }
-    rlt_answers_close(&answers);
-    return rc;
-}
-
-static int plan_as(rlt_plan_workers *w, const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err)
-{
-    rlt_layouts l = {0};
-    rlt_layout_search how = {.most = s->most};
-    rlt_planned *rows = NULL;
-    uint32_t n = 0, shown = 0;
-    int rc = check(args, s, err);
-    if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
-        (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
-        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
-        return rc;
-    if (s->bandwidths.with_network)
-        return rlt_plan_bandwidths_too(w, s, args, &how, err);
-    rc = rlt_plan_agree(w, rlt_layouts_open(&l, &s->run, args, err), err);
-    if (rc)
-        goto out;
-    rc = search(w, &l, s, args, &how, err);
-    if (w->rank || (rc && rc != RLT_ECANCELLED))
-        goto out;
-    double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
-    for (n = 0; n < l.result.n && n < s->top; n++)
-        if (how.within > 0 && (double)l.result.points[n].time_ps > limit)
-            break;
-    rows = calloc((size_t)n + 1, sizeof *rows);
-    int failed = rows ? 0 : rlt_nomem(err);
-    for (; shown < n && !failed && !rlt_interrupted(); shown++)
-        failed = rlt_plan_run(&l, s, args, &l.result.points[shown], &rows[shown], err);
-    rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(&l, s, args, rows, shown, rc, err);
-out:
-    for (uint32_t i = 0; rows && i < n; i++)
-        free(rows[i].command);
-    free(rows);
-    rlt_layouts_close(&l);
-    return rc;
+    if (asked && rlt_given(args, "save"))
+        return rlt_fail(err, RLT_EUSAGE, "save", "keeps one search, and --%s makes several", asked);
+    return 0;
 }
 
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
 {
-    const rlt_plan_asked *s = settings;
+    rlt_plan_asked *s = settings;
     rlt_plan_workers w;
+    rlt_plan_mode *run;
+    rlt_layout_search how = {.most = s->most};
     int rc = rlt_plan_workers_open(&w, s->jobs, err);
-    if (!rc)
-        rc = plan_as(&w, args, s, err);
+    if (!rc && !(rc = check(args, s, err)) && !(rc = find_mode(args, &run, err)) &&
+        !(rc = read_share(s->within, "--within", 10, &how.within, err)) &&
+        !(rc = read_share(s->gap, "--gap", 1, &how.gap, err)) &&
+        !(rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)) &&
+        !(rc = rlt_plan_worth_read(s, args, &s->worth, err)))
+        rc = run(&w, s, args, &how, err);
     rlt_plan_workers_close(&w);
     return w.rank ? 0 : rc; /* rank 0 has the same error */
 }

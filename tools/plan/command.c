@@ -16,7 +16,10 @@
 #include "tools/plan/plan.h"
 #include "workload/experiment/experiment.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
+#include "workload/setup/settings.h"
 
 enum { MAX_SETTINGS = 256 };
 
@@ -39,11 +42,15 @@ static int add(settings *s, const char *name, const char *value, rlt_error *err)
     return 0;
 }
 
-static bool is_one_of(const char *name, const char *const *list)
+/* Returns true if an option shapes the run, and no axis takes its place. */
+static bool of_the_run(const rlt_option *o)
 {
-    for (; *list; list++)
-        if (strcmp(*list, name) == 0)
-            return true;
+    static const rlt_option *const groups[] = {rlt_training_options, rlt_workload_options,
+                                               rlt_settings_options, rlt_what_if_options};
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (const rlt_option *of = groups[g]; of->name; of++)
+            if (of == o)
+                return strcmp(o->name, "layout") != 0 && strcmp(o->name, "train") != 0;
     return false;
 }
 
@@ -51,16 +58,12 @@ static bool is_one_of(const char *name, const char *const *list)
 static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                 const rlt_layout_point *p, settings *out, rlt_error *err)
 {
-    static const char *const not_of_the_run[] = {
-        "layout", "train", "within", "gap",   "headroom",     "top",    "most",  "verify", "quiet", "format",
-        "output", "jobs",  "save",   "total", "with-network", "budget", "steps", "cost",   "radix", "levels",
-        NULL};
     const rlt_option *o;
     size_t base;
     char *layout = NULL, *train = NULL;
     int rc = rlt_layouts_settings(l, p, &layout, &train, err);
     for (uint32_t i = 0; !rc && (o = rlt_option_at(args->groups, i, &base)); i++) {
-        if (!args->given[i] || is_one_of(o->name, not_of_the_run))
+        if (!args->given[i] || !of_the_run(o))
             continue;
         if (o->kind == RLT_PARAM_LIST) {
             const rlt_texts *t = (const rlt_texts *)((const char *)s + base + o->offset);
@@ -120,7 +123,7 @@ int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed
     rlt_experiment *e = NULL;
     rlt_watch watch = rlt_interrupt_watcher();
     double time = 0;
-    *out = (rlt_planned){.point = p};
+    *out = (rlt_planned){.from = l, .point = p};
     int rc = list(l, s, args, p, &with, err);
     if (!rc && !(out->command = write_command(&with)))
         rc = rlt_nomem(err);

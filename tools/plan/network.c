@@ -341,7 +341,7 @@ static int find(void *of, const rlt_layout_search *how, rlt_error *err)
     return rlt_network_find(of, how, err);
 }
 
-int rlt_plan_bandwidths_too(rlt_plan_workers *w, const rlt_plan_asked *s, const rlt_parsed *args,
+int rlt_plan_bandwidths_too(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
                             const rlt_layout_search *how, rlt_error *err)
 {
     job j = {.asked = s, .args = args};

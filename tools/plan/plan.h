@@ -6,13 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "tools/output/report_options.h"
+#include "tools/output/sheet.h"
 #include "tools/plan/workers.h"
+#include "workload/experiment/layouts/fleets.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
@@ -24,18 +27,35 @@ typedef struct rlt_plan_bandwidths {
     const char *budget, *cost, *levels;
 } rlt_plan_bandwidths;
 extern const rlt_option rlt_plan_bandwidth_options[]; /* offsets are in rlt_plan_bandwidths */
+/* Worth of a layout's time, and its limit. Dollars, energy and days are those to `tokens`. */
+typedef struct rlt_plan_worth {
+    double price_h;    /* dollars of an accelerator and hour; 0: not said */
+    double power_w;    /* power of an accelerator; 0: unknown */
+    double tokens;     /* 10^12 if they are not said */
+    double deadline_s; /* 0: none */
+    rlt_time limit_ps; /* longest iteration, from the deadline; 0: none */
+} rlt_plan_worth;
 
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
     rlt_report_settings report;
     rlt_plan_bandwidths bandwidths;
     const char *within, *gap, *headroom, *save;
+    const char *accelerators, *objective, *deadline, *tokens, *price, *power, *front, *plot;
+    rlt_plan_worth worth; /* read from these */
     uint64_t top, most, jobs;
     bool verify, quiet;
 } rlt_plan_asked;
 
+/* A question that the command answers: searches, and on rank 0 writes the result. `how` has what is asked for. */
+typedef int rlt_plan_mode(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
+                          const rlt_layout_search *how, rlt_error *err);
+/* Which layouts are the fastest? */
+rlt_plan_mode rlt_plan_one;
+
 /* A layout of the result: its figures from a run of its own, and the command that repeats the run. */
 typedef struct rlt_planned {
+    const rlt_layouts *from;
     const rlt_layout_point *point;
     rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
     double mfu, bubble, exposed[6], tokens_per_s;
@@ -47,7 +67,42 @@ typedef struct rlt_planned {
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
+/* Reads price, power, tokens and deadline, and checks that an objective or a front has the options that it
+ * needs. RLT_EUSAGE names both. */
+int rlt_plan_worth_read(const rlt_plan_asked *s, const rlt_parsed *args, rlt_plan_worth *out,
+                        rlt_error *err) RLT_MUST_USE;
+/* Adds what the opened training says: its accelerator's power, and the limit of an iteration. */
+int rlt_plan_worth_settle(const rlt_plan_asked *s, const rlt_layouts *l, rlt_plan_worth *w,
+                          rlt_error *err) RLT_MUST_USE;
+/* Returns the seconds to the tokens. */
+double rlt_plan_seconds(const rlt_plan_worth *w, const rlt_planned *row);
+double rlt_plan_dollars(const rlt_plan_worth *w, const rlt_planned *row);
+double rlt_plan_kWh(const rlt_plan_worth *w, const rlt_planned *row);
+/* Says below a table what dollars and energy are about. */
+void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s);
+
+/* Fails: the deadline is missed. The fastest layout takes fastest_ps on `ranks` accelerators; 0: unknown.
+ * `counts` ends the message. */
+int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps, const char *counts,
+                    rlt_error *err);
+
+/* Searches over numbers of accelerators, or for a front, and writes the result. */
+rlt_plan_mode rlt_plan_fleets;
+/* Reads the goals of --front, or of --objective. Returns how many; RLT_EUSAGE. */
+int rlt_plan_goals(const rlt_plan_asked *s, rlt_goal goals[2], rlt_error *err) RLT_MUST_USE;
+/* Draws a front of rows. */
+int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n,
+                        rlt_error *err) RLT_MUST_USE;
+
 extern const rlt_columns rlt_plan_columns;
+/* Parts of a report: the heading, with the number of accelerators if there are several; a row; what stands
+ * below. `shown` lives as long as the sheet. best_ps is the time of the fastest row. */
+enum { RLT_PLAN_COLUMNS = 19 };
+void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column shown[RLT_PLAN_COLUMNS]);
+void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *row, rlt_time best_ps);
+void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n);
+void rlt_plan_print_certificate(FILE *out, const rlt_layout_result *r);
+void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l);
 /* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
@@ -59,7 +114,6 @@ int rlt_plan_nothing(const rlt_layouts *l, rlt_error *err) RLT_MUST_USE;
 
 extern const rlt_columns rlt_plan_bandwidth_columns;
 /* Searches layout and bandwidths together, and writes the result. `how` has what is asked for. */
-int rlt_plan_bandwidths_too(rlt_plan_workers *w, const rlt_plan_asked *s, const rlt_parsed *args,
-                            const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+rlt_plan_mode rlt_plan_bandwidths_too;
 
 #endif

@@ -18,7 +18,7 @@
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
 
-static const rlt_column columns[] = {
+static const rlt_column columns[RLT_PLAN_COLUMNS] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
     {"slower", "slower", "%", RLT_COL_PERCENT, 0, 1, "time / the fastest layout's, less 1"},
     {"whole_ps", "whole", NULL, RLT_COL_TIME, 0, 0, "time with all ranks simulated (--verify)"},
@@ -32,11 +32,16 @@ static const rlt_column columns[] = {
     {"exposed_ep", "ep", "%", RLT_COL_PERCENT, 0, 1, "the same, expert parallelism"},
     {"exposed_dp", "dp", "%", RLT_COL_PERCENT, 0, 1, "the same, data parallelism"},
     {"exposed_pp", "pp", "%", RLT_COL_PERCENT, 0, 1, "the same, messages between stages"},
+    {"accelerators", "ranks", NULL, RLT_COL_COUNT, 0, 0, "number of accelerators"},
+    {"tokens_per_second_accelerator", "per acc.", "/s", RLT_COL_REAL, 0, 0,
+     "tokens a second and accelerator"},
+    {"dollars", "price", "$", RLT_COL_REAL, 0, 0, "price of the accelerators to --tokens (10^12 without it)"},
+    {"energy_kWh", "energy", "kWh", RLT_COL_REAL, 0, 0, "their energy to the same, without hosts"},
+    {"days", "days", NULL, RLT_COL_REAL, 0, 1, "time to --tokens"},
     {"layout", "layout", NULL, RLT_COL_TEXT, 0, 0, "sizes of the groups, and the settings of the training"},
     {"command", NULL, NULL, RLT_COL_TEXT, 0, 0, "command that runs it"},
 };
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
-const rlt_columns rlt_plan_columns = {"layouts of a plan", columns, N_COLUMNS};
+const rlt_columns rlt_plan_columns = {"layouts of a plan", columns, RLT_PLAN_COLUMNS};
 
 void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
 {
@@ -57,30 +62,61 @@ void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *te
         snprintf(text + used, size - used, " dp=%d", dp);
 }
 
-static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *row)
+static rlt_value known(double value, bool is)
+{
+    return is ? rlt_real(value) : rlt_absent();
+}
+
+void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *row, rlt_time best_ps)
 {
     char layout[400];
     const rlt_layout_point *p = row->point;
-    double best = (double)l->result.points[0].time_ps;
-    rlt_plan_describe(l, p, layout, sizeof layout);
+    const rlt_plan_worth *w = &s->worth;
+    uint32_t ranks = rlt_layouts_ranks(row->from);
+    double best = (double)best_ps;
+    rlt_plan_describe(row->from, p, layout, sizeof layout);
     rlt_value whole = rlt_ps(row->whole_ps);
     whole.absent = row->whole_ps == 0;
     double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
-    const rlt_value values[N_COLUMNS] = {rlt_ps(p->time_ps),
-                                         rlt_real((double)p->time_ps / best - 1),
-                                         whole,
-                                         rlt_real(row->tokens_per_s),
-                                         rlt_real(row->mfu),
-                                         rlt_real(memory),
-                                         rlt_real(row->bubble),
-                                         rlt_real(row->exposed[0]),
-                                         rlt_real(row->exposed[1]),
-                                         rlt_real(row->exposed[2]),
-                                         rlt_real(row->exposed[3]),
-                                         rlt_real(row->exposed[4]),
-                                         rlt_text(layout),
-                                         rlt_text(row->command)};
+    const rlt_value values[RLT_PLAN_COLUMNS] = {rlt_ps(p->time_ps),
+                                                rlt_real((double)p->time_ps / best - 1),
+                                                whole,
+                                                rlt_real(row->tokens_per_s),
+                                                rlt_real(row->mfu),
+                                                rlt_real(memory),
+                                                rlt_real(row->bubble),
+                                                rlt_real(row->exposed[0]),
+                                                rlt_real(row->exposed[1]),
+                                                rlt_real(row->exposed[2]),
+                                                rlt_real(row->exposed[3]),
+                                                rlt_real(row->exposed[4]),
+                                                rlt_count(ranks),
+                                                rlt_real(row->tokens_per_s / ranks),
+                                                known(rlt_plan_dollars(w, row), w->price_h > 0),
+                                                known(rlt_plan_kWh(w, row), w->power_w > 0),
+                                                known(rlt_plan_seconds(w, row) / 86400, s->tokens != NULL),
+                                                rlt_text(layout),
+                                                rlt_text(row->command)};
     rlt_sheet_row(sheet, values);
+}
+
+/* Columns that say nothing here stand in no table. */
+void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column shown[RLT_PLAN_COLUMNS])
+{
+    const struct {
+        const char *name;
+        bool shown;
+    } some[] = {{"whole_ps", s->verify},
+                {"accelerators", s->accelerators != NULL},
+                {"dollars", s->worth.price_h > 0},
+                {"energy_kWh", s->worth.power_w > 0},
+                {"days", s->tokens != NULL}};
+    memcpy(shown, columns, sizeof columns);
+    for (int i = 0; i < RLT_PLAN_COLUMNS; i++)
+        for (size_t k = 0; k < sizeof some / sizeof *some; k++)
+            if (!some[k].shown && strcmp(shown[i].name, some[k].name) == 0)
+                shown[i].title = NULL;
+    rlt_sheet_heading(sheet, shown, RLT_PLAN_COLUMNS);
 }
 
 static void certificate_json(rlt_jw *w, const rlt_layout_result *r)
@@ -123,7 +159,7 @@ static void print_proof(FILE *out, const rlt_layout_result *r)
     fprintf(out, "\n");
 }
 
-static void print_certificate(FILE *out, const rlt_layout_result *r)
+void rlt_plan_print_certificate(FILE *out, const rlt_layout_result *r)
 {
     fprintf(
         out,
@@ -145,7 +181,7 @@ static rlt_grounds grounds_of(const rlt_layouts *l, rlt_training *t)
     return rlt_accelerator_grounds(t->accelerator, t->stack, t->precision, rlt_model_kind_of(t->model));
 }
 
-static void print_grounds(FILE *out, const rlt_layouts *l)
+void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l)
 {
     rlt_training t;
     rlt_grounds g = grounds_of(l, &t);
@@ -159,7 +195,7 @@ static void print_grounds(FILE *out, const rlt_layouts *l)
     fprintf(out, "\n");
 }
 
-static void print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
+void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
 {
     fprintf(out, "\n");
     for (uint32_t i = 0; i < n; i++)
@@ -194,11 +230,9 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
 {
     const rlt_layout_result *r = &l->result;
     rlt_sheet sheet;
-    rlt_column shown[N_COLUMNS];
-    memcpy(shown, columns, sizeof shown);
-    for (int i = 0; i < N_COLUMNS; i++)
-        if (!s->verify && strcmp(shown[i].name, "whole_ps") == 0)
-            shown[i].title = NULL;
+    rlt_column shown[RLT_PLAN_COLUMNS];
+    if (!rc && r->n && s->worth.limit_ps && r->points[0].time_ps > s->worth.limit_ps)
+        return rlt_plan_missed(s, rlt_layouts_ranks(l), r->points[0].time_ps, "", err);
     if (!r->n && !rc)
         return rlt_plan_nothing(l, err);
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);
@@ -213,17 +247,18 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
         rlt_jw_double(&sheet.json, "interval_high", g.spread.high, 4);
     }
-    rlt_sheet_heading(&sheet, shown, N_COLUMNS);
+    rlt_plan_heading(&sheet, s, shown);
     for (uint32_t i = 0; i < n; i++)
-        add_row(&sheet, l, &rows[i]);
+        rlt_plan_row(&sheet, s, &rows[i], l->result.points[0].time_ps);
     char *legend = NULL;
     size_t length = 0;
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
-    print_commands(below, rows, n);
-    print_certificate(below, r);
-    print_grounds(below, l);
+    rlt_plan_print_commands(below, rows, n);
+    rlt_plan_print_certificate(below, r);
+    rlt_plan_print_grounds(below, l);
+    rlt_plan_worth_print(below, s);
     if (fclose(below))
         rc = rlt_nomem(err);
     rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);

@@ -9,6 +9,7 @@
  *   memory, bandwidth         "80GB", "2039GB/s"
  *   peaks                     by precision (fp32, tf32, fp16, bf16, fp8, ...): "312TFLOPS", without sparsity
  *   multiprocessors           default: not known
+ *   power_w                   thermal design power in watts, without the host; default: not known
  *   launch                    time per operation: "5us"; default 0
  *   overlap_slowdown          1 or more; default 1
  *   kernels:
@@ -56,7 +57,7 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
 }
 
 static const rlt_json_bounds shares = {RLT__LEAST, 1}, sizes = {0, 1e12}, counts = {0, 1e6},
-                             slowdowns = {1, 100};
+                             slowdowns = {1, 100}, powers = {0, 1e5};
 
 static int read_kernels(rlt_json v, rlt_kernels *k, rlt_error *err)
 {
@@ -84,7 +85,8 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
     static const char *const keys[] = {
         "name",      "also",     "generation", "source",          "memory",
         "bandwidth", "peaks",    "launch",     "multiprocessors", "overlap_slowdown",
-        "kernels",   "evidence", "stacks",     "processor",       NULL};
+        "kernels",   "evidence", "stacks",     "processor",       "power_w",
+        NULL};
     rlt_json peaks = rlt_json_get(root, "peaks"), kernels = rlt_json_get(root, "kernels");
     double multiprocessors = 0;
     int rc;
@@ -98,6 +100,7 @@ static int read_accelerator(rlt_json root, rlt_accelerator *a, rlt_error *err)
         (rc = rlt_json_get_size(root, "memory", true, &a->memory_bytes, err)) ||
         (rc = rlt_json_get_rate(root, "bandwidth", true, &a->memory_Bps, err)) ||
         (rc = rlt_json_get_within(root, "multiprocessors", false, counts, &multiprocessors, err)) ||
+        (rc = rlt_json_get_within(root, "power_w", false, powers, &a->power_w, err)) ||
         (rc = rlt_json_get_duration(root, "launch", false, &a->launch_ps, err)) ||
         (rc = rlt_json_get_within(root, "overlap_slowdown", false, slowdowns, &a->overlap_slowdown, err)))
         return rc;

@@ -72,6 +72,7 @@ typedef struct rlt_accelerator {
     } peaks[RLT_MAX_PEAKS];
     uint32_t n_peaks;
     uint32_t multiprocessors; /* 0: not known */
+    double power_w;           /* thermal design power, without the host; 0: not known */
     rlt_time launch_ps;       /* per operation */
     rlt_kernels kernels;
     rlt_stack stacks[RLT_MAX_STACKS]; /* those of its file, then those of workload/stacks/ */

@@ -170,6 +170,8 @@ typedef struct rlt_layout_search {
     rlt_time until_ps; /* not 0: all points of at most this time are found, in place of the two above */
     double headroom; /* share of the memory that stays free */
     uint64_t most;   /* simulations at most; 0: any number */
+    rlt_time limit_ps;     /* points whose bound is above it are pruned; 0: no limit */
+    double capacity_bytes; /* memory that a stage may need at most; 0: the accelerator's, less headroom */
     /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
      * are multiplied by `wrong`, if it is not 0: a wrong bound must be noticed. */
     bool no_bounds;

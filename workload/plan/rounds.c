@@ -293,14 +293,15 @@ static int list_parts(tree *s, const node *from, rlt_layout_level level, rlt_err
 /* Returns the bound above which nothing is looked for. */
 static rlt_time limit_of(const tree *s)
 {
+    rlt_time most = s->plan->limit_ps ? s->plan->limit_ps : RLT_TIME_MAX;
     if (s->plan->until_ps)
-        return s->plan->until_ps;
+        return s->plan->until_ps < most ? s->plan->until_ps : most;
     if (s->best_ps == RLT_TIME_MAX)
-        return RLT_TIME_MAX;
+        return most;
     double share = s->plan->within > 0 ? 1 + s->plan->within : 1 / (1 + s->plan->gap);
     double limit = (double)s->best_ps * share;
-    if (limit >= (double)RLT_TIME_MAX)
-        return RLT_TIME_MAX;
+    if (limit >= (double)most)
+        return most;
     return share > 1 || share < 1 ? (rlt_time)limit : s->best_ps;
 }
 

@@ -18,7 +18,8 @@ typedef rlt_layout_task node; /* as much of a node as its answer depends on */
 
 static double capacity(const search *s)
 {
-    return (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
+    double all = (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
+    return s->plan->capacity_bytes > 0 && s->plan->capacity_bytes < all ? s->plan->capacity_bytes : all;
 }
 
 static void put_reason(rlt_layout_outcome *out, const rlt_error *why)

@@ -3,6 +3,8 @@
 #ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_LAYOUTS_H
 #define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_LAYOUTS_H
 
+#include <stdint.h>
+
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/watch.h"
@@ -28,6 +30,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
                      rlt_error *err) RLT_MUST_USE;
 /* Searches. `how` has what is asked for; the rest of it is filled in here. */
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+/* Returns the number of ranks. */
+uint32_t rlt_layouts_ranks(const rlt_layouts *l);
 /* Plans the training of a point. */
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out,
                          rlt_error *err) RLT_MUST_USE;

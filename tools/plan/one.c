@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fastest layouts of one cluster. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "tools/base/interrupt.h"
+#include "tools/plan/answers.h"
+#include "tools/plan/plan.h"
+#include "tools/plan/workers.h"
+#include "tools/sweep/ranks.h"
+#include "workload/experiment/layouts/layouts.h"
+#include "workload/plan/plan.h"
+
+/* Opens the file of answers. Rank 0 reads it for all. */
+static int open_answers(rlt_plan_workers *w, const rlt_layouts *l, const char *path, const rlt_parsed *args,
+                        rlt_answers *a, rlt_error *err)
+{
+    char *own = NULL, *text = NULL, *question = NULL;
+    a->path = path;
+    int rc = rlt_answers_question(args, &l->run.setup.inputs, &question, err);
+    if (!rc && w->rank == 0)
+        rc = rlt_answers_open(a, path, &own, err);
+    rc = rlt_plan_agree(w, rc, err);
+    if (!rc)
+        rc = rlt_ranks_text(own, &text, err);
+    if (!rc)
+        rc = rlt_answers_read(a, question, &l->space, text, err);
+    free(own);
+    free(text);
+    free(question);
+    return rlt_plan_agree(w, rc, err);
+}
+
+static int find(void *layouts, const rlt_layout_search *how, rlt_error *err)
+{
+    return rlt_layouts_find(layouts, how, err);
+}
+
+static int search(rlt_plan_workers *w, rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                  const rlt_layout_search *how, rlt_error *err)
+{
+    rlt_answers answers = {0};
+    int rc = s->save ? open_answers(w, l, s->save, args, &answers, err) : 0;
+    if (!rc) {
+        w->answers = s->save ? &answers : NULL;
+        rc = rlt_plan_watched(w, s->quiet, how, find, l, err);
+        w->answers = NULL;
+    }
+    rlt_answers_close(&answers);
+    return rc;
+}
+
+/* Returns how many points the answer has: those within the share, and before the deadline. */
+static uint32_t shown_of(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how)
+{
+    const rlt_layout_result *r = &l->result;
+    uint32_t n = 0;
+    double limit = how->within > 0 && r->n ? (double)r->points[0].time_ps * (1 + how->within) : INFINITY;
+    if (how->limit_ps)
+        limit = fmin(limit, (double)how->limit_ps);
+    while (n < r->n && n < s->top && (double)r->points[n].time_ps <= limit)
+        n++;
+    return n;
+}
+
+/* Runs the layouts of the answer, and reports them. */
+static int show(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                const rlt_layout_search *how, int rc, rlt_error *err)
+{
+    uint32_t n = shown_of(l, s, how), shown = 0;
+    rlt_planned *rows = calloc((size_t)n + 1, sizeof *rows);
+    int failed = rows ? 0 : rlt_nomem(err);
+    for (; shown < n && !failed && !rlt_interrupted(); shown++)
+        failed = rlt_plan_run(l, s, args, &l->result.points[shown], &rows[shown], err);
+    rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(l, s, args, rows, shown, rc, err);
+    for (uint32_t i = 0; rows && i < n; i++)
+        free(rows[i].command);
+    free(rows);
+    return rc;
+}
+
+int rlt_plan_one(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args, const rlt_layout_search *how,
+                 rlt_error *err)
+{
+    rlt_layouts l = {0};
+    rlt_layout_search p = *how;
+    int rc = rlt_layouts_open(&l, &s->run, args, err);
+    if (!rc)
+        rc = rlt_plan_worth_settle(s, &l, &s->worth, err);
+    rc = rlt_plan_agree(w, rc, err);
+    p.limit_ps = s->worth.limit_ps;
+    if (!rc)
+        rc = search(w, &l, s, args, &p, err);
+    if (w->rank == 0 && (!rc || rc == RLT_ECANCELLED))
+        rc = show(&l, s, args, &p, rc, err);
+    rlt_layouts_close(&l);
+    return rc;
+}
