@@ -16,6 +16,7 @@
 #include "tools/output/report_options.h"
 #include "tools/plan/plan.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/layouts/why.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
@@ -35,7 +36,7 @@ static const rlt_option own_options[] = {
      .preset = "0"},
     {"top", 0, RLT_PARAM_COUNT, "N", "Show at most N layouts.", AT(top), .preset = "10", .min = 1},
     {"most", 0, RLT_PARAM_COUNT, "N", "Simulate at most N layouts; the result says how far the proof is.",
-     AT(most)},
+     AT(most), .min = 1},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
@@ -75,6 +76,9 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
+    if (rlt_given(args, "within") && rlt_given(args, "gap"))
+        return rlt_fail(err, RLT_EUSAGE, "--gap",
+                        "does not go with --within, which needs the times of all layouts near the fastest");
     if (!s->run.model)
         return rlt_fail(err, RLT_EUSAGE, "--model", "is missing: a model such as llama3-70b");
     return 0;
@@ -112,12 +116,14 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     int rc = check(args, s, err);
     if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
-        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
+        (rc = read_share(s->headroom, "--headroom", 0.99, &how.headroom, err)))
         return rc;
     rc = rlt_layouts_open(&l, &s->run, args, err);
     if (rc)
         goto out;
     rc = search(&l, s, &how, err);
+    if (!rc && !l.result.n)
+        rc = rlt_layouts_why(&l, &how, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
     double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;

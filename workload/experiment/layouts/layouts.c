@@ -9,6 +9,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/registry.h"
 #include "sim/base/words.h"
+#include "workload/experiment/layouts/why.h"
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/training.h"
 #include "workload/models/model.h"
@@ -99,7 +100,7 @@ static int take_strategy(rlt_layouts *l, const char *text, rlt_error *err)
     return rc ? rc : l->strategy ? 0 : rlt_nomem(err);
 }
 
-static uint32_t ranks_of(const rlt_layouts *l)
+uint32_t rlt_layouts_ranks(const rlt_layouts *l)
 {
     return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
 }
@@ -126,8 +127,9 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     if (!r->training.node)
         r->training.node = rlt_topology_node_size(r->setup.topology);
     r->training.steps = 1;
-    return rlt_layout_space_open(&r->training, ranks_of(l), (const char *const *)l->given, l->n_given,
-                                 &l->space, err);
+    rc = rlt_layout_space_open(&r->training, rlt_layouts_ranks(l), (const char *const *)l->given, l->n_given,
+                               &l->space, err);
+    return rc ? rc : rlt_layouts_check(l, s, err);
 }
 
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)
@@ -135,14 +137,14 @@ int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *er
     rlt_layout_search p = *how;
     p.base = &l->run.training;
     p.how = &l->run.options;
-    p.ranks = ranks_of(l);
+    p.ranks = rlt_layouts_ranks(l);
     p.space = &l->space;
     return rlt_layout_find(&p, &l->result, err);
 }
 
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out, rlt_error *err)
 {
-    return rlt_layout_training(&l->space, &l->run.training, ranks_of(l), p, out, err);
+    return rlt_layout_training(&l->space, &l->run.training, rlt_layouts_ranks(l), p, out, err);
 }
 
 /* Writes the settings of a point that belong to --layout, or those that belong to --train, behind others. */
