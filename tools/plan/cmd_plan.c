@@ -15,6 +15,7 @@
 #include "tools/base/progress.h"
 #include "tools/output/report_options.h"
 #include "tools/plan/plan.h"
+#include "workload/experiment/layouts/advice.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/why.h"
 #include "workload/experiment/run/run.h"
@@ -40,6 +41,16 @@ static const rlt_option own_options[] = {
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
+    {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",
+     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. Axes "
+     "that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
+     AT(mine)},
+    {"reach", 0, RLT_PARAM_TEXT, "SHARE",
+     "Search again with this share of memory more, such as 5%, and list faster layouts that are just out of "
+     "reach (default: 0, or 5% with --advice).",
+     AT(reach)},
+    {"advice", 0, RLT_PARAM_FLAG, NULL,
+     "Search again with more memory and more bandwidth, too: three more searches.", AT(advice)},
     {0}};
 #undef AT
 
@@ -106,12 +117,26 @@ static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_sear
     return rc;
 }
 
+/* Looks at what would help: the fastest layout under changes, and if asked for, further searches. */
+static int advise(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                  const rlt_layout_search *how, rlt_layouts_advice *out, rlt_error *err)
+{
+    rlt_layouts_advise asked = {.changes = true, .searches = s->advice, .reach = s->advice ? 0.05 : 0};
+    rlt_watch watch = rlt_interrupt_watcher();
+    rlt_layout_search p = *how;
+    p.watch = &watch;
+    int rc = s->reach ? read_share(s->reach, "--reach", 1, &asked.reach, err) : 0;
+    return rc ? rc : rlt_layouts_advice_find(l, &s->run, args, &p, &asked, out, err);
+}
+
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
 {
     const rlt_plan_asked *s = settings;
     rlt_layouts l = {0};
     rlt_layout_search how = {.most = s->most};
     rlt_planned *rows = NULL;
+    rlt_plan_mine mine = {.asked = false};
+    rlt_layouts_advice advice = {.n_changes = 0};
     uint32_t n = 0, shown = 0;
     int rc = check(args, s, err);
     if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
@@ -119,8 +144,9 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         (rc = read_share(s->headroom, "--headroom", 0.99, &how.headroom, err)))
         return rc;
     rc = rlt_layouts_open(&l, &s->run, args, err);
-    if (rc)
+    if (rc || (rc = rlt_plan_mine_run(&l, s, args, &mine, err)))
         goto out;
+    how.mark_ps = mine.run.time_ps;
     rc = search(&l, s, &how, err);
     if (!rc && !l.result.n)
         rc = rlt_layouts_why(&l, &how, err);
@@ -134,11 +160,15 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     int failed = rows ? 0 : rlt_nomem(err);
     for (; shown < n && !failed && !rlt_interrupted(); shown++)
         failed = rlt_plan_run(&l, s, args, &l.result.points[shown], &rows[shown], err);
-    rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(&l, s, args, rows, shown, rc, err);
+    if (!failed && !rc)
+        failed = advise(&l, s, args, &how, &advice, err);
+    rlt_plan_answer answer = {rows, shown, rc, &mine, &advice};
+    rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(&l, s, args, &answer, err);
 out:
     for (uint32_t i = 0; rows && i < n; i++)
         free(rows[i].command);
     free(rows);
+    rlt_plan_mine_free(&mine);
     rlt_layouts_close(&l);
     return rc;
 }

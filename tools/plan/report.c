@@ -38,8 +38,7 @@ static const rlt_column columns[] = {
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 const rlt_columns rlt_plan_columns = {"layouts of a plan", columns, N_COLUMNS};
 
-/* Writes the values of a point, leaving out axes that have one value only or change nothing. */
-static void describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
+void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
 {
     rlt_training t;
     rlt_error err = {0};
@@ -63,7 +62,7 @@ static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *r
     char layout[400];
     const rlt_layout_point *p = row->point;
     double best = (double)l->result.points[0].time_ps;
-    describe(l, p, layout, sizeof layout);
+    rlt_plan_describe(l, p, layout, sizeof layout);
     rlt_value whole = rlt_ps(row->whole_ps);
     whole.absent = row->whole_ps == 0;
     double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
@@ -168,8 +167,9 @@ static void print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
 }
 
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                    const rlt_planned *rows, uint32_t n, int rc, rlt_error *err)
+                    const rlt_plan_answer *a, rlt_error *err)
 {
+    int rc = a->rc;
     const rlt_layout_result *r = &l->result;
     rlt_sheet sheet;
     rlt_column shown[N_COLUMNS];
@@ -190,16 +190,18 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
         rlt_jw_double(&sheet.json, "interval_high", g.spread.high, 4);
+        rlt_plan_explain_json(&sheet.json, l, a);
     }
     rlt_sheet_heading(&sheet, shown, N_COLUMNS);
-    for (uint32_t i = 0; i < n; i++)
-        add_row(&sheet, l, &rows[i]);
+    for (uint32_t i = 0; i < a->n; i++)
+        add_row(&sheet, l, &a->rows[i]);
     char *legend = NULL;
     size_t length = 0;
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
-    print_commands(below, rows, n);
+    print_commands(below, a->rows, a->n);
+    rlt_plan_explain(below, l, a);
     print_certificate(below, r);
     print_grounds(below, l);
     if (fclose(below))

@@ -111,6 +111,7 @@ typedef struct rlt_layout_search {
     double gap;             /* stops when the best is proven within this share of the optimum; 0: proven */
     double headroom;        /* share of the memory that stays free */
     uint64_t most;          /* simulations at most; 0: any number */
+    rlt_time mark_ps;       /* counts what is left with a bound below this time; 0: counts nothing */
     /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
      * are multiplied by `wrong`, if it is not 0: a wrong bound must be noticed. */
     bool no_bounds;
@@ -129,7 +130,8 @@ typedef struct rlt_layout_result {
     rlt_layout_point *points; /* simulated, the fastest first */
     uint32_t n;
     double total, repeated, against_rules, out_of_memory, pruned;
-    uint64_t bounded; /* points and partial points whose bound was computed */
+    double below_mark; /* of the pruned: those that may take less than the mark */
+    uint64_t bounded;  /* points and partial points whose bound was computed */
     rlt_layout_reason reasons[RLT_LAYOUT_REASONS];
     uint32_t n_reasons;
     double least_bytes;       /* that a layout out of memory needs at least; 0: none is */
@@ -146,8 +148,8 @@ void rlt_layout_result_free(rlt_layout_result *r);
 /* Returns true if two orders have the axes above size 1 in the same order. */
 bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
 
-/* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
- * whole (`alone` may be NULL). */
+/* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`
+ * (NULL: its own), or whole. */
 int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
                         const rlt_watch *watch, rlt_time *time_ps, rlt_error *err) RLT_MUST_USE;
 

@@ -296,6 +296,7 @@ static int consider(search *s, const node *n, rlt_layout_level level, rlt_time p
 static void leave(search *s, double points, rlt_time bound_ps)
 {
     s->out->pruned += points;
+    s->out->below_mark += bound_ps < s->plan->mark_ps ? points : 0;
     s->out->least_pruned_ps = bound_ps < s->out->least_pruned_ps ? bound_ps : s->out->least_pruned_ps;
 }
 
