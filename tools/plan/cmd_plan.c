@@ -42,8 +42,8 @@ static const rlt_option own_options[] = {
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",
-     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. Axes "
-     "that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
+     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. "
+     "Axes that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
      AT(mine)},
     {"reach", 0, RLT_PARAM_TEXT, "SHARE",
      "Search again with this share of memory more, such as 5%, and list faster layouts that are just out of "
@@ -144,7 +144,7 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         (rc = read_share(s->headroom, "--headroom", 0.99, &how.headroom, err)))
         return rc;
     rc = rlt_layouts_open(&l, &s->run, args, err);
-    if (rc || (rc = rlt_plan_mine_run(&l, s, args, &mine, err)))
+    if (rc || (rc = rlt_layouts_check(&l, &s->run, err)) || (rc = rlt_plan_mine_run(&l, s, args, &mine, err)))
         goto out;
     how.mark_ps = mine.run.time_ps;
     rc = search(&l, s, &how, err);

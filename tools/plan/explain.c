@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What binds the fastest layout, what would help it, what is just out of reach, where the user's own stands. */
+/* Says what binds the fastest layout, what would help it, and where the user's own stands. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static void count_faster(const rlt_layout_result *r, rlt_time time, double count
 /* Says in what parts of the time two layouts differ, the largest first. */
 static void print_differences(FILE *out, const rlt_planned *mine, const rlt_planned *best)
 {
-    const double least = 0.002; /* of the time */
+    const double least = 0.002; /* share of the time */
     part a[PARTS], b[PARTS];
     double seconds = (double)mine->time_ps / 1e12;
     int shown = 0;

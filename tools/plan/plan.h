@@ -33,7 +33,7 @@ typedef struct rlt_plan_asked {
 typedef struct rlt_planned {
     const rlt_layout_point *point;
     rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
-    rlt_time time_ps;  /* of this run: folded, or whole */
+    rlt_time time_ps;  /* time of this run: folded, or whole */
     double mfu, bubble, exposed[6], tokens_per_s;
     double compute, host; /* shares of the time, as are bubble and exposed */
     char *command;
@@ -59,7 +59,7 @@ int rlt_plan_mine_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_p
                       rlt_plan_mine *out, rlt_error *err) RLT_MUST_USE;
 void rlt_plan_mine_free(rlt_plan_mine *m);
 
-/* What a result has: rows, and what is said beside them. `rc` is how the search ended. */
+/* A result: rows, and texts beside them. `rc` is how the search ended. */
 typedef struct rlt_plan_answer {
     const rlt_planned *rows;
     uint32_t n;

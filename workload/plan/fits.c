@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"

@@ -2,10 +2,11 @@
 /*
  * Whether a space has a layout that is against no rule and fits the memory, without any times.
  *
- * Points are visited in the order of their values. A rule that a point is against skips all points that it
- * holds for: rules of sizes depend on the sizes, that of the batch also on the microbatch, those of a pipeline
- * also on schedule and chunks. The order of the groups is against no rule and needs no memory. Once 1F1B is
- * possible for sizes and a microbatch, other schedules and chunks are left out: they keep no fewer activations.
+ * Points are visited in the order of their values. A rule that a point is against holds for others, too, and
+ * skips them: rules of sizes depend on the sizes, that of the batch also on the microbatch, those of a
+ * pipeline also on schedule and chunks. The order of the groups changes neither rules nor memory.
+ * Once 1F1B is possible for sizes and a microbatch, other schedules and chunks are left out: they keep no
+ * fewer activations.
  */
 #ifndef RLT_WORKLOAD_PLAN_FITS_H
 #define RLT_WORKLOAD_PLAN_FITS_H

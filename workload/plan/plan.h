@@ -130,7 +130,7 @@ typedef struct rlt_layout_result {
     rlt_layout_point *points; /* simulated, the fastest first */
     uint32_t n;
     double total, repeated, against_rules, out_of_memory, pruned;
-    double below_mark; /* of the pruned: those that may take less than the mark */
+    double below_mark; /* pruned points that may take less than the mark */
     uint64_t bounded;  /* points and partial points whose bound was computed */
     rlt_layout_reason reasons[RLT_LAYOUT_REASONS];
     uint32_t n_reasons;

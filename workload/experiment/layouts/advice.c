@@ -9,7 +9,6 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
-#include "sim/base/time.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What would make the fastest layout faster, and which faster layouts lack only a little memory. Each figure
- * is a folded simulation under one change; nothing is extrapolated.
+ * Changes that would make the fastest layout faster, and faster layouts that lack only a little memory. Each
+ * figure is a folded simulation under one change; nothing is extrapolated.
  */
 #ifndef RLT_WORKLOAD_EXPERIMENT_LAYOUTS_ADVICE_H
 #define RLT_WORKLOAD_EXPERIMENT_LAYOUTS_ADVICE_H
@@ -11,7 +11,6 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "sim/base/time.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"

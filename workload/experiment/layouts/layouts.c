@@ -9,7 +9,6 @@
 #include "sim/base/mem.h"
 #include "sim/base/registry.h"
 #include "sim/base/words.h"
-#include "workload/experiment/layouts/why.h"
 #include "workload/experiment/run/mapping.h"
 #include "workload/experiment/run/training.h"
 #include "workload/models/model.h"
@@ -127,9 +126,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     if (!r->training.node)
         r->training.node = rlt_topology_node_size(r->setup.topology);
     r->training.steps = 1;
-    rc = rlt_layout_space_open(&r->training, rlt_layouts_ranks(l), (const char *const *)l->given, l->n_given,
-                               &l->space, err);
-    return rc ? rc : rlt_layouts_check(l, s, err);
+    return rlt_layout_space_open(&r->training, rlt_layouts_ranks(l), (const char *const *)l->given,
+                                 l->n_given, &l->space, err);
 }
 
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)

@@ -24,8 +24,8 @@
 int rlt_layouts_why(const rlt_layouts *l, const rlt_layout_search *how, rlt_error *err);
 
 /* Refuses settings that are each possible, but say two things: an axis with two values in --layout, --train
- * and the settings behind a strategy's name (RLT_EUSAGE), or chunks without a pipeline (RLT_ESCHEMA).
- * rlt_layouts_open calls it. */
+ * and the settings behind a strategy's name (RLT_EUSAGE), or chunks without a pipeline
+ * (RLT_ESCHEMA). `s` are the settings with which the search was opened. */
 int rlt_layouts_check(const rlt_layouts *l, const rlt_run_settings *s, rlt_error *err) RLT_MUST_USE;
 
 #endif
