@@ -125,6 +125,7 @@ int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const
         out->time_ps = (rlt_time)time;
         out->mfu = share(e, "model_flops_utilization", 1);
         out->tokens_per_s = share(e, "tokens_per_second", 1);
+        out->memory_bytes = share(e, "memory_bytes", 1);
         out->compute = share(e, "compute_ps", time);
         out->host = share(e, "host_ps", time);
         out->bubble = share(e, "bubble_ps", time);

@@ -163,8 +163,8 @@ static void print_mine(FILE *out, const rlt_layouts *l, const rlt_plan_answer *a
         return;
     }
     slower = 100 * ((double)m->run.time_ps / best - 1);
-    fprintf(out, "mine: %.4g s, %.1f %% %s than layout 1", (double)m->run.time_ps / 1e12, fabs(slower),
-            slower < 0 ? "faster" : "slower");
+    fprintf(out, "mine: %.4g s, %.1f GB, %.1f %% %s than layout 1", (double)m->run.time_ps / 1e12,
+            m->run.memory_bytes / 1e9, fabs(slower), slower < 0 ? "faster" : "slower");
     if (a->n && !a->rows[0].whole_ps)
         print_differences(out, &m->run, &a->rows[0]);
     count_faster(&l->result, m->run.time_ps, counts);

@@ -35,6 +35,7 @@ typedef struct rlt_planned {
     rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
     rlt_time time_ps;  /* time of this run: folded, or whole */
     double mfu, bubble, exposed[6], tokens_per_s;
+    double memory_bytes;  /* needed by the fullest stage */
     double compute, host; /* shares of the time, as are bubble and exposed */
     char *command;
 } rlt_planned;

@@ -52,7 +52,7 @@ plan --layout "$fixed,tp=1+2+4,pp=1+2,vp=1" --train batch=32,microbatch=1+2+4,re
 numbers 'faster_at_[a-z]*' | tr '\n' ' ' | awk -v n="$faster" '{ exit !($1 <= n && n <= $2) }' &&
     verdict "mine: bounds of the number" "" || verdict "mine: bounds of the number" "$faster: $(grep faster_at "$tmp/out")"
 plan --layout "$fixed" --train batch=32,zero=1,schedule=1f1b,recompute=none --mine tp=4,pp=2,microbatch=1
-grep -q '^mine: .* s, [0-9.]* % slower than layout 1: .* more ' "$tmp/out" && verdict "mine: why" "" || verdict "mine: why" "$(grep mine "$tmp/out")"
+grep -q '^mine: .* s, [0-9.]* GB, [0-9.]* % slower than layout 1: .* more ' "$tmp/out" && verdict "mine: why" "" || verdict "mine: why" "$(grep mine "$tmp/out")"
 plan --layout "$fixed" --train batch=32,zero=1,schedule=1f1b,recompute=none --mine tp=4,pp=2,microbatch=3
 grep -q '^mine cannot run: batch: 32 samples are not a multiple of' "$tmp/out" && verdict "mine: against a rule" "" || verdict "mine: against a rule" "$(grep mine "$tmp/out")"
 

@@ -137,8 +137,8 @@ static int conflict(const question *q, const rlt_layout_fit *first, rlt_error *e
         why = fit;
     }
     if (!kept)
-        return rlt_fail(err, RLT_ESCHEMA, "plan", "no layout of %s is possible: %s",
-                        l->run.training.model->name, why.why.what);
+        return rlt_fail(err, RLT_ESCHEMA, "plan", "no layout of %s is possible: %s%s%s",
+                        l->run.training.model->name, why.why.where, *why.why.where ? ": " : "", why.why.what);
     bool one = (kept & (kept - 1)) == 0;
     bool also =
         strcmp(why.why.where, "batch") == 0 || (is_of_ranks(&why.why) && l->run.training.size[RLT_AXIS_DP]);
