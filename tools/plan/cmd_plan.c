@@ -122,11 +122,8 @@ static int advise(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parse
                   const rlt_layout_search *how, rlt_layouts_advice *out, rlt_error *err)
 {
     rlt_layouts_advise asked = {.changes = true, .searches = s->advice, .reach = s->advice ? 0.05 : 0};
-    rlt_watch watch = rlt_interrupt_watcher();
-    rlt_layout_search p = *how;
-    p.watch = &watch;
     int rc = s->reach ? read_share(s->reach, "--reach", 1, &asked.reach, err) : 0;
-    return rc ? rc : rlt_layouts_advice_find(l, &s->run, args, &p, &asked, out, err);
+    return rc ? rc : rlt_layouts_advice_find(l, &s->run, args, how, &asked, out, err);
 }
 
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -137,6 +134,7 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_planned *rows = NULL;
     rlt_plan_mine mine = {.asked = false};
     rlt_layouts_advice advice = {.n_changes = 0};
+    rlt_watch watch = rlt_interrupt_watcher();
     uint32_t n = 0, shown = 0;
     int rc = check(args, s, err);
     if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
@@ -148,6 +146,7 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         goto out;
     how.mark_ps = mine.run.time_ps;
     rc = search(&l, s, &how, err);
+    how.watch = &watch;
     if (!rc && !l.result.n)
         rc = rlt_layouts_why(&l, &how, err);
     if (rc && rc != RLT_ECANCELLED)
