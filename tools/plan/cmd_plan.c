@@ -37,7 +37,7 @@ static const rlt_option own_options[] = {
      .preset = "0"},
     {"top", 0, RLT_PARAM_COUNT, "N", "Show at most N layouts.", AT(top), .preset = "10", .min = 1},
     {"most", 0, RLT_PARAM_COUNT, "N", "Simulate at most N layouts; the result says how far the proof is.",
-     AT(most)},
+     AT(most), .min = 1},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"accelerators", 0, RLT_PARAM_TEXT, "A:B",
@@ -67,6 +67,16 @@ static const rlt_option own_options[] = {
      "Keep what costs time in FILE as the search goes. If it is stopped or killed, the same command goes on "
      "from there, and prints the same bytes.",
      AT(save), .unrecorded = true},
+    {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",
+     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. "
+     "Axes that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
+     AT(mine)},
+    {"reach", 0, RLT_PARAM_TEXT, "SHARE",
+     "Search again with this share of memory more, such as 5%, and list faster layouts that are just out of "
+     "reach (default: 0, or 5% with --advice).",
+     AT(reach)},
+    {"advice", 0, RLT_PARAM_FLAG, NULL,
+     "Search again with more memory and more bandwidth, too: three more searches.", AT(advice)},
     {0}};
 #undef AT
 
@@ -82,8 +92,7 @@ static const rlt_option_group groups[] = {
     {0}};
 #undef RUN
 
-/* Reads a share: "3%" or "0.03". */
-static int read_share(const char *text, const char *option, double most, double *out, rlt_error *err)
+int rlt_plan_share(const char *text, const char *option, double most, double *out, rlt_error *err)
 {
     char *end;
     double x = strtod(text, &end);
@@ -110,6 +119,9 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
     for (size_t i = 0; i < sizeof of_bandwidths / sizeof *of_bandwidths && !s->bandwidths.with_network; i++)
         if (rlt_given(args, of_bandwidths[i] + 2))
             return rlt_fail(err, RLT_EUSAGE, of_bandwidths[i], "needs --with-network");
+    if (rlt_given(args, "within") && rlt_given(args, "gap"))
+        return rlt_fail(err, RLT_EUSAGE, "--gap",
+                        "does not go with --within, which needs the times of all layouts near the fastest");
     if (!s->run.model)
         return rlt_fail(err, RLT_EUSAGE, "--model", "is missing: a model such as llama3-70b");
     return 0;
@@ -131,8 +143,8 @@ static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err
         if (!rlt_given(args, modes[i].option))
             continue;
         if (asked && *run != modes[i].run)
-            return rlt_fail(err, RLT_EUSAGE, modes[i].option, "does not go with --%s: ask one after the other",
-                            asked);
+            return rlt_fail(err, RLT_EUSAGE, modes[i].option,
+                            "does not go with --%s: ask one after the other", asked);
         asked = modes[i].option;
         *run = modes[i].run;
     }
@@ -149,9 +161,9 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_layout_search how = {.most = s->most};
     int rc = rlt_plan_workers_open(&w, s->jobs, err);
     if (!rc && !(rc = check(args, s, err)) && !(rc = find_mode(args, &run, err)) &&
-        !(rc = read_share(s->within, "--within", 10, &how.within, err)) &&
-        !(rc = read_share(s->gap, "--gap", 1, &how.gap, err)) &&
-        !(rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)) &&
+        !(rc = rlt_plan_share(s->within, "--within", 10, &how.within, err)) &&
+        !(rc = rlt_plan_share(s->gap, "--gap", 1, &how.gap, err)) &&
+        !(rc = rlt_plan_share(s->headroom, "--headroom", 0.99, &how.headroom, err)) &&
         !(rc = rlt_plan_worth_read(s, args, &s->worth, err)))
         rc = run(&w, s, args, &how, err);
     rlt_plan_workers_close(&w);

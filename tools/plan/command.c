@@ -55,13 +55,12 @@ static bool of_the_run(const rlt_option *o)
 }
 
 /* Lists the options that shape the run, as they were given, with the layout in place of the axes. */
-static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                const rlt_layout_point *p, settings *out, rlt_error *err)
+static int list(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout, const char *train,
+                settings *out, rlt_error *err)
 {
     const rlt_option *o;
     size_t base;
-    char *layout = NULL, *train = NULL;
-    int rc = rlt_layouts_settings(l, p, &layout, &train, err);
+    int rc = 0;
     for (uint32_t i = 0; !rc && (o = rlt_option_at(args->groups, i, &base)); i++) {
         if (!args->given[i] || !of_the_run(o))
             continue;
@@ -76,12 +75,10 @@ static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
     }
     if (!rc)
         rc = add(out, "layout", layout, err);
-    if (!rc)
+    if (!rc && train)
         rc = add(out, "train", train, err);
     if (!rc && !s->verify)
         rc = add(out, "fold-stages", NULL, err);
-    free(layout);
-    free(train);
     return rc;
 }
 
@@ -114,8 +111,8 @@ static double share(const rlt_experiment *e, const char *figure, double of)
     return rlt_experiment_figure(e, figure, &value) && of > 0 ? value / of : 0;
 }
 
-int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                 const rlt_layout_point *p, rlt_planned *out, rlt_error *err)
+int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout,
+                          const char *train, rlt_planned *out, rlt_error *err)
 {
     static const char *const causes[] = {"exposed_tp_ps", "exposed_cp_ps", "exposed_ep_ps",
                                          "exposed_dp_ps", "exposed_pp_ps", "exposed_other_ps"};
@@ -123,26 +120,45 @@ int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed
     rlt_experiment *e = NULL;
     rlt_watch watch = rlt_interrupt_watcher();
     double time = 0;
-    *out = (rlt_planned){.from = l, .point = p};
-    int rc = list(l, s, args, p, &with, err);
+    *out = (rlt_planned){.point = NULL};
+    int rc = list(s, args, layout, train, &with, err);
     if (!rc && !(out->command = write_command(&with)))
         rc = rlt_nomem(err);
     if (!rc)
         rc = rlt_experiment_create(NULL, (const char *const *)with.at, with.n, &e, err);
     if (!rc && !(rc = rlt_experiment_run(e, &watch, err))) {
         rlt_experiment_figure(e, "time_ps", &time);
+        out->time_ps = (rlt_time)time;
         out->mfu = share(e, "model_flops_utilization", 1);
         out->tokens_per_s = share(e, "tokens_per_second", 1);
+        out->memory_bytes = share(e, "memory_bytes", 1);
+        out->compute = share(e, "compute_ps", time);
+        out->host = share(e, "host_ps", time);
         out->bubble = share(e, "bubble_ps", time);
         for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
             out->exposed[i] = share(e, causes[i], time);
-        out->whole_ps = s->verify ? (rlt_time)time : 0;
-        if (!s->verify && (rlt_time)time != p->time_ps)
-            rc = rlt_fail(err, RLT_ECHECK, "plan", "the search took %lld ps, the command %lld",
-                          (long long)p->time_ps, (long long)time);
     }
     rlt_experiment_free(e);
     for (uint32_t i = 0; i < with.n; i++)
         free(with.at[i]);
+    return rc;
+}
+
+int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                 const rlt_layout_point *p, rlt_planned *out, rlt_error *err)
+{
+    char *layout = NULL, *train = NULL;
+    *out = (rlt_planned){.point = p};
+    int rc = rlt_layouts_settings(l, p, &layout, &train, err);
+    if (!rc)
+        rc = rlt_plan_run_settings(s, args, layout, train, out, err);
+    free(layout);
+    free(train);
+    out->point = p;
+    if (!rc && s->verify)
+        out->whole_ps = out->time_ps;
+    if (!rc && !s->verify && out->time_ps != p->time_ps)
+        rc = rlt_fail(err, RLT_ECHECK, "plan", "the search took %lld ps, the command %lld",
+                      (long long)p->time_ps, (long long)out->time_ps);
     return rc;
 }

@@ -22,6 +22,7 @@
 #include "workload/design/design.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/network.h"
+#include "workload/experiment/layouts/why.h"
 #include "workload/plan/plan.h"
 #include "workload/plan/shares.h"
 
@@ -353,7 +354,7 @@ int rlt_plan_bandwidths_too(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_pa
     if (!rc)
         rc = rlt_plan_watched(w, s->quiet, how, find, &j.plan, err);
     if (!rc && !j.plan.n)
-        rc = rlt_plan_nothing(&j.plan.given, err);
+        rc = rlt_layouts_why(&j.plan.given, how, err);
     else if (w->rank == 0 && (!rc || rc == RLT_ECANCELLED)) {
         int failed = run_rows(&j, how, err);
         rc = failed && failed != RLT_ECANCELLED ? failed : report(&j, rc, err);

@@ -5,12 +5,15 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/watch.h"
 #include "tools/base/interrupt.h"
 #include "tools/plan/answers.h"
 #include "tools/plan/plan.h"
 #include "tools/plan/workers.h"
 #include "tools/sweep/ranks.h"
+#include "workload/experiment/layouts/advice.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/layouts/why.h"
 #include "workload/plan/plan.h"
 
 /* Opens the file of answers. Rank 0 reads it for all. */
@@ -65,16 +68,30 @@ static uint32_t shown_of(const rlt_layouts *l, const rlt_plan_asked *s, const rl
     return n;
 }
 
+/* Looks at what would help: the fastest layout under changes, and if asked for, further searches. */
+static int advise(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                  const rlt_layout_search *how, rlt_layouts_advice *out, rlt_error *err)
+{
+    rlt_layouts_advise asked = {.changes = true, .searches = s->advice, .reach = s->advice ? 0.05 : 0};
+    int rc = s->reach ? rlt_plan_share(s->reach, "--reach", 1, &asked.reach, err) : 0;
+    return rc ? rc : rlt_layouts_advice_find(l, &s->run, args, how, &asked, out, err);
+}
+
 /* Runs the layouts of the answer, and reports them. */
 static int show(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                const rlt_layout_search *how, int rc, rlt_error *err)
+                const rlt_layout_search *how, rlt_plan_answer *a, rlt_error *err)
 {
-    uint32_t n = shown_of(l, s, how), shown = 0;
+    rlt_layouts_advice advice = {.n_changes = 0};
+    uint32_t n = shown_of(l, s, how);
     rlt_planned *rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
-    for (; shown < n && !failed && !rlt_interrupted(); shown++)
-        failed = rlt_plan_run(l, s, args, &l->result.points[shown], &rows[shown], err);
-    rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(l, s, args, rows, shown, rc, err);
+    for (; a->n < n && !failed && !rlt_interrupted(); a->n++)
+        failed = rlt_plan_run(l, s, args, &l->result.points[a->n], &rows[a->n], err);
+    if (!failed && !a->rc)
+        failed = advise(l, s, args, how, &advice, err);
+    a->rows = rows;
+    a->advice = &advice;
+    int rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(l, s, args, a, err);
     for (uint32_t i = 0; rows && i < n; i++)
         free(rows[i].command);
     free(rows);
@@ -86,15 +103,25 @@ int rlt_plan_one(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
 {
     rlt_layouts l = {0};
     rlt_layout_search p = *how;
+    rlt_plan_mine mine = {.asked = false};
+    rlt_watch watch = rlt_interrupt_watcher();
     int rc = rlt_layouts_open(&l, &s->run, args, err);
-    if (!rc)
-        rc = rlt_plan_worth_settle(s, &l, &s->worth, err);
+    if (!rc && !(rc = rlt_layouts_check(&l, &s->run, err)) &&
+        !(rc = rlt_plan_worth_settle(s, &l, &s->worth, err)))
+        rc = rlt_plan_mine_run(&l, s, args, &mine, err);
     rc = rlt_plan_agree(w, rc, err);
     p.limit_ps = s->worth.limit_ps;
+    p.mark_ps = mine.run.time_ps;
     if (!rc)
         rc = search(w, &l, s, args, &p, err);
-    if (w->rank == 0 && (!rc || rc == RLT_ECANCELLED))
-        rc = show(&l, s, args, &p, rc, err);
+    p.watch = &watch;
+    if (!rc && !l.result.n)
+        rc = rlt_layouts_why(&l, &p, err);
+    else if (w->rank == 0 && (!rc || rc == RLT_ECANCELLED)) {
+        rlt_plan_answer answer = {.rc = rc, .mine = &mine};
+        rc = show(&l, s, args, &p, &answer, err);
+    }
+    rlt_plan_mine_free(&mine);
     rlt_layouts_close(&l);
     return rc;
 }

@@ -12,9 +12,11 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/output/report_options.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/workers.h"
+#include "workload/experiment/layouts/advice.h"
 #include "workload/experiment/layouts/fleets.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
@@ -43,13 +45,18 @@ typedef struct rlt_plan_asked {
     const char *within, *gap, *headroom, *save;
     const char *accelerators, *objective, *deadline, *tokens, *price, *power, *front, *plot;
     rlt_plan_worth worth; /* read from these */
+    const char *reach, *mine;
     uint64_t top, most, jobs;
-    bool verify, quiet;
+    bool verify, quiet, advice;
 } rlt_plan_asked;
 
-/* A question that the command answers: searches, and on rank 0 writes the result. `how` has what is asked for. */
+/* A question that the command answers: searches, and on rank 0 writes the result. `how` has what is asked
+ * for. */
 typedef int rlt_plan_mode(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
                           const rlt_layout_search *how, rlt_error *err);
+/* Reads a share: "3%" or "0.03". RLT_EUSAGE names the option. */
+int rlt_plan_share(const char *text, const char *option, double most, double *out,
+                   rlt_error *err) RLT_MUST_USE;
 /* Which layouts are the fastest? */
 rlt_plan_mode rlt_plan_one;
 
@@ -58,7 +65,10 @@ typedef struct rlt_planned {
     const rlt_layouts *from;
     const rlt_layout_point *point;
     rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
+    rlt_time time_ps;  /* time of this run: folded, or whole */
     double mfu, bubble, exposed[6], tokens_per_s;
+    double memory_bytes;  /* needed by the fullest stage */
+    double compute, host; /* shares of the time, as are bubble and exposed */
     char *command;
 } rlt_planned;
 
@@ -66,6 +76,10 @@ typedef struct rlt_planned {
  * which may be another one than `args` has. Free `command`. */
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
+
+/* The same for settings of --layout and --train; `train` may be NULL. */
+int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout,
+                          const char *train, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
 /* Reads price, power, tokens and deadline, and checks that an objective or a front has the options that it
  * needs. RLT_EUSAGE names both. */
@@ -103,14 +117,36 @@ void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *
 void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n);
 void rlt_plan_print_certificate(FILE *out, const rlt_layout_result *r);
 void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l);
-/* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
-int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                    const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
+/* The user's own layout (--mine). */
+typedef struct rlt_plan_mine {
+    bool asked, runs;
+    char *layout; /* settings, malloc'ed */
+    rlt_planned run;
+    rlt_error why; /* if it does not run */
+} rlt_plan_mine;
+/* Runs the layout. `out->runs` is false if it is against a rule or does not fit. Free it in every case. */
+int rlt_plan_mine_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                      rlt_plan_mine *out, rlt_error *err) RLT_MUST_USE;
+void rlt_plan_mine_free(rlt_plan_mine *m);
+
+/* A result: rows, and texts beside them. `rc` is how the search ended. */
+typedef struct rlt_plan_answer {
+    const rlt_planned *rows;
+    uint32_t n;
+    int rc;
+    const rlt_plan_mine *mine;
+    const rlt_layouts_advice *advice;
+} rlt_plan_answer;
 
 /* Writes the values of a point, leaving out axes that have one value only or change nothing. */
 void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size);
-/* Fails with the reason why no layout can run, and which is nearest. */
-int rlt_plan_nothing(const rlt_layouts *l, rlt_error *err) RLT_MUST_USE;
+/* Says what binds the fastest layout, what would help it, and where the user's own stands. */
+void rlt_plan_explain(FILE *out, const rlt_layouts *l, const rlt_plan_answer *a);
+void rlt_plan_explain_json(rlt_jw *w, const rlt_layouts *l, const rlt_plan_answer *a);
+
+/* Writes the result. Returns a->rc, or the error met here. */
+int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                    const rlt_plan_answer *a, rlt_error *err) RLT_MUST_USE;
 
 extern const rlt_columns rlt_plan_bandwidth_columns;
 /* Searches layout and bandwidths together, and writes the result. `how` has what is asked for. */

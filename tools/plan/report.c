@@ -184,11 +184,11 @@ static rlt_grounds grounds_of(const rlt_layouts *l, rlt_training *t)
 void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l)
 {
     rlt_training t;
+    char text[300];
     rlt_grounds g = grounds_of(l, &t);
     if (!l->result.n)
         return;
-    fprintf(out, "times are %s: %u measured run%s on %s with %s in %s", rlt_basis_name(g.basis), g.rows,
-            rlt_s(g.rows), t.accelerator->name, t.stack, t.precision);
+    fprintf(out, "times are %s", rlt_grounds_text(g, t.accelerator, t.stack, t.precision, text, sizeof text));
     if (g.spread.low > 0)
         fprintf(out, "; 80 %% of measured times are within %+.0f to %+.0f %%", 100 * (g.spread.low - 1),
                 100 * (g.spread.high - 1));
@@ -202,39 +202,17 @@ void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
         fprintf(out, "%2u  %s\n", i + 1, rows[i].command);
 }
 
-int rlt_plan_nothing(const rlt_layouts *l, rlt_error *err)
-{
-    const rlt_layout_result *r = &l->result;
-    const rlt_layout_reason *most = NULL;
-    char layout[400];
-    for (uint32_t i = 0; i < r->n_reasons; i++)
-        most = !most || r->reasons[i].points > most->points ? &r->reasons[i] : most;
-    if (r->nearest.memory_bytes > 0) {
-        rlt_plan_describe(l, &r->nearest, layout, sizeof layout);
-        return rlt_fail(
-            err, RLT_ERANGE, "plan",
-            "no layout of this space fits: the nearest, %s, needs %.1f GB of %.1f on its fullest stage",
-            layout, r->nearest.memory_bytes / 1e9, (double)l->run.accelerator.memory_bytes / 1e9);
-    }
-    if (r->out_of_memory > 0)
-        return rlt_fail(err, RLT_ERANGE, "plan",
-                        "no layout of this space fits: a stage needs at least %.1f GB of the %.1f of %s",
-                        r->least_bytes / 1e9, (double)l->run.accelerator.memory_bytes / 1e9,
-                        l->run.accelerator.name);
-    return rlt_fail(err, RLT_ERANGE, "plan", "no layout of this space is possible, such as: %s: %s",
-                    most ? most->where : "", most ? most->what : "");
-}
-
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
-                    const rlt_planned *rows, uint32_t n, int rc, rlt_error *err)
+                    const rlt_plan_answer *a, rlt_error *err)
 {
+    int rc = a->rc;
     const rlt_layout_result *r = &l->result;
     rlt_sheet sheet;
     rlt_column shown[RLT_PLAN_COLUMNS];
     if (!rc && r->n && s->worth.limit_ps && r->points[0].time_ps > s->worth.limit_ps)
         return rlt_plan_missed(s, rlt_layouts_ranks(l), r->points[0].time_ps, "", err);
     if (!r->n && !rc)
-        return rlt_plan_nothing(l, err);
+        return rlt_fail(err, RLT_ERANGE, "plan", "no layout of this space can run");
     int opened = rlt_sheet_open(&sheet, &s->report, "plan", args, &l->run.setup.inputs, err);
     if (opened)
         return opened;
@@ -246,16 +224,18 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
         rlt_jw_double(&sheet.json, "interval_high", g.spread.high, 4);
+        rlt_plan_explain_json(&sheet.json, l, a);
     }
     rlt_plan_heading(&sheet, s, shown);
-    for (uint32_t i = 0; i < n; i++)
-        rlt_plan_row(&sheet, s, &rows[i], l->result.points[0].time_ps);
+    for (uint32_t i = 0; i < a->n; i++)
+        rlt_plan_row(&sheet, s, &a->rows[i], l->result.points[0].time_ps);
     char *legend = NULL;
     size_t length = 0;
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
-    rlt_plan_print_commands(below, rows, n);
+    rlt_plan_print_commands(below, a->rows, a->n);
+    rlt_plan_explain(below, l, a);
     rlt_plan_print_certificate(below, r);
     rlt_plan_print_grounds(below, l);
     rlt_plan_worth_print(below, s);

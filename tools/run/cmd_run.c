@@ -23,6 +23,7 @@
 #include "tools/output/report_options.h"
 #include "tools/run/report.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/layouts/why.h"
 #include "workload/experiment/run/daso.h"
 #include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
@@ -159,10 +160,11 @@ static int choose_layout(rlt_run_asked *s, const rlt_parsed *args, const rlt_wat
     int rc = s->run.model ? rlt_layouts_open(&l, &s->run, args, err)
                           : rlt_fail(err, RLT_EUSAGE, "--layout", "auto needs --model");
     if (!rc)
+        rc = rlt_layouts_check(&l, &s->run, err);
+    if (!rc)
         rc = rlt_layouts_find(&l, &how, err);
-    if (!rc && !l.result.n)
-        rc = rlt_fail(err, RLT_ERANGE, "--layout",
-                      "auto: no layout can run ('ringlet plan' with these options says why)");
+    if (!rc && !l.result.n && !(rc = rlt_layouts_why(&l, &how, err)))
+        rc = rlt_fail(err, RLT_ERANGE, "--layout", "auto: no layout can run");
     if (!rc && !(rc = rlt_layouts_settings(&l, &l.result.points[0], &chosen[0], &chosen[1], err))) {
         s->run.layout = chosen[0];
         s->run.train = chosen[1];

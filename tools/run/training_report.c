@@ -82,19 +82,12 @@ static void interval_lines(const rlt_run *r, FILE *out)
     const rlt_training *t = &r->training;
     const rlt_accelerator *a = t->accelerator;
     rlt_training_figures f = rlt_run_training_figures(r);
+    char text[300];
     if (f.iteration_low_s > 0)
         fprintf(out, "80 %% interval of an iteration: %.4g to %.4g s (%+.0f to %+.0f %%), ",
                 f.iteration_low_s, f.iteration_high_s, 100 * (f.grounds.spread.low - 1),
                 100 * (f.grounds.spread.high - 1));
-    fprintf(out, "%s: ", rlt_basis_name(f.grounds.basis));
-    if (f.grounds.basis == RLT_BASIS_FITTED)
-        fprintf(out, "%u measured run%s on %s with %s in %s\n", f.grounds.rows,
-                f.grounds.rows == 1 ? "" : "s", a->name, t->stack, t->precision);
-    else if (f.grounds.basis == RLT_BASIS_DERIVED)
-        fprintf(out, "measured runs on %s, none of them on %s with %s in %s\n",
-                *a->generation ? a->generation : a->name, a->name, t->stack, t->precision);
-    else
-        fprintf(out, "no measured run of such a model on %s or its generation\n", a->name);
+    fprintf(out, "%s\n", rlt_grounds_text(f.grounds, a, t->stack, t->precision, text, sizeof text));
     if (t->stack_auto)
         fprintf(out, "stack %s: %s on %s (stack=NAME takes another)\n", t->stack,
                 f.grounds.basis == RLT_BASIS_ASSUMED ? "nothing is known" : "the best known", a->name);

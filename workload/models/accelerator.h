@@ -109,6 +109,10 @@ typedef struct rlt_grounds {
     rlt_spread spread;
 } rlt_grounds;
 RLT_API const char *rlt_basis_name(rlt_basis b); /* "fitted" */
+/* Writes the grounds as words: "fitted: 22 measured runs on h100-sxm with llm-foundry in bf16". Returns
+ * text. */
+RLT_API char *rlt_grounds_text(rlt_grounds g, const rlt_accelerator *a, const char *stack,
+                               const char *precision, char *text, size_t size);
 RLT_API rlt_model_kind rlt_model_kind_of(const rlt_model *m);
 RLT_API rlt_grounds rlt_accelerator_grounds(const rlt_accelerator *a, const char *stack,
                                             const char *precision, rlt_model_kind kind);

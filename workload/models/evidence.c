@@ -13,6 +13,7 @@
  * which nothing was measured.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
@@ -28,6 +29,21 @@ const char *rlt_basis_name(rlt_basis b)
 {
     static const char *const names[] = {"fitted", "derived", "assumed"};
     return names[b];
+}
+
+char *rlt_grounds_text(rlt_grounds g, const rlt_accelerator *a, const char *stack, const char *precision,
+                       char *text, size_t size)
+{
+    const char *basis = rlt_basis_name(g.basis);
+    if (g.basis == RLT_BASIS_FITTED)
+        snprintf(text, size, "%s: %u measured run%s on %s with %s in %s", basis, g.rows,
+                 g.rows == 1 ? "" : "s", a->name, stack, precision);
+    else if (g.basis == RLT_BASIS_DERIVED)
+        snprintf(text, size, "%s: measured runs on %s, none of them on %s with %s in %s", basis,
+                 *a->generation ? a->generation : a->name, a->name, stack, precision);
+    else
+        snprintf(text, size, "%s: no measured run of such a model on %s or its generation", basis, a->name);
+    return text;
 }
 
 rlt_model_kind rlt_model_kind_of(const rlt_model *m)

@@ -32,6 +32,13 @@ int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bo
     rlt_replay_options o = *how;
     rlt_placement stages = {0};
     rlt_program *program = NULL;
+    rlt_timing *own = NULL;
+    if (folded && !alone) {
+        int made = rlt_timing_alone(how, &own, err);
+        if (made)
+            return made;
+        alone = own;
+    }
     rlt_watch_running(watch, folded ? rlt_timing_alone_sim(alone) : NULL);
     int rc = folded ? rlt_training_fold(t, RLT_FOLD_STAGES, how, alone, &program, &stages, err)
                     : rlt_training_program(t, &program, err);
@@ -43,5 +50,6 @@ int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bo
         rc = replay(program, &o, watch, time_ps, err);
     rlt_program_free(program);
     rlt_placement_free(&stages);
+    rlt_timing_free(own);
     return rc;
 }

@@ -166,10 +166,11 @@ typedef struct rlt_layout_search {
     const rlt_watch *watch;        /* NULL: never stopped */
     const rlt_layout_hooks *hooks; /* NULL: none */
     double within;                 /* all points within this share of the best are found */
-    double gap;      /* stops when the best is proven within this share of the optimum; 0: proven */
-    rlt_time until_ps; /* not 0: all points of at most this time are found, in place of the two above */
-    double headroom; /* share of the memory that stays free */
-    uint64_t most;   /* simulations at most; 0: any number */
+    double gap;            /* stops when the best is proven within this share of the optimum; 0: proven */
+    rlt_time until_ps;     /* not 0: all points of at most this time are found, in place of the two above */
+    double headroom;       /* share of the memory that stays free */
+    uint64_t most;         /* simulations at most; 0: any number */
+    rlt_time mark_ps;      /* counts what is left with a bound below this time; 0: counts nothing */
     rlt_time limit_ps;     /* points whose bound is above it are pruned; 0: no limit */
     double capacity_bytes; /* memory that a stage may need at most; 0: the accelerator's, less headroom */
     /* For tests. Without bounds nothing is pruned. `visit` not 0: partial points are taken at random. Bounds
@@ -190,7 +191,8 @@ typedef struct rlt_layout_result {
     rlt_layout_point *points; /* simulated, the fastest first */
     uint32_t n;
     double total, repeated, against_rules, out_of_memory, pruned;
-    uint64_t bounded; /* points and partial points whose bound was computed */
+    double below_mark; /* pruned points that may take less than the mark */
+    uint64_t bounded;  /* points and partial points whose bound was computed */
     rlt_layout_reason reasons[RLT_LAYOUT_REASONS];
     uint32_t n_reasons;
     double least_bytes;       /* that a layout out of memory needs at least; 0: none is */
@@ -207,8 +209,8 @@ void rlt_layout_result_free(rlt_layout_result *r);
 /* Returns true if two orders have the axes above size 1 in the same order. */
 bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
 
-/* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`, or
- * whole (`alone` may be NULL). */
+/* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`
+ * (NULL: its own), or whole. */
 int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
                         const rlt_watch *watch, rlt_time *time_ps, rlt_error *err) RLT_MUST_USE;
 

@@ -124,6 +124,7 @@ static void out_of_memory(tree *s, const node *n, double needs)
 static void leave(tree *s, double points, rlt_time bound_ps)
 {
     s->out->pruned += points;
+    s->out->below_mark += bound_ps < s->plan->mark_ps ? points : 0;
     s->out->least_pruned_ps = bound_ps < s->out->least_pruned_ps ? bound_ps : s->out->least_pruned_ps;
 }
 

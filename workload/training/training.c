@@ -344,6 +344,16 @@ static int check_experts(const rlt_training *t, rlt_error *err)
     return 0;
 }
 
+static int not_a_multiple(const rlt_training *t, uint32_t ranks, uint64_t inner, rlt_error *err)
+{
+    char hint[64] = "";
+    if (inner <= ranks)
+        snprintf(hint, sizeof hint, "; dp=%u would use %u of them", (uint32_t)(ranks / inner),
+                 ranks - (uint32_t)(ranks % inner));
+    return rlt_fail(err, RLT_ESCHEMA, "layout", "%u ranks are not a multiple of tp %u x cp %u x pp %u%s",
+                    ranks, t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_PP], hint);
+}
+
 static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
 {
     uint64_t inner = (uint64_t)t->size[RLT_AXIS_TP] * t->size[RLT_AXIS_CP] * t->size[RLT_AXIS_PP];
@@ -353,9 +363,7 @@ static int check_sizes(rlt_training *t, uint32_t ranks, rlt_error *err)
     ranks = t->ranks ? t->ranks : ranks;
     if (*dp == 0) {
         if (ranks == 0 || inner > ranks || ranks % inner)
-            return rlt_fail(err, RLT_ESCHEMA, "layout",
-                            "%u ranks are not a multiple of tp %u x cp %u x pp %u: set dp", ranks,
-                            t->size[RLT_AXIS_TP], t->size[RLT_AXIS_CP], t->size[RLT_AXIS_PP]);
+            return not_a_multiple(t, ranks, inner, err);
         *dp = (uint32_t)(ranks / inner);
     }
     if (inner * *dp > RLT_MAX_RANKS || (ranks && inner * *dp > ranks))

@@ -65,8 +65,6 @@ expect "stopped: not proven" "$(field proven)" false
 expect "stopped: each point is counted once" "$(sum)" "$(field points)"
 
 says "an axis twice" 2 "tp" --layout tp=2,tp=4 --train batch=32
-says "no layout" 3 'no layout of this space is possible, such as: layout: 8 ranks are not a multiple of tp 3' --layout tp=3 --train batch=32
-says "a batch that cannot be cut" 3 'no layout of this space is possible, such as: batch' --layout tp=1,pp=1,cp=1 --train batch=5
 says "no batch" 2 'expected batch=N' --layout tp=1
 says "an unknown value" 2 'recompute: expected one of' --train batch=32,recompute=some
 says "an empty range" 2 'pp: has no value from 9:12 that can be tried on 8 ranks' --layout pp=9:12 --train batch=32
@@ -74,5 +72,5 @@ says "a share" 2 '--within: expected a share such as 3% or 0.03' --train batch=3
 says "an option of a run" 2 'is no option of a search for layouts' --train batch=32 --fold
 says "no topology file" 5 'none.json' -t none.json --train batch=32
 model=llama3-70b
-says "nothing fits" 3 'no layout of this space fits: a stage needs at least' --train batch=32
+says "nothing fits" 3 'no layout of llama3-70b fits: the nearest' --train batch=32
 finish

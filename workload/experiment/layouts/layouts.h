@@ -28,6 +28,8 @@ typedef struct rlt_layouts {
  * are not named are open. On a zeroed struct; close it in every case. */
 int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args,
                      rlt_error *err) RLT_MUST_USE;
+/* Returns the number of ranks that layouts use. */
+uint32_t rlt_layouts_ranks(const rlt_layouts *l);
 /* Searches. `how` has what is asked for; the rest of it is filled in here. */
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
 /* Returns the number of ranks. */
