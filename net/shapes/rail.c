@@ -114,10 +114,16 @@ static uint32_t turned(const rlt_factor *f, uint32_t link)
     return link - 2 * v[SPINES] * (leaf % v[PORTS]);
 }
 
+static bool one_leaf(const rlt_factor *f)
+{
+    return f->number[UNITS] == 1;
+}
+
 const rlt_shape rlt_shape_rail = {
     .info = {"rail", "port j of every node on leaf j, then spines", parameters},
     .build = build,
     .ends = ends,
     .route = route,
     .turned = turned,
+    .one_leaf = one_leaf,
 };

@@ -48,6 +48,8 @@ typedef struct rlt_shape {
     /* Returns the link in the place of this one when every node's ports move on, until the port is the node's
      * first. Routes move along. RLT_NONE: they do not. NULL: none is known. */
     uint32_t (*turned)(const rlt_factor *f, uint32_t link);
+    /* Returns true if all ports at one place in their nodes hang on one switch. NULL: false. */
+    bool (*one_leaf)(const rlt_factor *f);
 } rlt_shape;
 
 /* The shapes. A new shape is one file and one line here. */

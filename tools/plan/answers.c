@@ -13,18 +13,14 @@
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "tools/output/manifest.h"
+#include "tools/plan/plan.h"
 
 enum { MAX_BYTES = 1 << 30, MAX_ANSWERS = 1 << 26, KEY = 400 };
 
-/* Options that shape no answer, only which questions are asked and what is shown. */
-static bool shapes_no_answer(const char *name)
+/* Others shape only which questions are asked, and what is shown. */
+static bool shapes_answers(const rlt_option *o)
 {
-    static const char *const names[] = {"within", "gap",  "top",    "most",   "verify",
-                                        "jobs",   "save", "format", "output", NULL};
-    for (uint32_t i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return rlt_plan_of_the_run(o) || strcmp(o->name, "headroom") == 0;
 }
 
 int rlt_answers_question(const rlt_parsed *args, const rlt_inputs *in, char **line, rlt_error *err)
@@ -37,7 +33,7 @@ int rlt_answers_question(const rlt_parsed *args, const rlt_inputs *in, char **li
     if (!shaping.given)
         return rlt_nomem(err);
     for (uint32_t i = 0; (o = rlt_option_at(args->groups, i, NULL)); i++)
-        shaping.given[i] = shapes_no_answer(o->name) ? NULL : args->given[i];
+        shaping.given[i] = shapes_answers(o) ? args->given[i] : NULL;
     rlt_document_begin(&w, "plan", &shaping, in);
     rlt_jw_end_object(&w);
     free(shaping.given);

@@ -10,7 +10,6 @@
 #include "sim/base/param.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
-#include "tools/base/interrupt.h"
 #include "tools/base/pool.h"
 #include "tools/output/report_options.h"
 #include "tools/plan/answers.h"

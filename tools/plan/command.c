@@ -16,6 +16,7 @@
 #include "tools/plan/plan.h"
 #include "workload/experiment/experiment.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
@@ -42,16 +43,21 @@ static int add(settings *s, const char *name, const char *value, rlt_error *err)
     return 0;
 }
 
-/* Returns true if an option shapes the run, and no axis takes its place. */
-static bool of_the_run(const rlt_option *o)
+bool rlt_plan_of_the_run(const rlt_option *o)
 {
     static const rlt_option *const groups[] = {rlt_training_options, rlt_workload_options,
                                                rlt_settings_options, rlt_what_if_options};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const rlt_option *of = groups[g]; of->name; of++)
             if (of == o)
-                return strcmp(o->name, "layout") != 0 && strcmp(o->name, "train") != 0;
+                return true;
     return false;
+}
+
+/* Returns true if an axis of the search takes the place of an option. */
+static bool is_open(const rlt_option *o)
+{
+    return strcmp(o->name, "layout") == 0 || strcmp(o->name, "train") == 0;
 }
 
 /* Lists the options that shape the run, as they were given, with the layout in place of the axes. */
@@ -62,7 +68,7 @@ static int list(const rlt_plan_asked *s, const rlt_parsed *args, const char *lay
     size_t base;
     int rc = 0;
     for (uint32_t i = 0; !rc && (o = rlt_option_at(args->groups, i, &base)); i++) {
-        if (!args->given[i] || !of_the_run(o))
+        if (!args->given[i] || !rlt_plan_of_the_run(o) || is_open(o))
             continue;
         if (o->kind == RLT_PARAM_LIST) {
             const rlt_texts *t = (const rlt_texts *)((const char *)s + base + o->offset);

@@ -17,6 +17,7 @@
 #include "tools/output/plot.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
+#include "tools/plan/workers.h"
 #include "workload/experiment/layouts/fleets.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/plan/plan.h"

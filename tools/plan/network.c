@@ -19,6 +19,7 @@
 #include "tools/output/output.h"
 #include "tools/output/sheet.h"
 #include "tools/plan/plan.h"
+#include "tools/plan/workers.h"
 #include "workload/design/design.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/network.h"

@@ -72,6 +72,8 @@ typedef struct rlt_planned {
     char *command;
 } rlt_planned;
 
+/* Returns true if an option is one of `ringlet run`, too. */
+bool rlt_plan_of_the_run(const rlt_option *o);
 /* Runs a layout by the settings that its command has, and fills the figures. The topology is that of `s`,
  * which may be another one than `args` has. Free `command`. */
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,

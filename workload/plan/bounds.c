@@ -13,6 +13,7 @@
 #include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
 #include "workload/training/cost.h"
+#include "workload/training/internal.h"
 #include "workload/training/training.h"
 
 enum { MAX_ORDERS = 1 << 26 };
@@ -22,7 +23,7 @@ int rlt__search_training(const rlt__search *s, const uint16_t *at, rlt_layout_le
                          rlt_error *err)
 {
     int rc = 0;
-    *t = *s->plan->base;
+    *t = s->base;
     if (level < RLT_LAYOUT_STAGES) {
         t->schedule = RLT_SCHEDULE_1F1B;
         t->vp = 1;
@@ -63,25 +64,51 @@ static double mean_memory(const rlt_training *t)
     return sum / pp * t->fragmentation + (double)t->context_bytes;
 }
 
-/* Returns a lower bound of the memory of the fullest stage of all points below: that with the stage of ZeRO,
- * and as long as it is open, the recomputation that need least. 0 if there is none: DualPipeV may hold tied
- * parameters once where other pipelines hold them twice. */
+double rlt__capacity(const rlt__search *s)
+{
+    double all = (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
+    return s->plan->capacity_bytes > 0 && s->plan->capacity_bytes < all ? s->plan->capacity_bytes : all;
+}
+
+static const rlt_layout_axis *axis_of(const rlt_layout_space *s, const char *name)
+{
+    uint32_t i = 0;
+    while (strcmp(s->axes[i].name, name) != 0)
+        i++;
+    return &s->axes[i];
+}
+
+/* Returns the least mean memory over the stages of ZeRO, or the first that fits. The last value needs least,
+ * mostly. */
+static double least_of_zero(const rlt__search *s, const rlt_training *t)
+{
+    const rlt_layout_axis *zero = axis_of(s->space, "zero");
+    double least = -1;
+    for (uint32_t i = zero->n; i-- > 0 && (least < 0 || least > rlt__capacity(s));) {
+        rlt_training other = *t;
+        rlt_error why = {0};
+        if (rlt_training_set(&other, zero->name, zero->values[i], &why))
+            return 0;
+        double mean = mean_memory(&other);
+        least = least < 0 || mean < least ? mean : least;
+    }
+    return least;
+}
+
+/* 0 if there is no bound: DualPipeV may hold tied parameters once where other pipelines hold them twice. */
 double rlt__least_memory(const rlt__search *s, const rlt_training *t, rlt_layout_level level)
 {
     const double rounded = 1 - 1e-9; /* sums in another order */
-    static const rlt_recompute open[] = {RLT_RECOMPUTE_NONE, RLT_RECOMPUTE_SELECTIVE, RLT_RECOMPUTE_PRODUCTS,
-                                         RLT_RECOMPUTE_FULL};
-    uint32_t n = level < RLT_LAYOUT_KERNELS ? sizeof open / sizeof *open : 1;
-    double least = -1;
-    if (s->two_ways)
-        return 0;
-    for (uint32_t i = 0; i < n; i++) {
+    const rlt_layout_axis *recompute = axis_of(s->space, "recompute");
+    double least = s->two_ways ? 0 : level < RLT_LAYOUT_KERNELS ? -1 : least_of_zero(s, t);
+    for (uint32_t i = 0; i < recompute->n && (least < 0 || least > rlt__capacity(s)); i++) {
         rlt_training other = *t;
-        other.recompute = n > 1 ? open[i] : t->recompute;
-        for (other.zero = t->shard ? 3 : 0; other.zero <= 3; other.zero++) {
-            double mean = mean_memory(&other);
-            least = least < 0 || mean < least ? mean : least;
-        }
+        rlt_error why = {0};
+        if (level == RLT_LAYOUT_KERNELS ||
+            rlt_training_set(&other, recompute->name, recompute->values[i], &why))
+            break;
+        double each = least_of_zero(s, &other);
+        least = least < 0 || each < least ? each : least;
     }
     return least * rounded;
 }
@@ -96,16 +123,16 @@ static rlt_time mean_work(const rlt_training *t, const rlt_training_cost *c)
     return rlt_time_mul(sum, rlt_training_microbatches(t)) / c->pp;
 }
 
-bool rlt__layout_two_ways(const rlt_layout_search *p)
+void rlt__search_begin(rlt__search *s, const rlt_layout_search *p)
 {
-    for (uint32_t i = 0; i < p->space->n; i++)
-        for (uint32_t v = 0; v < p->space->axes[i].n && strcmp(p->space->axes[i].name, "schedule") == 0;
-             v++) {
-            const char *word = p->space->axes[i].values[v];
-            if (strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0)
-                return true;
-        }
-    return false;
+    const rlt_layout_axis *schedule = axis_of(p->space, "schedule");
+    *s = (rlt__search){.plan = p, .space = p->space, .base = *p->base, .in_a_row = true};
+    rlt__find_blocks(&s->base);
+    for (uint32_t v = 0; v < schedule->n; v++) {
+        const char *word = schedule->values[v];
+        s->two_ways |= strncmp(word, "dual", 4) == 0 || strcmp(word, "message") == 0;
+        s->in_a_row &= strcmp(word, "1f1b") == 0 || strcmp(word, "gpipe") == 0;
+    }
 }
 
 /* A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
@@ -120,7 +147,8 @@ int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level l
     rlt_watch_running(s->plan->watch, rlt_timing_alone_sim(s->alone));
     rc = rlt_training_cost_of(t, s->spans, communication, level < RLT_LAYOUT_STAGES, &c, err);
     if (!rc)
-        *bound_ps = level >= RLT_LAYOUT_STAGES ? rlt_training_bound(t, &c) : mean_work(t, &c) - rounded;
+        *bound_ps = level >= RLT_LAYOUT_STAGES || s->in_a_row ? rlt_training_bound(t, &c)
+                                                              : mean_work(t, &c) - rounded;
     if (!rc && s->plan->wrong > 0)
         *bound_ps = (rlt_time)((double)*bound_ps * s->plan->wrong);
     rlt_training_cost_free(&c);

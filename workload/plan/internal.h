@@ -21,6 +21,8 @@ typedef struct rlt__search {
     const rlt_layout_space *space;
     rlt_timing *alone; /* owned; NULL until needed */
     rlt_spans *spans;  /* owned; durations for bounds */
+    rlt_training base; /* that of the plan, with its blocks found */
+    bool in_a_row;     /* all schedules of the space are 1F1B or GPipe: a stage has one chunk */
     bool two_ways;     /* some schedule lets communication of a pass go on beside another pass */
     /* Bounds of orders known so far, by the values of kernels and orders. */
     rlt_strings orders;
@@ -28,8 +30,8 @@ typedef struct rlt__search {
     uint32_t n_orders, orders_room;
 } rlt__search;
 
-/* Returns true if a schedule of the space is none of those in a fixed order, one pass after the other. */
-bool rlt__layout_two_ways(const rlt_layout_search *p);
+/* Begins a worker: what its bounds need to know of the space. */
+void rlt__search_begin(rlt__search *s, const rlt_layout_search *p);
 /* Makes the worker's times of collectives, if there are none yet. */
 int rlt__search_alone(rlt__search *s, rlt_error *err) RLT_MUST_USE;
 /* Answers. An error is an outcome, too; RLT_ECANCELLED is none. */
@@ -47,7 +49,11 @@ bool rlt__holds_below(const rlt_error *why, rlt_layout_level level);
  * the point. For a point only its order is looked at. */
 bool rlt__layout_repeats(const rlt_layout_space *s, const rlt_training *t, const uint16_t *at,
                          rlt_layout_level level);
-/* Returns a lower bound of the memory of the fullest stage of all points below a planned training. */
+/* Returns the memory that a rank may use. */
+double rlt__capacity(const rlt__search *s);
+/* Returns a lower bound of the memory of the fullest stage of all points below a planned training, the least
+ * over the values of ZeRO, and of recomputation while it is open; or a bound of some that is within the
+ * capacity. */
 double rlt__least_memory(const rlt__search *s, const rlt_training *t, rlt_layout_level level);
 /* Bounds a planned training by its parts. */
 int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level,

@@ -403,8 +403,7 @@ static int hire(tree *s, uint32_t n, rlt_error *err)
         return rlt_nomem(err);
     s->batch->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        s->workers[i] =
-            (rlt__search){.plan = s->plan, .space = s->space, .two_ways = rlt__layout_two_ways(s->plan)};
+        rlt__search_begin(&s->workers[i], s->plan);
     return rlt__search_alone(&s->workers[0], err); /* trouble with timing is said first */
 }
 

@@ -16,12 +16,6 @@
 typedef rlt__search search;
 typedef rlt_layout_task node; /* as much of a node as its answer depends on */
 
-static double capacity(const search *s)
-{
-    double all = (double)s->plan->base->accelerator->memory_bytes * (1 - s->plan->headroom);
-    return s->plan->capacity_bytes > 0 && s->plan->capacity_bytes < all ? s->plan->capacity_bytes : all;
-}
-
 static void put_reason(rlt_layout_outcome *out, const rlt_error *why)
 {
     snprintf(out->where, sizeof out->where, "%.63s", why->where);
@@ -53,7 +47,7 @@ static int consider(search *s, const node *n, rlt_layout_outcome *out, rlt_error
         return s->plan->no_bounds || s->two_ways ? 0 : rlt__bound_order(s, n->at, &out->ps, err);
     out->memory_bytes =
         level == RLT_LAYOUT_STAGES ? rlt_training_fullest(&t, NULL) : rlt__least_memory(s, &t, level);
-    if (out->memory_bytes > capacity(s)) {
+    if (out->memory_bytes > rlt__capacity(s)) {
         out->state = RLT_LAYOUT_OUT_OF_MEMORY;
         return 0;
     }

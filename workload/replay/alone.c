@@ -113,11 +113,10 @@ static int find_symmetry(alone *a, rlt_error *err)
     bool uniform = rlt_topology_is_product(t) && rlt_topology_uniform_Bps(t, &Bps);
     a->dims = uniform ? rlt_topology_dims(t) : 0;
     for (uint32_t d = 0; d < a->dims; d++) {
-        rlt_dim dim = rlt_topology_dim(t, d);
-        a->sizes[d] = dim.size;
-        a->exchange[d] = strcmp(dim.shape, "switch") == 0 || strcmp(dim.shape, "fully-connected") == 0;
-        a->number[d] = calloc(dim.size, sizeof *a->number[d]);
-        a->seen[d] = calloc(dim.size, sizeof *a->seen[d]);
+        a->sizes[d] = rlt_topology_dim(t, d).size;
+        a->exchange[d] = rlt_topology_exchanges(t, d);
+        a->number[d] = calloc(a->sizes[d], sizeof *a->number[d]);
+        a->seen[d] = calloc(a->sizes[d], sizeof *a->seen[d]);
         if (!a->number[d] || !a->seen[d])
             return rlt_nomem(err);
     }

@@ -124,6 +124,8 @@ static int stage_cost(rlt__work *w, bool passes_only, rlt_chunk_cost *chunks, rl
 static bool alike(const rlt__work *w, uint32_t a, uint32_t b)
 {
     const rlt_training *t = w->t;
+    if (a >= t->blocks.alike && b >= t->blocks.alike && a < t->blocks.alike_end && b < t->blocks.alike_end)
+        return a % t->blocks.period == b % t->blocks.period;
     const rlt_model_layer *x = &t->model->layers[a], *y = &t->model->layers[b];
     rlt_model_layer one = *x, other = *y;
     const rlt__times *at = &w->times;

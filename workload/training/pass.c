@@ -5,6 +5,7 @@
  * gradients is full. Communication of layers holds up the compute that follows.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
@@ -196,6 +197,41 @@ static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt
     }
 }
 
+/* Time added to each stream so far, with what is accumulated. */
+typedef struct spent {
+    rlt_time of[RLT__WORK_TIMES];
+} spent;
+
+static spent spent_so_far(const rlt__work *w)
+{
+    spent s;
+    memcpy(s.of, w->spent, sizeof s.of);
+    s.of[RLT__WORK_COMPUTE] = rlt_time_add(s.of[RLT__WORK_COMPUTE], w->gathered);
+    return s;
+}
+
+/* Returns how many more blocks of a pass, up to layer `end` or down from it, are equal to the block that
+ * begins at layer i. Where nothing is built, such a block adds the same times as the one before, unless it
+ * gathers weights or gives gradients. */
+static uint32_t equal_blocks(const rlt__work *w, uint32_t i, uint32_t end)
+{
+    const rlt_training *t = w->t;
+    if (w->b || t->zero >= 3 || i < t->blocks.alike || i >= t->blocks.alike_end)
+        return 0;
+    uint32_t from = end > i ? i + t->blocks.period : end, to = end > i ? end : i;
+    from = from > t->blocks.alike ? from : t->blocks.alike;
+    to = to < t->blocks.alike_end ? to : t->blocks.alike_end;
+    return to > from ? (to - from) / t->blocks.period : 0;
+}
+
+/* Adds `n` times what was added since `before`. */
+static void add_again(rlt__work *w, const spent *before, uint32_t n)
+{
+    spent now = spent_so_far(w);
+    for (int k = 0; k < RLT__WORK_TIMES; k++)
+        w->spent[k] = rlt_time_add(w->spent[k], rlt_time_mul(now.of[k] - before->of[k], n));
+}
+
 /* Adds the forward pass of a chunk. gathers: that of its first microbatch. */
 void rlt__work_forward(rlt__work *w, uint32_t chunk, bool gathers)
 {
@@ -205,10 +241,14 @@ void rlt__work_forward(rlt__work *w, uint32_t chunk, bool gathers)
     w->doing = "forward";
     w->gathered += w->t->pass_ps + w->times.pass_ps;
     for (uint32_t i = first, k; i < end; i = k) {
+        spent before = spent_so_far(w);
+        uint32_t n = equal_blocks(w, i, end);
         k = block_end(m, i, end);
         if (gathers || !rlt__keeps_whole(w->t))
             gather_block(w, i, k, k, k < end ? block_end(m, k, end) : k);
         forward_layers(w, i, k, w->times.forward, true);
+        add_again(w, &before, n);
+        k += n * w->t->blocks.period;
     }
     rlt__work_join_exchanges(w);
 }
@@ -223,7 +263,9 @@ void rlt__work_backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, boo
     w->doing = inputs ? "backward" : "weight gradients";
     w->gathered += inputs ? t->pass_ps + w->times.pass_ps : 0;
     for (uint32_t k = end, i; k > first; k = i) {
+        spent before = spent_so_far(w);
         i = block_begin(m, k, first);
+        uint32_t n = gradients ? 0 : equal_blocks(w, i, first);
         if (inputs) {
             if (!rlt__keeps_whole(t))
                 gather_block(w, i, k, i > first ? block_begin(m, i, first) : i, i);
@@ -250,6 +292,8 @@ void rlt__work_backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, boo
             rlt__work_reduce_bucket(w, 0);
             rlt__work_reduce_bucket(w, 1);
         }
+        add_again(w, &before, n);
+        i -= n * t->blocks.period;
     }
     rlt__work_flush(w, w->doing);
     rlt__work_join_exchanges(w);

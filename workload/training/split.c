@@ -60,8 +60,66 @@ static uint32_t head_of(const rlt_model *m)
     return i;
 }
 
+/* Returns true if two layers do the same, whatever their names. */
+static bool same_layer(const rlt_model *m, const rlt_model_layer *x, const rlt_model_layer *y)
+{
+    rlt_model_layer one = *x, other = *y;
+    memset(one.name, 0, sizeof one.name);
+    memset(other.name, 0, sizeof other.name);
+    one.block = other.block = one.first_product = other.first_product = 0;
+    if (memcmp(&one, &other, sizeof one) != 0 || x->tied_parameters)
+        return false;
+    for (uint32_t k = 0; k < x->n_products; k++) {
+        const rlt_model_product *p = &m->products[x->first_product + k],
+                                *q = &m->products[y->first_product + k];
+        if (p->rows < q->rows || p->rows > q->rows || p->in != q->in || p->out != q->out ||
+            p->split != q->split || p->expert != q->expert)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the length of the block that begins at layer i, and is followed by an equal one; else 0. */
+static uint32_t repeated_block(const rlt_model *m, uint32_t i)
+{
+    uint32_t n = 1;
+    if (!m->layers[i].movable || (i && m->layers[i - 1].block == m->layers[i].block))
+        return 0;
+    while (i + n < m->n_layers && m->layers[i + n].block == m->layers[i].block)
+        n++;
+    if (i + 2 * n > m->n_layers ||
+        (i + 2 * n < m->n_layers && m->layers[i + 2 * n].block == m->layers[i + n].block))
+        return 0;
+    for (uint32_t k = i; k < i + n; k++)
+        if (m->layers[k + n].block - m->layers[i + n].block != 0 ||
+            !same_layer(m, &m->layers[k], &m->layers[k + n]))
+            return 0;
+    return n;
+}
+
+/* Finds the longest row of equal blocks. */
+static void find_alike(rlt_training *t)
+{
+    const rlt_model *m = t->model;
+    t->blocks.alike = t->blocks.alike_end = t->blocks.period = 0;
+    for (uint32_t i = 0, n, end; i < m->n_layers; i = end) {
+        end = i + 1;
+        if (!(n = repeated_block(m, i)))
+            continue;
+        for (end = i + n; repeated_block(m, end) == n;)
+            end += n;
+        end += n;
+        if (end - i > t->blocks.alike_end - t->blocks.alike) {
+            t->blocks.alike = i;
+            t->blocks.alike_end = end;
+            t->blocks.period = n;
+        }
+    }
+}
+
 void rlt__find_blocks(rlt_training *t)
 {
+    find_alike(t);
     const rlt_model *m = t->model;
     uint32_t before = 0;
     t->blocks.of = m;

@@ -127,6 +127,13 @@ int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)
     bool apart = rlt__defers_weights(t), repeats = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
+        if (i >= t->blocks.alike + t->blocks.period && i < t->blocks.alike_end) { /* the block before */
+            for (size_t k = 0; k < 4; k++)
+                (*all[k])[i] = (*all[k])[i - t->blocks.period];
+            first = i + 1;
+            repeats = true;
+            continue;
+        }
         repeats = rlt__repeats(t->model, i, repeats);
         set_times(&s, i, repeats, apart, out);
         out->again[i] = (rlt_time)((double)out->forward[i] * recomputed(t, l, repeats));

@@ -190,10 +190,12 @@ typedef struct rlt_training {
     uint64_t offload_Bps;
     double slowdown; /* factor on the time of matrix kernels, for sparse ones (Sputnik); 1: dense */
     /* Set by rlt_training_plan: where a stage of this model may begin. n blocks, the first at layer `first`,
-     * and then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. */
+     * and then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. Layers
+     * from `alike` to `alike_end` are the longest row of such blocks that are equal, of `period` layers each;
+     * it is empty where no two are. */
     struct {
         const rlt_model *of;
-        uint32_t n, first, each, head;
+        uint32_t n, first, each, head, alike, alike_end, period;
     } blocks;
     /* Set by rlt_training_plan: stages that hold tied parameters (home) and their copy (away), equal if there
      * is no copy. `copies` is the first layer that uses the copy. */

@@ -51,7 +51,7 @@ if [ "$before" -lt "$lines" ]; then
 else
     skip "killed twice, then to the end" "needs a slower machine: it was done before"
 fi
-(ulimit -f 200 && plan -f json --save "$tmp/limited") 2>/dev/null
+(ulimit -f $(($(wc -c <"$tmp/one") / 1024)) && plan -f json --save "$tmp/limited") 2>/dev/null
 [ $? -gt 128 ] && [ -n "$(tail -c 1 "$tmp/limited")" ] && verdict "killed while it writes" "" || verdict "killed while it writes" "$(wc "$tmp/limited")"
 plan -f json --save "$tmp/limited"
 same "killed while it writes, then to the end: the same bytes"
@@ -109,7 +109,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     plan -f json --save "$tmp/ranks.save"
     same "mpirun -np 3: the same bytes"
     cmp -s "$tmp/ranks.save" "$tmp/one" && verdict "mpirun: the same answers" "" || verdict "mpirun: the same answers" "they differ"
-    head -n 2000 "$tmp/one" >"$tmp/part"
+    head -n $((lines / 2)) "$tmp/one" >"$tmp/part"
     plan -f json --save "$tmp/part" -j 2
     same "mpirun goes on with two threads each: the same bytes"
     says "mpirun: a damaged file is said once" 2 "holds answers to another question" --save "$tmp/bad"
