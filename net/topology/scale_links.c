@@ -116,3 +116,38 @@ int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor, 
     free(links);
     return rc;
 }
+
+/* Scales a bandwidth. 0 stands for unknown and stays. */
+static int scale_bandwidth(uint64_t *bw_Bps, double factor, rlt_error *err)
+{
+    *bw_Bps = *bw_Bps ? rlt__scaled_bw(*bw_Bps, factor) : 0;
+    return *bw_Bps > RLT_MAX_LINK_Bps
+               ? rlt_fail(err, RLT_ERANGE, NULL, "the dimension would be faster than 1 PB/s")
+               : 0;
+}
+
+int rlt_topology_scale_dim(rlt_topology *t, uint32_t d, double factor, rlt_error *err)
+{
+    int rc = 0;
+    if (!(factor > 0) || factor > 1e6)
+        return rlt_fail(err, RLT_ERANGE, NULL, "expected a factor above 0, at most 1e6");
+    if (!t->n_dims)
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                        "%s is a graph: its links have no dimension, scale them by --link-scale", t->name);
+    if (d >= t->n_dims)
+        return rlt_fail(err, RLT_ERANGE, NULL, "%s has dimensions 0 to %u, not %u", t->name, t->n_dims - 1,
+                        d);
+    if (t->parts[d])
+        return rlt_fail(err, RLT_EUNSUPPORTED, NULL,
+                        "dimension %u of %s is a graph: scale its links by --link-scale", d, t->name);
+    rlt_product_dim *dim = &t->dims[d];
+    for (int c = 0; c < 2 && !rc; c++)
+        rc = scale_bandwidth(&dim->f.cls[c].bw_Bps, factor, err);
+    if (!rc)
+        rc = scale_bandwidth(&dim->f.bw_Bps, factor, err);
+    if (!rc)
+        rc = scale_bandwidth(&dim->nic_link.bw_Bps, factor, err);
+    t->hash = rlt_hash_bytes(&d, sizeof d, rlt_hash_bytes(&factor, sizeof factor, t->hash));
+    rlt__find_node_facts(t);
+    return rc;
+}

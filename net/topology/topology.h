@@ -100,6 +100,11 @@ RLT_API int rlt_topology_find_links(const rlt_topology *t, const char *which, ui
 RLT_API int rlt_topology_scale_links(rlt_topology *t, const char *which, double factor,
                                      rlt_error *err) RLT_MUST_USE;
 
+/* Multiplies the bandwidth of all links of dimension d, before anything is made from the topology and before
+ * single links are scaled. Links of a dimension stay alike. Only for a product, and a dimension that is no
+ * graph: RLT_EUNSUPPORTED. */
+RLT_API int rlt_topology_scale_dim(rlt_topology *t, uint32_t d, double factor, rlt_error *err) RLT_MUST_USE;
+
 RLT_API const char *rlt_topology_name(const rlt_topology *t);   /* never NULL */
 RLT_API const char *rlt_topology_source(const rlt_topology *t); /* source of its numbers; may be "" */
 RLT_API uint64_t rlt_topology_hash(const rlt_topology *t);      /* hash of everything that affects a result */

@@ -28,7 +28,7 @@ static const char *const not_of_work[] = {
     "host-scale", "rank-scale", "network-scale", "rank-delay", "overlap-slowdown",
     "no-skew",    "until",      "set",           "network",    "routing",
     "injection",  "link-event", "noise",         "seed",       "failures",
-    "iterations", NULL};
+    "iterations", "dim-scale",  NULL};
 
 bool rlt_shared_is_of_work(const char *option)
 {

@@ -10,6 +10,7 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/models/layer.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
@@ -198,12 +199,15 @@ static bool goes_two_ways(const rlt_layout_search *p)
 }
 
 /* Bounds a training by its parts; `alone` NULL: without communication. A schedule may compute weight
- * gradients apart; the two times of a layer are then rounded, not their sum. */
+ * gradients apart; the two times of a layer are then rounded, not their sum: they are 1 ps less at most.
+ * Accelerators of another speed divide that by the speed, and round twice once more. */
 static int bound_by_cost(const search *s, const rlt_training *t, rlt_layout_level level, rlt_timing *alone,
                          rlt_time *bound_ps, rlt_error *err)
 {
     rlt_training_cost c;
-    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
+    double speed = s->plan->how->compute_scale;
+    double each = speed < 1 || speed > 1 ? 3 + 1 / speed : 1;
+    rlt_time rounded = rlt_time_of(each * t->model->n_layers * rlt_training_microbatches(t));
     rlt_watch_running(s->plan->watch, alone ? rlt_timing_alone_sim(alone) : NULL);
     int rc = rlt_training_cost_find(t, s->plan->how, alone, level < RLT_LAYOUT_POINT, &c, err);
     if (!rc)

@@ -65,6 +65,10 @@ const rlt_option rlt_settings_options[] = {
      "Give a link X times its bandwidth. LINK is its number, FROM->TO (names of nodes), or a node (all its "
      "links): acc3=0.5. May be repeated.",
      AT(link_scale), .named = true},
+    {"dim-scale", 0, RLT_PARAM_LIST, "DIM=X",
+     "Give all links of a dimension of the topology X times their bandwidth. Dimension 0 is the innermost. "
+     "May be repeated.",
+     AT(dim_scale), .named = true},
     {"set", 's', RLT_PARAM_LIST, "NAME=VALUE",
      "Override a parameter; may be repeated. Endpoint: launch=6.6us (once per collective), message=1us, "
      "byte=0.5ps, protocol=LL128. Algorithm: channels=2, chunks=8, window=4, directions=2, servers=2, "
@@ -144,20 +148,43 @@ static int place(rlt_setup *s, const rlt_settings *from, uint64_t n_ranks, rlt_e
     return rc;
 }
 
+/* Reads one LINK=X or DIM=X. */
+static int read_scale(const char *item, const char *option, char *which, size_t size, double *factor,
+                      rlt_error *err)
+{
+    const char *value;
+    int rc = rlt_split_setting(item, which, size, &value, option, err);
+    return rc ? rc : rlt_parse_number(value, 0, factor, option, err);
+}
+
 static int scale_links(rlt_topology *t, const rlt_settings *from, rlt_error *err)
 {
     for (uint32_t i = 0; i < from->link_scale.n; i++) {
         char which[300];
-        const char *value;
         double factor;
-        int rc =
-            rlt_split_setting(from->link_scale.items[i], which, sizeof which, &value, "--link-scale", err);
+        int rc = read_scale(from->link_scale.items[i], "--link-scale", which, sizeof which, &factor, err);
         if (rc)
-            return rc;
-        if ((rc = rlt_parse_number(value, 0, &factor, "--link-scale", err)))
             return rc;
         if ((rc = rlt_topology_scale_links(t, which, factor, err))) {
             rlt_error_prefix(err, "--link-scale");
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int scale_dims(rlt_topology *t, const rlt_settings *from, rlt_error *err)
+{
+    for (uint32_t i = 0; i < from->dim_scale.n; i++) {
+        char which[32];
+        uint64_t dim;
+        double factor;
+        int rc = read_scale(from->dim_scale.items[i], "--dim-scale", which, sizeof which, &factor, err);
+        if (rc || (rc = rlt_parse_count(which, &dim, "--dim-scale", err)))
+            return rc;
+        rc = rlt_topology_scale_dim(t, dim < RLT_MAX_DIMS ? (uint32_t)dim : RLT_MAX_DIMS, factor, err);
+        if (rc) {
+            rlt_error_prefix(err, "--dim-scale");
             return rc;
         }
     }
@@ -234,7 +261,7 @@ static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err
 int rlt_setup_topology(const rlt_settings *s, rlt_topology **out, rlt_error *err)
 {
     int rc = rlt_find_topology(s->topology, out, err);
-    if (!rc && (rc = scale_links(*out, s, err))) {
+    if (!rc && ((rc = scale_dims(*out, s, err)) || (rc = scale_links(*out, s, err)))) {
         rlt_topology_free(*out);
         *out = NULL;
         rc = as_usage(rc, err);

@@ -29,7 +29,7 @@
 
 typedef struct rlt_settings {
     const char *topology, *placement, *network, *routing, *injection;
-    rlt_texts set, link_scale; /* each NAME=VALUE */
+    rlt_texts set, link_scale, dim_scale; /* each NAME=VALUE */
     /* Reactive protocols asked for: --set knows the names of their settings. Not an option. */
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;

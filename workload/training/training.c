@@ -153,6 +153,10 @@ static const rlt_param settings[] = {
      .preset = "50GB/s", .help = "bandwidth between host and accelerator, sum of both directions"},
     {"slowdown", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, slowdown), .min = 0.01, .max = 1000,
      .preset = "1", .help = "factor on the time of matrix kernels (Sputnik)"},
+    {"half_sizes", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, half_sizes), .min = 0.001, .max = 1000,
+     .preset = "1",
+     .help = "factor on the rows and the area at which products reach half of their efficiency: above 1, "
+             "small microbatches lose more"},
     {"order", .kind = RLT_PARAM_OTHER, .read = read_order, .preset = "tp-cp-dp-pp",
      .help = "order of the axes in rank numbers, innermost first; auto: the fastest order"},
     {0}};

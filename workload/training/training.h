@@ -189,6 +189,9 @@ typedef struct rlt_training {
     uint32_t offload_bucket, offload_chunk;
     uint64_t offload_Bps;
     double slowdown; /* factor on the time of matrix kernels, for sparse ones (Sputnik); 1: dense */
+    /* factor on rows_half and area_half (workload/models/accelerator.h): above 1, small microbatches lose
+     * more */
+    double half_sizes;
     /* Set by rlt_training_plan: where a stage of this model may begin. n blocks, the first at layer `first`,
      * and then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. */
     struct {
