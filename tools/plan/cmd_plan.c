@@ -39,6 +39,11 @@ static const rlt_option own_options[] = {
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
+    {"robust", 0, RLT_PARAM_TEXT, "NAME=LOW:HIGH,...",
+     "Find the layout with the least worst regret over what is uncertain: factors on the bandwidth of the "
+     "outermost dimension, on the efficiency of accelerators, and on the half_sizes of kernels, such as "
+     "bandwidth=0.1:1,efficiency=0.8:1.1. Cases are the corners of these ranges, and 1.",
+     AT(robust)},
     {0}};
 #undef AT
 
@@ -85,20 +90,30 @@ static void count(void *ctx, uint64_t done, uint64_t total)
     rlt_progress_update(ctx, done, total);
 }
 
+const rlt_watch *rlt_plan_watch_begin(rlt_plan_watch *w, const rlt_plan_asked *s)
+{
+    *w = (rlt_plan_watch){.watch = rlt_interrupt_watcher(), .shown = !s->quiet};
+    if (w->shown) {
+        rlt_progress_start(&w->bar, "layouts simulated");
+        w->watch.ctx = &w->bar;
+        w->watch.progress = count;
+    }
+    return &w->watch;
+}
+
+void rlt_plan_watch_end(rlt_plan_watch *w)
+{
+    if (w->shown)
+        rlt_progress_end(&w->bar);
+}
+
 static int search(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
 {
-    rlt_progress bar;
-    rlt_watch watch = rlt_interrupt_watcher();
+    rlt_plan_watch watch;
     rlt_layout_search p = *how;
-    if (!s->quiet) {
-        rlt_progress_start(&bar, "layouts simulated");
-        watch.ctx = &bar;
-        watch.progress = count;
-    }
-    p.watch = &watch;
+    p.watch = rlt_plan_watch_begin(&watch, s);
     int rc = rlt_layouts_find(l, &p, err);
-    if (!s->quiet)
-        rlt_progress_end(&bar);
+    rlt_plan_watch_end(&watch);
     return rc;
 }
 
@@ -117,6 +132,10 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rc = rlt_layouts_open(&l, &s->run, args, err);
     if (rc)
         goto out;
+    if (s->robust) {
+        rc = rlt_plan_robust(&l, s, args, &how, err);
+        goto out;
+    }
     rc = search(&l, s, &how, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
@@ -137,7 +156,7 @@ out:
     return rc;
 }
 
-static const rlt_columns *const tables[] = {&rlt_plan_columns, NULL};
+static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_robust_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
     .name = "plan",

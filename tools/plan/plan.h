@@ -4,12 +4,15 @@
 #define RLT_TOOLS_PLAN_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
+#include "tools/base/progress.h"
 #include "tools/output/report_options.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
@@ -18,7 +21,7 @@
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
     rlt_report_settings report;
-    const char *within, *gap, *headroom;
+    const char *within, *gap, *headroom, *robust;
     uint64_t top, most;
     bool verify, quiet;
 } rlt_plan_asked;
@@ -35,9 +38,24 @@ typedef struct rlt_planned {
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
-extern const rlt_columns rlt_plan_columns;
+/* Observes a search: Ctrl-C stops it, and unless --quiet is given a line shows how far it is. */
+typedef struct rlt_plan_watch {
+    rlt_progress bar;
+    rlt_watch watch;
+    bool shown;
+} rlt_plan_watch;
+const rlt_watch *rlt_plan_watch_begin(rlt_plan_watch *w, const rlt_plan_asked *s);
+void rlt_plan_watch_end(rlt_plan_watch *w);
+
+/* Writes the values of a point, leaving out axes that have one value only or change nothing. */
+void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size);
+extern const rlt_columns rlt_plan_columns, rlt_plan_robust_columns;
 /* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
+
+/* --robust: searches and writes the result. `l` is open. */
+int rlt_plan_robust(rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                    const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
 
 #endif

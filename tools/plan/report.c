@@ -38,8 +38,7 @@ static const rlt_column columns[] = {
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 const rlt_columns rlt_plan_columns = {"layouts of a plan", columns, N_COLUMNS};
 
-/* Writes the values of a point, leaving out axes that have one value only or change nothing. */
-static void describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
+void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size)
 {
     rlt_training t;
     rlt_error err = {0};
@@ -63,7 +62,7 @@ static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *r
     char layout[400];
     const rlt_layout_point *p = row->point;
     double best = (double)l->result.points[0].time_ps;
-    describe(l, p, layout, sizeof layout);
+    rlt_plan_describe(l, p, layout, sizeof layout);
     rlt_value whole = rlt_ps(row->whole_ps);
     whole.absent = row->whole_ps == 0;
     double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
@@ -176,7 +175,7 @@ static int nothing(const rlt_layouts *l, rlt_error *err)
     for (uint32_t i = 0; i < r->n_reasons; i++)
         most = !most || r->reasons[i].points > most->points ? &r->reasons[i] : most;
     if (r->nearest.memory_bytes > 0) {
-        describe(l, &r->nearest, layout, sizeof layout);
+        rlt_plan_describe(l, &r->nearest, layout, sizeof layout);
         return rlt_fail(
             err, RLT_ERANGE, "plan",
             "no layout of this space fits: the nearest, %s, needs %.1f GB of %.1f on its fullest stage",

@@ -99,7 +99,7 @@ static int take_strategy(rlt_layouts *l, const char *text, rlt_error *err)
     return rc ? rc : l->strategy ? 0 : rlt_nomem(err);
 }
 
-static uint32_t ranks_of(const rlt_layouts *l)
+uint32_t rlt_layouts_ranks(const rlt_layouts *l)
 {
     return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
 }
@@ -111,6 +111,7 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     const char *layout = s->layout && strcmp(s->layout, "auto") == 0 ? NULL : s->layout;
     if (rc || (rc = take_axes(l, layout, &l->layout, err)) || (rc = take_axes(l, s->train, &l->train, err)))
         return rc;
+    l->asked = s;
     l->fixed = *s;
     l->fixed.layout = l->layout;
     l->fixed.train = l->train;
@@ -126,8 +127,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     if (!r->training.node)
         r->training.node = rlt_topology_node_size(r->setup.topology);
     r->training.steps = 1;
-    return rlt_layout_space_open(&r->training, ranks_of(l), (const char *const *)l->given, l->n_given,
-                                 &l->space, err);
+    return rlt_layout_space_open(&r->training, rlt_layouts_ranks(l), (const char *const *)l->given,
+                                 l->n_given, &l->space, err);
 }
 
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)
@@ -135,14 +136,14 @@ int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *er
     rlt_layout_search p = *how;
     p.base = &l->run.training;
     p.how = &l->run.options;
-    p.ranks = ranks_of(l);
+    p.ranks = rlt_layouts_ranks(l);
     p.space = &l->space;
     return rlt_layout_find(&p, &l->result, err);
 }
 
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out, rlt_error *err)
 {
-    return rlt_layout_training(&l->space, &l->run.training, ranks_of(l), p, out, err);
+    return rlt_layout_training(&l->space, &l->run.training, rlt_layouts_ranks(l), p, out, err);
 }
 
 /* Writes the settings of a point that belong to --layout, or those that belong to --train, behind others. */
@@ -181,5 +182,7 @@ void rlt_layouts_close(rlt_layouts *l)
     free(l->layout);
     free(l->train);
     free(l->strategy);
+    free(l->factored_train);
+    free(l->dim_scales);
     *l = (rlt_layouts){0};
 }
