@@ -44,6 +44,11 @@ static const rlt_option own_options[] = {
      "outermost dimension, on the efficiency of accelerators, and on the half_sizes of kernels, such as "
      "bandwidth=0.1:1,efficiency=0.8:1.1. Cases are the corners of these ranges, and 1.",
      AT(robust)},
+    {"measured", 0, RLT_PARAM_TEXT, "FILE",
+     "Learn from your own runs, a CSV file with columns such as tp, pp, dp, microbatch, zero and seconds: "
+     "factors on the bandwidth of the outermost dimension, on the efficiency of accelerators, and on "
+     "half_sizes. The layouts are those under these factors, and one of them is to be measured next.",
+     AT(measured)},
     {0}};
 #undef AT
 
@@ -132,8 +137,8 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rc = rlt_layouts_open(&l, &s->run, args, err);
     if (rc)
         goto out;
-    if (s->robust) {
-        rc = rlt_plan_robust(&l, s, args, &how, err);
+    if (s->robust || s->measured) {
+        rc = (s->measured ? rlt_plan_measured : rlt_plan_robust)(&l, s, args, &how, err);
         goto out;
     }
     rc = search(&l, s, &how, err);
@@ -156,7 +161,8 @@ out:
     return rc;
 }
 
-static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_robust_columns, NULL};
+static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_robust_columns,
+                                            &rlt_plan_measured_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
     .name = "plan",

@@ -51,9 +51,9 @@ static bool is_one_of(const char *name, const char *const *list)
 static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                 const rlt_layout_point *p, settings *out, rlt_error *err)
 {
-    static const char *const not_of_the_run[] = {"layout", "train",  "within", "gap",   "headroom",
-                                                 "top",    "most",   "verify", "quiet", "format",
-                                                 "output", "robust", NULL};
+    static const char *const not_of_the_run[] = {"layout", "train",  "within",   "gap",   "headroom",
+                                                 "top",    "most",   "verify",   "quiet", "format",
+                                                 "output", "robust", "measured", NULL};
     const rlt_option *o;
     size_t base;
     char *layout = NULL, *train = NULL;
@@ -72,6 +72,9 @@ static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
         rc = add(out, "layout", layout, err);
     if (!rc)
         rc = add(out, "train", train, err);
+    for (size_t i = 0; i < sizeof l->stated / sizeof *l->stated && !rc; i++)
+        if (*l->stated[i])
+            rc = add(out, l->stated[i], NULL, err);
     if (!rc && !s->verify)
         rc = add(out, "fold-stages", NULL, err);
     free(layout);

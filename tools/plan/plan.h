@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/base/progress.h"
 #include "tools/output/report_options.h"
@@ -21,7 +23,7 @@
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
     rlt_report_settings report;
-    const char *within, *gap, *headroom, *robust;
+    const char *within, *gap, *headroom, *robust, *measured;
     uint64_t top, most;
     bool verify, quiet;
 } rlt_plan_asked;
@@ -49,13 +51,18 @@ void rlt_plan_watch_end(rlt_plan_watch *w);
 
 /* Writes the values of a point, leaving out axes that have one value only or change nothing. */
 void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size);
-extern const rlt_columns rlt_plan_columns, rlt_plan_robust_columns;
+/* Writes the certificate: as lines, or as members of an open object. */
+void rlt_plan_certificate(FILE *out, const rlt_layout_result *r);
+void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r);
+extern const rlt_columns rlt_plan_columns, rlt_plan_robust_columns, rlt_plan_measured_columns;
 /* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
 
-/* --robust: searches and writes the result. `l` is open. */
+/* --robust and --measured: search and write the result. `l` is open. */
 int rlt_plan_robust(rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_measured(rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                      const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
 
 #endif

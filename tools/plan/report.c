@@ -83,7 +83,7 @@ static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *r
     rlt_sheet_row(sheet, values);
 }
 
-static void certificate_json(rlt_jw *w, const rlt_layout_result *r)
+void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r)
 {
     rlt_jw_object(w, "certificate");
     rlt_jw_bool(w, "proven", r->proven);
@@ -123,7 +123,7 @@ static void print_proof(FILE *out, const rlt_layout_result *r)
     fprintf(out, "\n");
 }
 
-static void print_certificate(FILE *out, const rlt_layout_result *r)
+void rlt_plan_certificate(FILE *out, const rlt_layout_result *r)
 {
     fprintf(
         out,
@@ -208,7 +208,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     if (sheet.format == RLT_FORMAT_JSON) {
         rlt_training t;
         rlt_grounds g = grounds_of(l, &t);
-        certificate_json(&sheet.json, r);
+        rlt_plan_certificate_json(&sheet.json, r);
         rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
@@ -223,7 +223,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
     print_commands(below, rows, n);
-    print_certificate(below, r);
+    rlt_plan_certificate(below, r);
     print_grounds(below, l);
     if (fclose(below))
         rc = rlt_nomem(err);

@@ -8,7 +8,6 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/text.h"
-#include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"

@@ -8,7 +8,10 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/experiment/layouts/world.h"
 #include "workload/experiment/run/run.h"
+#include "workload/plan/plan.h"
+#include "workload/replay/alone.h"
 
 static bool is_one(double x)
 {
@@ -66,4 +69,25 @@ int rlt_layouts_open_as(rlt_layouts *l, const rlt_layouts *as, const rlt_layout_
         rc = rlt_layouts_open(l, &s, as->run.args, err);
     l->asked = as->asked;
     return rc;
+}
+
+int rlt__world_open(rlt__world *w, const rlt_layouts *as, const rlt_layout_factors *f, rlt_error *err)
+{
+    *w = (rlt__world){0};
+    int rc = rlt_layouts_open_as(&w->l, as, f, err);
+    return rc ? rc : rlt_timing_alone(&w->l.run.options, &w->alone, err);
+}
+
+int rlt__world_simulate(rlt__world *w, const rlt_training *t, const rlt_watch *watch, rlt_time *time_ps,
+                        rlt_error *err)
+{
+    if (rlt_watch_stopped(watch))
+        return rlt_fail(err, RLT_ECANCELLED, NULL, "stopped");
+    return rlt_layout_simulate(t, &w->l.run.options, true, w->alone, watch, time_ps, err);
+}
+
+void rlt__world_close(rlt__world *w)
+{
+    rlt_timing_free(w->alone);
+    rlt_layouts_close(&w->l);
 }

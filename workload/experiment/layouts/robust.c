@@ -9,8 +9,8 @@
 #include "sim/base/mem.h"
 #include "sim/base/param.h"
 #include "sim/base/units.h"
-#include "workload/replay/alone.h"
-#include "workload/timing/timing.h"
+#include "sim/watch.h"
+#include "workload/experiment/layouts/world.h"
 #include "workload/training/cost.h"
 #include "workload/training/training.h"
 
@@ -47,15 +47,9 @@ int rlt_layout_ranges_parse(const char *text, rlt_layout_ranges *out, rlt_error 
     return rlt_params_set_list(ranges_of, "what is uncertain", out, text, err);
 }
 
-/* A case that is open. */
-typedef struct world {
-    rlt_layouts l;
-    rlt_timing *alone;
-} world;
-
 typedef struct robust {
     const rlt_layout_search *how;
-    world *worlds;
+    rlt__world *worlds; /* cases, opened */
     rlt_robust *out;
     uint32_t room;
     double least; /* regret */
@@ -75,13 +69,6 @@ static void list_cases(const rlt_layout_ranges *r, rlt_robust *out)
         if (!known)
             out->cases[out->n_cases++].at = f;
     }
-}
-
-static int open_world(robust *r, const rlt_layouts *l, uint32_t c, rlt_error *err)
-{
-    world *w = &r->worlds[c];
-    int rc = rlt_layouts_open_as(&w->l, l, &r->out->cases[c].at, err);
-    return rc ? rc : rlt_timing_alone(&w->l.run.options, &w->alone, err);
 }
 
 /* Finds the layouts within a share of the fastest of a case; limit 0: as many simulations as it takes. */
@@ -108,7 +95,7 @@ static double regret(const robust *r, uint32_t c, rlt_time time_ps)
 static int time_in(robust *r, uint32_t c, const rlt_layout_point *p, double most, rlt_time *time_ps,
                    rlt_error *err)
 {
-    world *w = &r->worlds[c];
+    rlt__world *w = &r->worlds[c];
     rlt_training t;
     rlt_training_cost cost = {0};
     int rc = rlt_layouts_training(&w->l, p, &t, err);
@@ -118,7 +105,7 @@ static int time_in(robust *r, uint32_t c, const rlt_layout_point *p, double most
     if (rc || regret(r, c, *time_ps) > most)
         return rc;
     r->out->simulated++;
-    return rlt_layout_simulate(&t, &w->l.run.options, true, w->alone, r->how->watch, time_ps, err);
+    return rlt__world_simulate(w, &t, r->how->watch, time_ps, err);
 }
 
 /* Finds the times of a point, whose time in case `known` is at hand, and its regret. *left: one case has more
@@ -131,8 +118,6 @@ static int judge(robust *r, const rlt_layout_point *p, uint32_t known, double mo
     *left = false;
     out->time_ps[known] = p->time_ps;
     for (uint32_t c = 0; c < r->out->n_cases && !rc && !*left; c++) {
-        if (rlt_watch_stopped(r->how->watch))
-            return rlt_fail(err, RLT_ECANCELLED, NULL, "stopped");
         if (c != known)
             rc = time_in(r, c, p, most, &out->time_ps[c], err);
         double one = rc ? 0 : regret(r, c, out->time_ps[c]);
@@ -253,14 +238,12 @@ int rlt_robust_find(const rlt_layouts *l, const rlt_layout_ranges *ranges, const
     if (!r.worlds)
         return rlt_nomem(err);
     for (uint32_t c = 0; c < out->n_cases && !rc; c++)
-        rc = open_world(&r, l, c, err);
+        rc = rlt__world_open(&r.worlds[c], l, &out->cases[c].at, err);
     if (!rc)
         rc = search(&r, err);
     settle(&r);
-    for (uint32_t c = out->n_cases; c-- > 0;) {
-        rlt_timing_free(r.worlds[c].alone);
-        rlt_layouts_close(&r.worlds[c].l);
-    }
+    for (uint32_t c = 0; c < out->n_cases; c++)
+        rlt__world_close(&r.worlds[c]);
     free(r.worlds);
     return rc;
 }
