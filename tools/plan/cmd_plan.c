@@ -47,7 +47,8 @@ static const rlt_option own_options[] = {
     {"measured", 0, RLT_PARAM_TEXT, "FILE",
      "Learn from your own runs, a CSV file with columns such as tp, pp, dp, microbatch, zero and seconds: "
      "factors on the bandwidth of the outermost dimension, on the efficiency of accelerators, and on "
-     "half_sizes. The layouts are those under these factors, and one of them is to be measured next.",
+     "half_sizes. The layouts are those under these factors, "
+     "within 3% of the fastest unless --within says otherwise, and one of them is to be measured next.",
      AT(measured)},
     {0}};
 #undef AT

@@ -18,6 +18,7 @@
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/measured.h"
 #include "workload/plan/plan.h"
+#include "workload/setup/inputs.h"
 
 static const rlt_column columns[] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration under the learned factors, folded"},
@@ -211,6 +212,8 @@ int rlt_plan_measured(rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
         rc = rlt_measured_fit(l, watched.watch, &m, err);
     if (!rc)
         rc = rlt_layouts_open_as(&w.l, l, &m.factors, err);
+    if (!rc)
+        rc = rlt_inputs_add_file(&w.l.run.setup.inputs, "runs", s->measured, err);
     if (!rc)
         rc = look(&w, &watched, err);
     rlt_plan_watch_end(&watch);
