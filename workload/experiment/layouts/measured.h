@@ -54,7 +54,8 @@ typedef struct rlt_measured {
  * names (tp, pp, dp, microbatch, ...; also micro_batch, global_batch, as for ringlet calibrate-training).
  * Columns model, accelerator, source and note are for people; model and accelerator must be the same in all
  * rows. Empty cells: as the search has it fixed, else the default. Errors name file and line: a column that
- * is not known, a layout that is against a rule, out of memory or larger than the topology. */
+ * is not known, a layout that is against a rule, larger than the topology, or more than 25 % beyond the
+ * memory: a run that was measured did fit. */
 int rlt_measured_read(const rlt_layouts *l, const char *path, rlt_measured *out, rlt_error *err) RLT_MUST_USE;
 /* Learns the factors. */
 int rlt_measured_fit(const rlt_layouts *l, const rlt_watch *watch, rlt_measured *m,

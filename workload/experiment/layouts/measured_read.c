@@ -122,6 +122,18 @@ static int apply_fixed(const rlt_layouts *l, rlt_training *t, rlt_error *err)
     return rc;
 }
 
+/* A run that was measured did fit: the estimate may be off. Far beyond the memory, it is another run. */
+static int check_memory(const rlt_training *t, rlt_error *err)
+{
+    const double slack = 1.25;
+    double needs = rlt_training_fullest(t, NULL), has = (double)t->accelerator->memory_bytes;
+    if (needs <= slack * has)
+        return 0;
+    return rlt_fail(err, RLT_ERANGE, "memory",
+                    "needs %.1f GB of %.1f: is it a run of another model, or of other settings?", needs / 1e9,
+                    has / 1e9);
+}
+
 int rlt__measured_training(const rlt_layouts *l, const rlt_measured *m, const rlt_measured_run *run,
                            rlt_training *out, rlt_error *err)
 {
@@ -135,7 +147,7 @@ int rlt__measured_training(const rlt_layouts *l, const rlt_measured *m, const rl
         return err ? (err->code = RLT_EMALFORMED) : RLT_EMALFORMED;
     rc = rlt_training_plan(out, l->run.setup.placement.n, err);
     if (!rc)
-        rc = rlt_training_fits(out, err);
+        rc = check_memory(out, err);
     if (rc)
         rlt_error_prefix(err, where);
     return rc;
