@@ -20,6 +20,7 @@
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
+#include "workload/replay/failures.h"
 #include "workload/setup/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_asked, field)
@@ -50,6 +51,12 @@ static const rlt_option own_options[] = {
      "half_sizes. The layouts are those under these factors, "
      "within 3% of the fastest unless --within says otherwise, and one of them is to be measured next.",
      AT(measured)},
+    {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
+     "Show the expected time of an iteration when accelerators fail, and the goodput. "
+     "mtbf=1000h,checkpoint=60s,restart=5min,interval=1h as for a run; without interval, the best one.",
+     AT(run.faults.failures)},
+    {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole run, for --failures. Default: endless.",
+     AT(run.faults.iterations), .min = 1},
     {0}};
 #undef AT
 
@@ -80,9 +87,8 @@ static int read_share(const char *text, const char *option, double most, double 
 /* Refuses options with which ranks differ, or which a layout takes the place of. */
 static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err)
 {
-    static const char *const refused[] = {"trace",      "map",    "fold",       "fold-stages",
-                                          "any-memory", "until",  "rank-scale", "rank-delay",
-                                          "link-scale", "timing", "no-skew"};
+    static const char *const refused[] = {"trace", "map",        "fold",       "fold-stages", "any-memory",
+                                          "until", "rank-delay", "link-scale", "timing",      "no-skew"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
@@ -130,8 +136,10 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_layout_search how = {.most = s->most};
     rlt_planned *rows = NULL;
     uint32_t n = 0, shown = 0;
+    rlt_failures failures;
     int rc = check(args, s, err);
-    if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
+    if (rc || (rc = rlt_plan_failures(s, &failures, err)) ||
+        (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
         (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
         return rc;
@@ -151,8 +159,10 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
             break;
     rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
-    for (; shown < n && !failed && !rlt_interrupted(); shown++)
+    for (; shown < n && !failed && !rlt_interrupted(); shown++) {
         failed = rlt_plan_run(&l, s, args, &l.result.points[shown], &rows[shown], err);
+        failed = failed ? failed : rlt_plan_goodput(&l, s, &rows[shown], err);
+    }
     rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(&l, s, args, rows, shown, rc, err);
 out:
     for (uint32_t i = 0; rows && i < n; i++)

@@ -19,6 +19,7 @@
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
+#include "workload/replay/failures.h"
 
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
@@ -31,7 +32,9 @@ typedef struct rlt_plan_asked {
 /* A layout of the result: its figures from a run of its own, and the command that repeats the run. */
 typedef struct rlt_planned {
     const rlt_layout_point *point;
-    rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
+    rlt_time whole_ps;    /* simulated unfolded; 0: not asked for */
+    rlt_time expected_ps; /* with failures; 0: not asked for */
+    double goodput;
     double mfu, bubble, exposed[6], tokens_per_s;
     char *command;
 } rlt_planned;
@@ -54,6 +57,11 @@ void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *te
 /* Writes the certificate: as lines, or as members of an open object. */
 void rlt_plan_certificate(FILE *out, const rlt_layout_result *r);
 void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r);
+/* --failures: reads it; finds the expected time of a row, if it was asked for. */
+int rlt_plan_failures(const rlt_plan_asked *s, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_goodput(const rlt_layouts *l, const rlt_plan_asked *s, rlt_planned *row,
+                     rlt_error *err) RLT_MUST_USE;
+
 extern const rlt_columns rlt_plan_columns, rlt_plan_robust_columns, rlt_plan_measured_columns;
 /* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,

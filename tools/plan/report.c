@@ -22,6 +22,8 @@ static const rlt_column columns[] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
     {"slower", "slower", "%", RLT_COL_PERCENT, 0, 1, "time / the fastest layout's, less 1"},
     {"whole_ps", "whole", NULL, RLT_COL_TIME, 0, 0, "time with all ranks simulated (--verify)"},
+    {"expected_ps", "expected", NULL, RLT_COL_TIME, 0, 0, "mean time of an iteration with --failures"},
+    {"goodput", "goodput", "%", RLT_COL_PERCENT, 0, 1, "time / expected time"},
     {"tokens_per_second", "tokens", "/s", RLT_COL_REAL, 0, 0, "training tokens a second"},
     {"model_flops_utilization", "MFU", "%", RLT_COL_PERCENT, 0, 1, "model FLOPs / (time x peak)"},
     {"memory_bytes", "memory", "GB", RLT_COL_REAL, 0, 1, "memory of the fullest stage"},
@@ -65,10 +67,14 @@ static void add_row(rlt_sheet *sheet, const rlt_layouts *l, const rlt_planned *r
     rlt_plan_describe(l, p, layout, sizeof layout);
     rlt_value whole = rlt_ps(row->whole_ps);
     whole.absent = row->whole_ps == 0;
+    rlt_value expected = rlt_ps(row->expected_ps), goodput = rlt_real(row->goodput);
+    expected.absent = goodput.absent = row->expected_ps == 0;
     double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
     const rlt_value values[N_COLUMNS] = {rlt_ps(p->time_ps),
                                          rlt_real((double)p->time_ps / best - 1),
                                          whole,
+                                         expected,
+                                         goodput,
                                          rlt_real(row->tokens_per_s),
                                          rlt_real(row->mfu),
                                          rlt_real(memory),
@@ -198,7 +204,9 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     rlt_column shown[N_COLUMNS];
     memcpy(shown, columns, sizeof shown);
     for (int i = 0; i < N_COLUMNS; i++)
-        if (!s->verify && strcmp(shown[i].name, "whole_ps") == 0)
+        if ((!s->verify && strcmp(shown[i].name, "whole_ps") == 0) ||
+            (!s->run.faults.failures &&
+             (strcmp(shown[i].name, "expected_ps") == 0 || strcmp(shown[i].name, "goodput") == 0)))
             shown[i].title = NULL;
     if (!r->n && !rc)
         return nothing(l, err);

@@ -106,9 +106,14 @@ static double speed_of(const rlt_replay_options *o, rlt_op_kind kind)
                                        : o->compute_scale;
 }
 
-rlt_time rlt_replay_scaled(const rlt_replay_options *o, rlt_op_kind kind, rlt_time duration_ps)
+static bool computes(rlt_op_kind kind)
 {
-    return scaled(duration_ps, speed_of(o, kind));
+    return kind != RLT_OP_DELAY && kind != RLT_OP_HOST && kind < RLT_OP_COLLECTIVE;
+}
+
+rlt_time rlt_replay_scaled(const rlt_replay_options *o, rlt_op_kind kind, double own, rlt_time duration_ps)
+{
+    return scaled(duration_ps, speed_of(o, kind) * (computes(kind) ? own : 1));
 }
 
 rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
@@ -117,7 +122,7 @@ rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
     double scale = speed_of(o, op->kind);
     if (op->kind == RLT_OP_HOST)
         scale *= o->rank_host_scale ? o->rank_host_scale[op->rank] : 1;
-    else if (op->kind != RLT_OP_DELAY && op->kind < RLT_OP_COLLECTIVE)
+    else if (computes(op->kind))
         scale *= o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1;
     if (op->kind != RLT_OP_DELAY)
         scale /= rlt__replay_noise(r, op);

@@ -129,18 +129,24 @@ int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how,
                      .how = how,
                      .where = how->placement ? how->placement : &identity,
                      .alone = alone};
-    rlt__work w = {.t = t, .folded = &f, .folds = f.axes};
+    rlt__work w = {.t = t, .folded = &f, .folds = f.axes, .speed = 1};
+    bool stragglers = how->rank_compute_scale && !passes_only; /* parts of a layout know no ranks */
+    double *speeds = stragglers ? malloc(((size_t)identity.n + 1) * sizeof *speeds) : NULL;
     uint32_t pp = t->size[RLT_AXIS_PP], *ranks = malloc(((size_t)identity.n + 1) * sizeof *ranks);
     *out = (rlt_training_cost){.pp = pp,
                                .vp = t->vp,
                                .slowdown = how->overlap_slowdown,
                                .chunks = calloc((size_t)pp * t->vp, sizeof *out->chunks),
                                .stages = calloc(pp, sizeof *out->stages)};
-    int rc = ranks && out->chunks && out->stages ? rlt__work_chunks(&w, err) : rlt_nomem(err);
+    int rc = ranks && out->chunks && out->stages && (speeds || !stragglers) ? rlt__work_chunks(&w, err)
+                                                                            : rlt_nomem(err);
+    if (!rc && stragglers)
+        rlt_folded_speeds(t, f.axes, how->rank_compute_scale, speeds);
     if (!rc)
         rc = rlt__training_times(t, &w.times, err);
     for (uint32_t s = 0; s < pp && !rc; s++) {
         begin_stage(&w, s, ranks);
+        w.speed = stragglers ? speeds[s] : 1;
         rc = stage_cost(&w, passes_only, &out->chunks[(size_t)s * t->vp], &out->stages[s], err);
         if (!rc && w.failed.code)
             rc = rlt_fail(err, w.failed.code, w.failed.where, "%s", w.failed.what);
@@ -149,6 +155,7 @@ int rlt_training_cost_find(const rlt_training *t, const rlt_replay_options *how,
     rlt__training_times_free(&w.times);
     free(w.firsts);
     free(w.reductions);
+    free(speeds);
     free(ranks);
     return rc;
 }

@@ -304,6 +304,20 @@ uint32_t rlt_folded_rank(const rlt_training *t, uint32_t folds, const uint32_t a
     return rank;
 }
 
+void rlt_folded_speeds(const rlt_training *t, uint32_t folds, const double *speeds, double *out)
+{
+    uint32_t n = rlt_training_ranks(t), at[RLT_AXES_OF_LAYOUT];
+    for (uint32_t rank = 0; rank < n; rank++) {
+        rlt_training_place(t, rank, at);
+        uint32_t kept =
+            rlt_folded_rank(t, folds, at); /* at most `rank`, which is the first time it is seen */
+        for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++)
+            at[i] = folds >> i & 1 ? 0 : at[i];
+        bool first = rlt_training_rank(t, at) == rank;
+        out[kept] = first || speeds[rank] < out[kept] ? speeds[rank] : out[kept];
+    }
+}
+
 uint32_t rlt_training_ranks(const rlt_training *t)
 {
     return rlt_folded_ranks(t, 0);

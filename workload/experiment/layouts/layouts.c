@@ -104,6 +104,20 @@ uint32_t rlt_layouts_ranks(const rlt_layouts *l)
     return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
 }
 
+/* Reads --rank-scale. A rank may be slower, not faster: bounds of partial layouts do not know it. */
+static int read_stragglers(rlt_layouts *l, rlt_error *err)
+{
+    rlt_run *r = &l->run;
+    uint32_t n = rlt_layouts_ranks(l);
+    int rc = rlt_run_rank_scales(r, n, err);
+    for (uint32_t i = 0; i < n && !rc && r->compute_scale; i++)
+        if (r->compute_scale[i] > 1 || r->host_scale[i] > 1 || r->host_scale[i] < 1)
+            rc = rlt_fail(err, RLT_EUSAGE, "--rank-scale",
+                          "expected the compute of rank %u at 1 or slower: a search has stragglers only", i);
+    r->options.rank_compute_scale = r->compute_scale;
+    return rc;
+}
+
 int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args, rlt_error *err)
 {
     rlt_run *r = &l->run;
@@ -121,6 +135,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     if ((rc = rlt_setup_open(&l->fixed.sim, 0, &r->setup, err)) ||
         (rc = rlt_training_read(&l->fixed, &r->trained, &r->accelerator, &r->training, err)) ||
         (rc = rlt_mapping_options(r, &r->accelerator, err)))
+        return rc;
+    if ((rc = read_stragglers(l, err)))
         return rc;
     if (!r->training.batch)
         return rlt_fail(err, RLT_EUSAGE, "--train", "expected batch=N, the samples of an iteration");
