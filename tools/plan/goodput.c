@@ -17,6 +17,8 @@ int rlt_plan_failures(const rlt_plan_asked *s, rlt_failures *out, rlt_error *err
     return rc;
 }
 
+static const double longest_s = 9e6; /* that picoseconds reach */
+
 int rlt_plan_goodput(const rlt_layouts *l, const rlt_plan_asked *s, rlt_planned *row, rlt_error *err)
 {
     rlt_failures f;
@@ -29,7 +31,8 @@ int rlt_plan_goodput(const rlt_layouts *l, const rlt_plan_asked *s, rlt_planned 
                                    &g, err);
     if (rc)
         return rc;
-    row->expected_ps = (rlt_time)(g.expected_s < 9e6 ? g.expected_s * 1e12 : 9e18);
+    if (g.expected_s < longest_s) /* else it is absent */
+        row->expected_ps = (rlt_time)(g.expected_s * 1e12);
     row->goodput = g.goodput;
     return 0;
 }

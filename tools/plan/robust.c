@@ -150,7 +150,7 @@ static int report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parse
 int rlt_plan_robust(rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_layout_search *how, rlt_error *err)
 {
-    static const char *const refused[] = {"gap", "most", "verify"};
+    static const char *const refused[] = {"gap", "most", "verify", "failures"};
     rlt_layout_ranges ranges;
     rlt_robust r = {0};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
