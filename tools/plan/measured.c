@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ringlet plan --measured: factors learned from the user's runs, the layouts under them, and the run to measure
- * next. */
+/* ringlet plan --measured: factors learned from the user's runs, the layouts under them, and the next run to
+ * measure. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/text.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/base/interrupt.h"
 #include "tools/output/output.h"
@@ -35,7 +36,7 @@ static const rlt_column columns[] = {
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 const rlt_columns rlt_plan_measured_columns = {"layouts under factors learned from runs", columns, N_COLUMNS};
 
-/* What is reported. */
+/* The search under the learned factors, and its rows. */
 typedef struct learned {
     const rlt_plan_asked *asked;
     const rlt_parsed *args;

@@ -32,7 +32,7 @@ typedef struct rlt__work {
     rlt__times times;
     rlt__folded *folded; /* NULL: all ranks */
     uint32_t folds;      /* folded axes, or 0 */
-    double speed;        /* of the rank's compute, if nothing is built */
+    double speed;        /* speed of the rank's compute, if nothing is built */
     rlt__work_named names[RLT__WORK_NAMES];
     uint32_t n_names;
     uint32_t *firsts; /* first layer of each chunk, and the end of the last */

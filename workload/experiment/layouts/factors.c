@@ -7,11 +7,15 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
+#include "sim/watch.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/layouts/world.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
+#include "workload/timing/timing.h"
+#include "workload/training/training.h"
 
 static bool is_one(double x)
 {

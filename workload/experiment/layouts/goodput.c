@@ -4,7 +4,7 @@
 int rlt_layout_goodput_of(const rlt_failures *f, uint32_t accelerators, rlt_time iteration_ps,
                           uint64_t iterations, rlt_layout_goodput *out, rlt_error *err)
 {
-    const uint64_t seed = 1; /* of timelines, which are not used here */
+    const uint64_t seed = 1; /* for timelines, which are not used here */
     double one = (double)iteration_ps * 1e-12, work = one * (double)iterations;
     rlt_failures_result r;
     int rc = 0;

@@ -12,7 +12,7 @@
 
 /* Factors on what a prediction rests on; 1: as stated. */
 typedef struct rlt_layout_factors {
-    double bandwidth;  /* of the outermost dimension of the topology (--dim-scale) */
+    double bandwidth;  /* bandwidth of the outermost dimension of the topology (--dim-scale) */
     double efficiency; /* speed of accelerators (--compute-scale) */
     double half_sizes; /* loss of small microbatches (--train half_sizes) */
 } rlt_layout_factors;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/experiment/layouts/world.h"
 
 enum { N = RLT_LAYOUT_FACTORS, ROUNDS = 8, HALVINGS = 4 };

@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/plan/plan.h"
@@ -34,7 +33,7 @@ enum { RLT_MEASURED_RUNS = 1000 };
 /* A measured run. */
 typedef struct rlt_measured_run {
     uint32_t line;
-    char settings[320]; /* of the training, as --layout and --train take them */
+    char settings[320]; /* as --layout and --train take them */
     double measured_s, predicted_s;
     double left_out_s; /* 0: fewer than 3 runs */
 } rlt_measured_run;
@@ -44,7 +43,7 @@ typedef struct rlt_measured {
     rlt_measured_run *runs;
     uint32_t n;
     rlt_layout_factors factors;
-    double sd[RLT_LAYOUT_FACTORS]; /* of the logarithms */
+    double sd[RLT_LAYOUT_FACTORS]; /* standard deviations of the logarithms */
     double covariance[RLT_LAYOUT_FACTORS][RLT_LAYOUT_FACTORS];
     bool bandwidth_is_fixed; /* the outermost dimension is a graph, whose links have no common factor */
     double error, left_out;  /* mean of |log(predicted / measured)|; left_out 0: fewer than 3 runs */

@@ -39,7 +39,7 @@ static const struct {
 
 typedef struct reader {
     rlt_csv csv;
-    const char *setting[RLT_CSV_CELLS]; /* of each column; NULL: none */
+    const char *setting[RLT_CSV_CELLS]; /* by column; NULL: none */
     int kind[RLT_CSV_CELLS];
     int seconds;
     char alike[RLT_CSV_CELLS][64]; /* cells of the first row */

@@ -45,7 +45,7 @@ typedef struct rlt_robust_point {
     rlt_layout_point point; /* as in the nominal case */
     rlt_time time_ps[RLT_ROBUST_CASES];
     double worst;   /* regret */
-    uint32_t where; /* case of it */
+    uint32_t where; /* case of the worst regret */
 } rlt_robust_point;
 
 typedef struct rlt_robust {

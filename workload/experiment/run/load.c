@@ -33,6 +33,7 @@
 #include "workload/timing/timing.h"
 #include "workload/training/memory_time.h"
 #include "workload/training/passes.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {
