@@ -10,9 +10,8 @@
 
 enum { N = RLT_LAYOUT_FACTORS, ROUNDS = 8, HALVINGS = 4 };
 static const double noise = 0.03, step = 0.02;
-/* Widths of the priors: networks as measured are up to ten times slower than as sold, accelerators 20 %, and
- * kernels gain up to twice as much from larger microbatches (measurements in
- * tools/calibrate/ACCURACY.md). */
+/* Widths of the priors, assumed: networks may be several times slower than their data sheet, accelerators of
+ * one kind and stack differ by a fifth, and small kernels may lose twice as much. */
 static const double width[N] = {1.5, 0.2, 0.7};
 
 typedef struct fit {
