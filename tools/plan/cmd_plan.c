@@ -21,6 +21,7 @@
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
+#include "workload/replay/failures.h"
 #include "workload/setup/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_asked, field)
@@ -76,6 +77,23 @@ static const rlt_option own_options[] = {
      AT(reach)},
     {"advice", 0, RLT_PARAM_FLAG, NULL,
      "Search again with more memory and more bandwidth, too: three more searches.", AT(advice)},
+    {"robust", 0, RLT_PARAM_TEXT, "NAME=LOW:HIGH,...",
+     "Find the layout with the least worst regret over what is uncertain: factors on the bandwidth of the "
+     "outermost dimension, on the efficiency of accelerators, and on the half_sizes of kernels, such as "
+     "bandwidth=0.1:1,efficiency=0.8:1.1. Cases are the corners of these ranges, and 1.",
+     AT(robust)},
+    {"measured", 0, RLT_PARAM_TEXT, "FILE",
+     "Learn from your own runs, a CSV file with columns such as tp, pp, dp, microbatch, zero and seconds: "
+     "factors on the bandwidth of the outermost dimension, on the efficiency of accelerators, and on "
+     "half_sizes. The layouts are those under these factors, "
+     "within 3% of the fastest unless --within says otherwise, and one of them is to be measured next.",
+     AT(measured)},
+    {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
+     "Show the expected time of an iteration when accelerators fail, and the goodput. "
+     "mtbf=1000h,checkpoint=60s,restart=5min,interval=1h as for a run; without interval, the best one.",
+     AT(run.faults.failures)},
+    {"iterations", 0, RLT_PARAM_COUNT, "N", "Iterations of the whole run, for --failures. Default: endless.",
+     AT(run.faults.iterations), .min = 1},
     {0}};
 #undef AT
 
@@ -107,9 +125,8 @@ int rlt_plan_share(const char *text, const char *option, double most, double *ou
 /* Refuses options with which ranks differ, or which a layout takes the place of. */
 static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err)
 {
-    static const char *const refused[] = {"trace",      "map",    "fold",       "fold-stages",
-                                          "any-memory", "until",  "rank-scale", "rank-delay",
-                                          "link-scale", "timing", "no-skew"};
+    static const char *const refused[] = {"trace", "map",        "fold",       "fold-stages", "any-memory",
+                                          "until", "rank-delay", "link-scale", "timing",      "no-skew"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (rlt_given(args, refused[i]))
             return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
@@ -130,8 +147,11 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
 static const struct {
     const char *option;
     rlt_plan_mode *run;
-} modes[] = {
-    {"with-network", rlt_plan_bandwidths_too}, {"accelerators", rlt_plan_fleets}, {"front", rlt_plan_fleets}};
+} modes[] = {{"with-network", rlt_plan_bandwidths_too},
+             {"accelerators", rlt_plan_fleets},
+             {"front", rlt_plan_fleets},
+             {"robust", rlt_plan_robust},
+             {"measured", rlt_plan_measured}};
 
 /* Finds what is asked. Two questions at once are refused. */
 static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err)
@@ -157,9 +177,11 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_plan_asked *s = settings;
     rlt_plan_workers w;
     rlt_plan_mode *run;
+    rlt_failures failures;
     rlt_layout_search how = {.most = s->most};
     int rc = rlt_plan_workers_open(&w, s->jobs, err);
     if (!rc && !(rc = check(args, s, err)) && !(rc = find_mode(args, &run, err)) &&
+        !(rc = rlt_plan_failures(s, &failures, err)) &&
         !(rc = rlt_plan_share(s->within, "--within", 10, &how.within, err)) &&
         !(rc = rlt_plan_share(s->gap, "--gap", 1, &how.gap, err)) &&
         !(rc = rlt_plan_share(s->headroom, "--headroom", 0.99, &how.headroom, err)) &&
@@ -174,7 +196,8 @@ static int become(char **argv, rlt_error *err)
     return rlt_ranks_become("plan", argv, err);
 }
 
-static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_bandwidth_columns, NULL};
+static const rlt_columns *const tables[] = {&rlt_plan_columns, &rlt_plan_bandwidth_columns,
+                                            &rlt_plan_robust_columns, &rlt_plan_measured_columns, NULL};
 
 const rlt_command rlt_cmd_plan = {
     .name = "plan",

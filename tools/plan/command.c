@@ -61,8 +61,8 @@ static bool is_open(const rlt_option *o)
 }
 
 /* Lists the options that shape the run, as they were given, with the layout in place of the axes. */
-static int list(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout, const char *train,
-                settings *out, rlt_error *err)
+static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                const rlt_plan_texts *texts, settings *out, rlt_error *err)
 {
     const rlt_option *o;
     size_t base;
@@ -80,9 +80,12 @@ static int list(const rlt_plan_asked *s, const rlt_parsed *args, const char *lay
         rc = add(out, o->name, o->kind == RLT_PARAM_FLAG ? NULL : text, err);
     }
     if (!rc)
-        rc = add(out, "layout", layout, err);
-    if (!rc && train)
-        rc = add(out, "train", train, err);
+        rc = add(out, "layout", texts->layout, err);
+    if (!rc && texts->train)
+        rc = add(out, "train", texts->train, err);
+    for (size_t i = 0; i < sizeof l->stated / sizeof *l->stated && !rc; i++)
+        if (*l->stated[i])
+            rc = add(out, l->stated[i], NULL, err);
     if (!rc && !s->verify)
         rc = add(out, "fold-stages", NULL, err);
     return rc;
@@ -117,8 +120,8 @@ static double share(const rlt_experiment *e, const char *figure, double of)
     return rlt_experiment_figure(e, figure, &value) && of > 0 ? value / of : 0;
 }
 
-int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout,
-                          const char *train, rlt_planned *out, rlt_error *err)
+int rlt_plan_run_settings(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                          const rlt_plan_texts *texts, rlt_planned *out, rlt_error *err)
 {
     static const char *const causes[] = {"exposed_tp_ps", "exposed_cp_ps", "exposed_ep_ps",
                                          "exposed_dp_ps", "exposed_pp_ps", "exposed_other_ps"};
@@ -126,8 +129,8 @@ int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const
     rlt_experiment *e = NULL;
     rlt_watch watch = rlt_interrupt_watcher();
     double time = 0;
-    *out = (rlt_planned){.point = NULL};
-    int rc = list(s, args, layout, train, &with, err);
+    *out = (rlt_planned){.from = l};
+    int rc = list(l, s, args, texts, &with, err);
     if (!rc && !(out->command = write_command(&with)))
         rc = rlt_nomem(err);
     if (!rc)
@@ -157,7 +160,7 @@ int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed
     *out = (rlt_planned){.point = p};
     int rc = rlt_layouts_settings(l, p, &layout, &train, err);
     if (!rc)
-        rc = rlt_plan_run_settings(s, args, layout, train, out, err);
+        rc = rlt_plan_run_settings(l, s, args, &(rlt_plan_texts){layout, train}, out, err);
     free(layout);
     free(train);
     out->point = p;

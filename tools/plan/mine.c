@@ -77,7 +77,8 @@ int rlt_plan_mine_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_p
         rc = write_settings(l, s->mine, &out->layout, err);
     if (rc)
         return rc;
-    rc = rlt_plan_run_settings(&folded, args, out->layout, l->train, &out->run, &out->why);
+    rc = rlt_plan_run_settings(l, &folded, args, &(rlt_plan_texts){out->layout, l->train}, &out->run,
+                               &out->why);
     out->runs = rc == 0;
     if (rc == 0 || rc == RLT_ESCHEMA || rc == RLT_ERANGE)
         return 0;

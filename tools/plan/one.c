@@ -86,7 +86,8 @@ static int show(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
     rlt_planned *rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
     for (; a->n < n && !failed && !rlt_interrupted(); a->n++)
-        failed = rlt_plan_run(l, s, args, &l->result.points[a->n], &rows[a->n], err);
+        if (!(failed = rlt_plan_run(l, s, args, &l->result.points[a->n], &rows[a->n], err)))
+            failed = rlt_plan_goodput(l, s, &rows[a->n], err);
     if (!failed && !a->rc)
         failed = advise(l, s, args, how, &advice, err);
     a->rows = rows;

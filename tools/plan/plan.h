@@ -21,6 +21,7 @@
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
+#include "workload/replay/failures.h"
 
 /* Bandwidths searched together with the layout (network.c). */
 typedef struct rlt_plan_bandwidths {
@@ -45,7 +46,7 @@ typedef struct rlt_plan_asked {
     const char *within, *gap, *headroom, *save;
     const char *accelerators, *objective, *deadline, *tokens, *price, *power, *front, *plot;
     rlt_plan_worth worth; /* read from these */
-    const char *reach, *mine;
+    const char *robust, *measured, *reach, *mine;
     uint64_t top, most, jobs;
     bool verify, quiet, advice;
 } rlt_plan_asked;
@@ -64,8 +65,10 @@ rlt_plan_mode rlt_plan_one;
 typedef struct rlt_planned {
     const rlt_layouts *from;
     const rlt_layout_point *point;
-    rlt_time whole_ps; /* simulated unfolded; 0: not asked for */
-    rlt_time time_ps;  /* time of this run: folded, or whole */
+    rlt_time whole_ps;    /* simulated unfolded; 0: not asked for */
+    rlt_time time_ps;     /* time of this run: folded, or whole */
+    rlt_time expected_ps; /* with failures; 0: not asked for */
+    double goodput;
     double mfu, bubble, exposed[6], tokens_per_s;
     double memory_bytes;  /* needed by the fullest stage */
     double compute, host; /* shares of the time, as are bubble and exposed */
@@ -79,9 +82,12 @@ bool rlt_plan_of_the_run(const rlt_option *o);
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                  const rlt_layout_point *p, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
-/* The same for settings of --layout and --train; `train` may be NULL. */
-int rlt_plan_run_settings(const rlt_plan_asked *s, const rlt_parsed *args, const char *layout,
-                          const char *train, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
+/* The same for values of --layout and --train; `train` may be NULL. */
+typedef struct rlt_plan_texts {
+    const char *layout, *train;
+} rlt_plan_texts;
+int rlt_plan_run_settings(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
+                          const rlt_plan_texts *texts, rlt_planned *out, rlt_error *err) RLT_MUST_USE;
 
 /* Reads price, power, tokens and deadline, and checks that an objective or a front has the options that it
  * needs. RLT_EUSAGE names both. */
@@ -113,11 +119,12 @@ int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32
 extern const rlt_columns rlt_plan_columns;
 /* Parts of a report: the heading, with the number of accelerators if there are several; a row; what stands
  * below. `shown` lives as long as the sheet. best_ps is the time of the fastest row. */
-enum { RLT_PLAN_COLUMNS = 19 };
+enum { RLT_PLAN_COLUMNS = 21 };
 void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column shown[RLT_PLAN_COLUMNS]);
 void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *row, rlt_time best_ps);
 void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n);
 void rlt_plan_print_certificate(FILE *out, const rlt_layout_result *r);
+void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r);
 void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l);
 /* The user's own layout (--mine). */
 typedef struct rlt_plan_mine {
@@ -140,6 +147,10 @@ typedef struct rlt_plan_answer {
     const rlt_layouts_advice *advice;
 } rlt_plan_answer;
 
+/* --failures: reads it; finds the expected time of a row, if it was asked for. */
+int rlt_plan_failures(const rlt_plan_asked *s, rlt_failures *out, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_goodput(const rlt_layouts *l, const rlt_plan_asked *s, rlt_planned *row,
+                     rlt_error *err) RLT_MUST_USE;
 /* Writes the values of a point, leaving out axes that have one value only or change nothing. */
 void rlt_plan_describe(const rlt_layouts *l, const rlt_layout_point *p, char *text, size_t size);
 /* Says what binds the fastest layout, what would help it, and where the user's own stands. */
@@ -153,5 +164,9 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
 extern const rlt_columns rlt_plan_bandwidth_columns;
 /* Searches layout and bandwidths together, and writes the result. `how` has what is asked for. */
 rlt_plan_mode rlt_plan_bandwidths_too;
+
+extern const rlt_columns rlt_plan_robust_columns, rlt_plan_measured_columns;
+/* Searches under factors, given or learned from runs, and writes the result. */
+rlt_plan_mode rlt_plan_robust, rlt_plan_measured;
 
 #endif

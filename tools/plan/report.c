@@ -22,6 +22,8 @@ static const rlt_column columns[RLT_PLAN_COLUMNS] = {
     {"time_ps", "time", NULL, RLT_COL_TIME, 0, 0, "time of an iteration, folded"},
     {"slower", "slower", "%", RLT_COL_PERCENT, 0, 1, "time / the fastest layout's, less 1"},
     {"whole_ps", "whole", NULL, RLT_COL_TIME, 0, 0, "time with all ranks simulated (--verify)"},
+    {"expected_ps", "expected", NULL, RLT_COL_TIME, 0, 0, "mean time of an iteration with --failures"},
+    {"goodput", "goodput", "%", RLT_COL_PERCENT, 0, 1, "time / expected time"},
     {"tokens_per_second", "tokens", "/s", RLT_COL_REAL, 0, 0, "training tokens a second"},
     {"model_flops_utilization", "MFU", "%", RLT_COL_PERCENT, 0, 1, "model FLOPs / (time x peak)"},
     {"memory_bytes", "memory", "GB", RLT_COL_REAL, 0, 1, "memory of the fullest stage"},
@@ -77,10 +79,14 @@ void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *
     rlt_plan_describe(row->from, p, layout, sizeof layout);
     rlt_value whole = rlt_ps(row->whole_ps);
     whole.absent = row->whole_ps == 0;
+    rlt_value expected = rlt_ps(row->expected_ps), goodput = rlt_real(row->goodput);
+    expected.absent = goodput.absent = row->expected_ps == 0;
     double memory = sheet->format == RLT_FORMAT_TABLE ? p->memory_bytes / 1e9 : p->memory_bytes;
     const rlt_value values[RLT_PLAN_COLUMNS] = {rlt_ps(p->time_ps),
                                                 rlt_real((double)p->time_ps / best - 1),
                                                 whole,
+                                                expected,
+                                                goodput,
                                                 rlt_real(row->tokens_per_s),
                                                 rlt_real(row->mfu),
                                                 rlt_real(memory),
@@ -107,6 +113,8 @@ void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column show
         const char *name;
         bool shown;
     } some[] = {{"whole_ps", s->verify},
+                {"expected_ps", s->run.faults.failures != NULL},
+                {"goodput", s->run.faults.failures != NULL},
                 {"accelerators", s->accelerators != NULL},
                 {"dollars", s->worth.price_h > 0},
                 {"energy_kWh", s->worth.power_w > 0},
@@ -119,7 +127,7 @@ void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column show
     rlt_sheet_heading(sheet, shown, RLT_PLAN_COLUMNS);
 }
 
-static void certificate_json(rlt_jw *w, const rlt_layout_result *r)
+void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r)
 {
     rlt_jw_object(w, "certificate");
     rlt_jw_bool(w, "proven", r->proven);
@@ -219,7 +227,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     if (sheet.format == RLT_FORMAT_JSON) {
         rlt_training t;
         rlt_grounds g = grounds_of(l, &t);
-        certificate_json(&sheet.json, r);
+        rlt_plan_certificate_json(&sheet.json, r);
         rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);

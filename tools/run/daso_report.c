@@ -128,9 +128,10 @@ int rlt_run_daso(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err)
 {
     /* Options that apply. A training consists of many runs, so options about a single run are refused. */
     static const char *const taken[] = {
-        "model",      "accelerator", "train",  "strategy",      "any-memory", "topology",  "placement",
-        "network",    "routing",     "set",    "injection",     "link-scale", "algorithm", "compute-scale",
-        "host-scale", "format",      "output", "network-scale", "plot",       "quiet",     NULL};
+        "model",     "accelerator",   "train",      "strategy", "any-memory", "topology",
+        "placement", "network",       "routing",    "set",      "injection",  "link-scale",
+        "algorithm", "compute-scale", "host-scale", "format",   "output",     "network-scale",
+        "plot",      "quiet",         "dim-scale",  NULL};
     int rc = rlt_given_only(args, taken, "--strategy daso", err);
     if (rc)
         return rc;

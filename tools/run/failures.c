@@ -9,6 +9,13 @@
 #include "workload/experiment/run/run.h"
 #include "workload/replay/failures.h"
 #include "workload/replay/replay.h"
+#include "workload/training/training.h"
+
+/* Returns the accelerators of the training: a folded run simulates fewer. */
+static uint32_t accelerators(const rlt_run *r)
+{
+    return r->folds ? rlt_training_ranks(&r->training) : r->program->n_ranks;
+}
 
 /* Estimates. Returns 0, or an error code with the reason why no estimate exists, which is printed as a
  * result. */
@@ -16,7 +23,7 @@ static int estimate(const rlt_run *r, rlt_failures_result *out, rlt_error *why)
 {
     uint32_t n = rlt_replay_iterations(r->replay);
     double each = (double)rlt_replay_time(r->replay) * 1e-12 / (n ? n : 1);
-    return rlt_failures_estimate(&r->faults.failures, r->program->n_ranks,
+    return rlt_failures_estimate(&r->faults.failures, accelerators(r),
                                  each * (double)r->settings->faults.iterations, r->settings->faults.seed, out,
                                  why);
 }
@@ -46,8 +53,8 @@ void rlt_failures_table(const rlt_run *r, FILE *out)
         return;
     }
     fprintf(out, "%llu iterations take %s without; one of %u accelerators fails every %s\n",
-            (unsigned long long)r->settings->faults.iterations, span(a, sizeof a, f.work_s),
-            r->program->n_ranks, span(b, sizeof b, f.mtbf_s));
+            (unsigned long long)r->settings->faults.iterations, span(a, sizeof a, f.work_s), accelerators(r),
+            span(b, sizeof b, f.mtbf_s));
     fprintf(out, "a checkpoint after each %s of work (best: %s)\n", span(a, sizeof a, f.interval_s),
             span(b, sizeof b, f.best_s));
     fprintf(out, "expected      %s (Daly; first order %s), goodput %.2f %%\n",
@@ -77,7 +84,7 @@ void rlt_failures_json(const rlt_run *r, rlt_jw *w)
         return;
     }
     rlt_jw_u64(w, "iterations", r->settings->faults.iterations);
-    rlt_jw_u64(w, "accelerators", r->program->n_ranks);
+    rlt_jw_u64(w, "accelerators", accelerators(r));
     rlt_jw_double(w, "work_s", f.work_s, 6);
     rlt_jw_double(w, "mtbf_s", f.mtbf_s, 6);
     rlt_jw_double(w, "interval_s", f.interval_s, 6);

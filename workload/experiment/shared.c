@@ -12,7 +12,7 @@
 
 enum { KEPT_NETS = 256 };
 
-static const char *const of_net[] = {"topology", "link-scale", "placement", NULL};
+static const char *const of_net[] = {"topology", "link-scale", "dim-scale", "placement", NULL};
 
 bool rlt__is_one_of(const char *name, const char *const *names)
 {

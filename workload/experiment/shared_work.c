@@ -23,12 +23,29 @@
 enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
 
 /* Options that do not change the workload. */
-static const char *const not_of_work[] = {
-    "topology",   "link-scale", "placement",     "algorithm",  "compute-scale",
-    "host-scale", "rank-scale", "network-scale", "rank-delay", "overlap-slowdown",
-    "no-skew",    "until",      "set",           "network",    "routing",
-    "injection",  "link-event", "noise",         "seed",       "failures",
-    "iterations", NULL};
+static const char *const not_of_work[] = {"topology",
+                                          "link-scale",
+                                          "placement",
+                                          "algorithm",
+                                          "compute-scale",
+                                          "host-scale",
+                                          "rank-scale",
+                                          "network-scale",
+                                          "rank-delay",
+                                          "overlap-slowdown",
+                                          "no-skew",
+                                          "until",
+                                          "set",
+                                          "network",
+                                          "routing",
+                                          "injection",
+                                          "link-event",
+                                          "noise",
+                                          "seed",
+                                          "failures",
+                                          "iterations",
+                                          "dim-scale",
+                                          NULL};
 
 bool rlt_shared_is_of_work(const char *option)
 {

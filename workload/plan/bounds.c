@@ -8,6 +8,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "workload/models/layer.h"
 #include "workload/plan/internal.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
@@ -135,12 +136,15 @@ void rlt__search_begin(rlt__search *s, const rlt_layout_search *p)
     }
 }
 
-/* A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum. */
+/* A schedule may compute weight gradients apart; the two times of a layer are then rounded, not their sum:
+ * they are 1 ps less at most. Accelerators of another speed divide that by the speed, and round twice once
+ * more. */
 int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level level,
                        rlt_cost_communication communication, rlt_time *bound_ps, rlt_error *err)
 {
     rlt_training_cost c = {0};
-    rlt_time rounded = rlt_time_mul(t->model->n_layers, rlt_training_microbatches(t));
+    double speed = s->plan->how->compute_scale, each = speed < 1 || speed > 1 ? 3 + 1 / speed : 1;
+    rlt_time rounded = rlt_time_of(each * t->model->n_layers * rlt_training_microbatches(t));
     int rc = rlt__search_alone(s, err);
     if (rc)
         return rc;

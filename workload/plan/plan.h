@@ -159,8 +159,8 @@ typedef struct rlt_layout_hooks {
 
 /* A search: its space, and how far it goes. */
 typedef struct rlt_layout_search {
-    const rlt_training *base; /* model, accelerator and all settings that are no axes; borrowed */
-    const rlt_replay_options *how;
+    const rlt_training *base;      /* model, accelerator and all settings that are no axes; borrowed */
+    const rlt_replay_options *how; /* rank_compute_scale: 1 at most; rank_host_scale: NULL */
     uint32_t ranks;
     const rlt_layout_space *space;
     const rlt_watch *watch;        /* NULL: never stopped */
@@ -210,7 +210,7 @@ void rlt_layout_result_free(rlt_layout_result *r);
 bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
 
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`
- * (NULL: its own), or whole. */
+ * (NULL: its own), or whole. rank_compute_scale of `how` is by rank; see rlt_folded_speeds. */
 int rlt_layout_simulate(const rlt_training *t, const rlt_replay_options *how, bool folded, rlt_timing *alone,
                         const rlt_watch *watch, rlt_time *time_ps, rlt_error *err) RLT_MUST_USE;
 

@@ -97,16 +97,33 @@ static rlt_time scaled(rlt_time d, double scale)
     return t >= (double)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
 }
 
+/* Returns the speed of operations of a kind, the same for all ranks. */
+static double speed_of(const rlt_replay_options *o, rlt_op_kind kind)
+{
+    return kind == RLT_OP_DELAY        ? 1
+           : kind >= RLT_OP_COLLECTIVE ? o->network_scale
+           : kind == RLT_OP_HOST       ? o->host_scale
+                                       : o->compute_scale;
+}
+
+static bool computes(rlt_op_kind kind)
+{
+    return kind != RLT_OP_DELAY && kind != RLT_OP_HOST && kind < RLT_OP_COLLECTIVE;
+}
+
+rlt_time rlt_replay_scaled(const rlt_replay_options *o, rlt_op_kind kind, double own, rlt_time duration_ps)
+{
+    return scaled(duration_ps, speed_of(o, kind) * (computes(kind) ? own : 1));
+}
+
 rlt_time rlt__replay_duration(const rlt_replay *r, const rlt_op *op)
 {
     const rlt_replay_options *o = &r->options;
-    double scale = 1;
-    if (op->kind >= RLT_OP_COLLECTIVE)
-        scale = o->network_scale;
-    else if (op->kind == RLT_OP_HOST)
-        scale = o->host_scale * (o->rank_host_scale ? o->rank_host_scale[op->rank] : 1);
-    else if (op->kind != RLT_OP_DELAY)
-        scale = o->compute_scale * (o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1);
+    double scale = speed_of(o, op->kind);
+    if (op->kind == RLT_OP_HOST)
+        scale *= o->rank_host_scale ? o->rank_host_scale[op->rank] : 1;
+    else if (computes(op->kind))
+        scale *= o->rank_compute_scale ? o->rank_compute_scale[op->rank] : 1;
     if (op->kind != RLT_OP_DELAY)
         scale /= rlt__replay_noise(r, op);
     return scaled(op->duration_ps, scale);

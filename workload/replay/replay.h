@@ -105,6 +105,11 @@ typedef struct rlt_replay_options {
 
 RLT_API rlt_replay_options rlt_replay_options_default(void);
 
+/* Returns the time of an operation under the speeds of the options. `own`: factor on the speed of its rank's
+ * compute, in place of rank_compute_scale; speeds of single ranks' hosts are left out. */
+RLT_API rlt_time rlt_replay_scaled(const rlt_replay_options *o, rlt_op_kind kind, double own,
+                                   rlt_time duration_ps);
+
 typedef struct rlt_rank_result {
     rlt_time start_ps, end_ps; /* span = end_ps - start_ps */
     rlt_time compute_ps, exposed_comm_ps, host_ps, idle_ps;

@@ -162,15 +162,16 @@ static bool same_chunk(const rlt__work *w, uint32_t a, uint32_t b, uint32_t chun
     return true;
 }
 
-/* Returns true if stage `s` has the times of the one before. `groups` and `members` are those of the latter. With several
- * chunks, ZeRO 2 may carry gradients from one to another in another order. */
+/* Returns true if stage `s` has the times of the one before. `groups` and `members` are those of the latter.
+ * With several chunks, ZeRO 2 may carry gradients from one to another in another order. */
 static bool same_stage(const rlt__work *w, uint32_t s, const uint32_t *groups, const uint32_t *members,
                        bool passes_only)
 {
     const rlt_training *t = w->t;
     if (s == 0 || rlt__two_ways(t) || t->schedule == RLT_SCHEDULE_MESSAGE ||
         (t->zero == 2 && t->vp > 1 && !passes_only) || memcmp(groups, w->groups, sizeof w->groups) != 0 ||
-        memcmp(members, w->members, sizeof w->members) != 0)
+        memcmp(members, w->members, sizeof w->members) != 0 ||
+        (w->speeds && (w->speeds[s] < w->speeds[s - 1] || w->speeds[s] > w->speeds[s - 1])))
         return false;
     for (uint32_t c = 0; c < t->vp; c++)
         if (!same_chunk(w, s - 1, s, c))
@@ -190,6 +191,7 @@ static int find_stages(rlt__work *w, bool passes_only, uint32_t *ranks, rlt_trai
         memcpy(members, w->members, sizeof members);
         if ((rc = begin_stage(w, s, ranks, err)))
             break;
+        w->speed = w->speeds ? w->speeds[s] : 1;
         if (same_stage(w, s, groups, members, passes_only)) {
             memcpy(chunks, chunks - out->vp, out->vp * sizeof *chunks);
             out->stages[s] = out->stages[s - 1];
@@ -205,16 +207,28 @@ static int find_stages(rlt__work *w, bool passes_only, uint32_t *ranks, rlt_trai
 int rlt_training_cost_of(const rlt_training *t, rlt_spans *spans, rlt_cost_communication communication,
                          bool passes_only, rlt_training_cost *out, rlt_error *err)
 {
-    rlt__folded f = {.axes = RLT_FOLD_STAGES, .spread = rlt__experts_spread(t)};
-    rlt__work w = {.t = t, .folded = &f, .folds = f.axes, .spans = spans, .communication = communication};
+    const rlt_replay_options *how = rlt__spans_how(spans);
+    rlt__folded f = {.axes = RLT_FOLD_STAGES, .spread = rlt__experts_spread(t), .how = how};
     uint32_t pp = t->size[RLT_AXIS_PP], n = rlt_training_ranks(t), *ranks = malloc((n + 1) * sizeof *ranks);
+    /* Only in a known order is it known which ranks are in a stage. */
+    bool stragglers = how->rank_compute_scale && communication == RLT_COST_EXACT && !passes_only;
+    double *speeds = stragglers ? malloc(((size_t)n + 1) * sizeof *speeds) : NULL;
+    rlt__work w = {.t = t,
+                   .folded = &f,
+                   .folds = f.axes,
+                   .spans = spans,
+                   .communication = communication,
+                   .speeds = speeds};
     rlt__spans_begin(spans, n);
     *out = (rlt_training_cost){.pp = pp,
                                .vp = t->vp,
-                               .slowdown = rlt__spans_slowdown(spans),
+                               .slowdown = how->overlap_slowdown,
                                .chunks = calloc((size_t)pp * t->vp, sizeof *out->chunks),
                                .stages = calloc(pp, sizeof *out->stages)};
-    int rc = ranks && out->chunks && out->stages ? rlt__work_chunks(&w, err) : rlt_nomem(err);
+    int rc = ranks && out->chunks && out->stages && (speeds || !stragglers) ? rlt__work_chunks(&w, err)
+                                                                            : rlt_nomem(err);
+    if (!rc && stragglers)
+        rlt_folded_speeds(t, f.axes, how->rank_compute_scale, speeds);
     if (!rc)
         rc = rlt__training_times(t, &w.times, err);
     if (!rc)
@@ -223,6 +237,7 @@ int rlt_training_cost_of(const rlt_training *t, rlt_spans *spans, rlt_cost_commu
     rlt__training_times_free(&w.times);
     free(w.firsts);
     free(w.reductions);
+    free(speeds);
     free(ranks);
     return rc;
 }

@@ -348,9 +348,9 @@ int rlt__span(rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes, rlt_t
     return rc;
 }
 
-double rlt__spans_slowdown(const rlt_spans *s)
+const rlt_replay_options *rlt__spans_how(const rlt_spans *s)
 {
-    return s->how->overlap_slowdown;
+    return s->how;
 }
 
 void rlt__spans_begin(rlt_spans *s, uint32_t ranks)

@@ -82,6 +82,14 @@ static void add_host(const speed *s, uint32_t first, uint32_t end, rlt__times *o
     }
 }
 
+static int roofline(const rlt_training *t, const char *precision, rlt_roofline *out, rlt_error *err)
+{
+    int rc = rlt_accelerator_roofline(t->accelerator, t->stack, precision, out, err);
+    out->rows_half *= t->half_sizes;
+    out->area_half *= t->half_sizes;
+    return rc;
+}
+
 /* Finds the constants inside and outside of blocks. */
 static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
 {
@@ -100,12 +108,12 @@ static int find_speed(const rlt_training *t, speed *s, rlt_error *err)
                            .gradient_bytes = gradient_bytes,
                            .slowdown = t->slowdown,
                            .adapter_rank = t->lora_rank}};
-    int rc = rlt_accelerator_roofline(t->accelerator, t->stack, t->precision, &s->in_blocks, err);
+    int rc = roofline(t, t->precision, &s->in_blocks, err);
     if (rc)
         return rc;
     if (s->in_blocks.peak_16_Flops < s->in_blocks.peak_Flops)
         wide = rlt_accelerator_peak(t->accelerator, "bf16", &Flops, NULL) ? "fp16" : "bf16";
-    return rlt_accelerator_roofline(t->accelerator, t->stack, wide, &s->outside, err);
+    return roofline(t, wide, &s->outside, err);
 }
 
 int rlt__training_times(const rlt_training *t, rlt__times *out, rlt_error *err)

@@ -153,6 +153,10 @@ static const rlt_param settings[] = {
      .preset = "50GB/s", .help = "bandwidth between host and accelerator, sum of both directions"},
     {"slowdown", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, slowdown), .min = 0.01, .max = 1000,
      .preset = "1", .help = "factor on the time of matrix kernels (Sputnik)"},
+    {"half_sizes", .kind = RLT_PARAM_NUMBER, RLT_FIELD(rlt_training, half_sizes), .min = 0.001, .max = 1000,
+     .preset = "1",
+     .help = "factor on the rows and the area at which products reach half of their efficiency: above 1, "
+             "small microbatches lose more"},
     {"order", .kind = RLT_PARAM_OTHER, .read = read_order, .preset = "tp-cp-dp-pp",
      .help = "order of the axes in rank numbers, innermost first; auto: the fastest order"},
     {0}};
@@ -298,6 +302,20 @@ uint32_t rlt_folded_rank(const rlt_training *t, uint32_t folds, const uint32_t a
         rank = rank * n + (n > 1 ? at[t->order[i]] : 0);
     }
     return rank;
+}
+
+void rlt_folded_speeds(const rlt_training *t, uint32_t folds, const double *speeds, double *out)
+{
+    uint32_t n = rlt_training_ranks(t), at[RLT_AXES_OF_LAYOUT];
+    for (uint32_t rank = 0; rank < n; rank++) {
+        rlt_training_place(t, rank, at);
+        uint32_t kept =
+            rlt_folded_rank(t, folds, at); /* at most `rank`, which is the first time it is seen */
+        for (uint32_t i = 0; i < RLT_AXES_OF_LAYOUT; i++)
+            at[i] = folds >> i & 1 ? 0 : at[i];
+        bool first = rlt_training_rank(t, at) == rank;
+        out[kept] = first || speeds[rank] < out[kept] ? speeds[rank] : out[kept];
+    }
 }
 
 uint32_t rlt_training_ranks(const rlt_training *t)

@@ -189,6 +189,9 @@ typedef struct rlt_training {
     uint32_t offload_bucket, offload_chunk;
     uint64_t offload_Bps;
     double slowdown; /* factor on the time of matrix kernels, for sparse ones (Sputnik); 1: dense */
+    /* factor on rows_half and area_half (workload/models/accelerator.h): above 1, small microbatches lose
+     * more */
+    double half_sizes;
     /* Set by rlt_training_plan: where a stage of this model may begin. n blocks, the first at layer `first`,
      * and then one every `each` layers (0: at unequal distances); the head (logits) begins at `head`. Layers
      * from `alike` to `alike_end` are the longest row of such blocks that are equal, of `period` layers each;
@@ -290,6 +293,15 @@ RLT_API uint32_t rlt_folded_ranks(const rlt_training *t, uint32_t axes);
 RLT_API void rlt_folded_place(const rlt_training *t, uint32_t axes, uint32_t rank,
                               uint32_t at[RLT_AXES_OF_LAYOUT]);
 RLT_API uint32_t rlt_folded_rank(const rlt_training *t, uint32_t axes, const uint32_t at[RLT_AXES_OF_LAYOUT]);
+/*
+ * Finds the speeds of the ranks kept: the least of those that each stands for. With one straggler, the folded
+ * time is still that of all ranks, under the same conditions. Proof: let every rank of its stage be as slow.
+ * That takes no less time, and is what is simulated. It takes no more, either: the straggler and the ranks of
+ * its pipeline have the operations of the ranks kept, in the same order, and their collectives begin when the
+ * last member arrives. So none of their operations ends earlier than with all slow. With several stragglers
+ * in different pipelines the folded time may be too long. `out` may be `speeds`. O(ranks).
+ */
+RLT_API void rlt_folded_speeds(const rlt_training *t, uint32_t axes, const double *speeds, double *out);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "workload/replay/replay.h"
 
 uint32_t rlt__work_name(rlt__work *w, const char *name)
 {
@@ -32,9 +33,10 @@ uint32_t rlt__work_op(rlt__work *w, rlt_op_desc *d, uint32_t after)
     d->step = w->step;
     if (!w->b) {
         uint32_t stream = d->resource < RLT__WORK_STREAMS ? d->resource : RLT__WORK_BESIDE;
-        w->spent[stream] = rlt_time_add(w->spent[stream], d->duration_ps);
+        rlt_time spent = rlt_replay_scaled(w->folded->how, d->kind, w->speed, d->duration_ps);
+        w->spent[stream] = rlt_time_add(w->spent[stream], spent);
         if (stream == RLT__WORK_COMPUTE && d->kind == RLT_OP_DELAY)
-            w->spent[RLT__WORK_EXPOSED] = rlt_time_add(w->spent[RLT__WORK_EXPOSED], d->duration_ps);
+            w->spent[RLT__WORK_EXPOSED] = rlt_time_add(w->spent[RLT__WORK_EXPOSED], spent);
         return w->n_ops++;
     }
     uint32_t op = rlt_build_op(w->b, d);

@@ -33,8 +33,10 @@ typedef struct rlt__work {
     rlt_spans *spans; /* durations of collectives, if nothing is built, and which of them count */
     rlt_cost_communication communication;
     rlt__times times;
-    rlt__folded *folded; /* NULL: all ranks */
-    uint32_t folds;      /* folded axes, or 0 */
+    rlt__folded *folded;  /* NULL: all ranks */
+    uint32_t folds;       /* folded axes, or 0 */
+    double speed;         /* speed of the rank's compute, if nothing is built */
+    const double *speeds; /* the same by stage; NULL: 1 */
     rlt__work_named names[RLT__WORK_NAMES];
     uint32_t n_names;
     uint32_t *firsts; /* first layer of each chunk, and the end of the last */
@@ -120,7 +122,7 @@ int rlt__spans_groups(rlt__work *w, uint32_t *ranks, rlt_error *err);
 /* Finds the duration of a collective of such a group. */
 int rlt__span(rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes, rlt_time *duration_ps,
               rlt_error *err);
-double rlt__spans_slowdown(const rlt_spans *s);
+const rlt_replay_options *rlt__spans_how(const rlt_spans *s);
 /* Prepares for trainings of this many ranks: those of others are forgotten. */
 void rlt__spans_begin(rlt_spans *s, uint32_t ranks);
 /* Adds what follows the passes of an iteration: the last buckets, the optimizer, the host. */

@@ -105,6 +105,20 @@ uint32_t rlt_layouts_ranks(const rlt_layouts *l)
     return l->run.training.ranks ? l->run.training.ranks : l->run.setup.placement.n;
 }
 
+/* Reads --rank-scale. A rank may be slower, not faster: bounds of partial layouts do not know it. */
+static int read_stragglers(rlt_layouts *l, rlt_error *err)
+{
+    rlt_run *r = &l->run;
+    uint32_t n = rlt_layouts_ranks(l);
+    int rc = rlt_run_rank_scales(r, n, err);
+    for (uint32_t i = 0; i < n && !rc && r->compute_scale; i++)
+        if (r->compute_scale[i] > 1 || r->host_scale[i] > 1 || r->host_scale[i] < 1)
+            rc = rlt_fail(err, RLT_EUSAGE, "--rank-scale",
+                          "expected the compute of rank %u at 1 or slower: a search has stragglers only", i);
+    r->options.rank_compute_scale = r->compute_scale;
+    return rc;
+}
+
 int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed *args, rlt_error *err)
 {
     rlt_run *r = &l->run;
@@ -112,6 +126,7 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
     const char *layout = s->layout && strcmp(s->layout, "auto") == 0 ? NULL : s->layout;
     if (rc || (rc = take_axes(l, layout, &l->layout, err)) || (rc = take_axes(l, s->train, &l->train, err)))
         return rc;
+    l->asked = s;
     l->fixed = *s;
     l->fixed.layout = l->layout;
     l->fixed.train = l->train;
@@ -122,6 +137,8 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
         (rc = rlt_reduction_prime(r->setup.topology, err)) ||
         (rc = rlt_training_read(&l->fixed, &r->trained, &r->accelerator, &r->training, err)) ||
         (rc = rlt_mapping_options(r, &r->accelerator, err)))
+        return rc;
+    if ((rc = read_stragglers(l, err)))
         return rc;
     if (!r->training.batch)
         return rlt_fail(err, RLT_EUSAGE, "--train", "expected batch=N, the samples of an iteration");
@@ -183,5 +200,7 @@ void rlt_layouts_close(rlt_layouts *l)
     free(l->layout);
     free(l->train);
     free(l->strategy);
+    free(l->factored_train);
+    free(l->dim_scales);
     *l = (rlt_layouts){0};
 }

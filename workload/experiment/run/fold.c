@@ -17,9 +17,12 @@ static int check_alike(const rlt_run_settings *s, rlt_error *err)
     const struct {
         const char *option;
         bool given;
-    } unlike[] = {{"--rank-scale", s->rank_scale.n},     {"--rank-delay", s->rank_delay.n},
-                  {"--link-scale", s->sim.link_scale.n}, {"--link-event", s->faults.link_event.n},
-                  {"--noise", s->faults.noise.n},        {"--background", s->jobs.background.n}};
+    } unlike[] = {{"--rank-scale", s->fold ? s->rank_scale.n : 0},
+                  {"--rank-delay", s->rank_delay.n},
+                  {"--link-scale", s->sim.link_scale.n},
+                  {"--link-event", s->faults.link_event.n},
+                  {"--noise", s->faults.noise.n},
+                  {"--background", s->jobs.background.n}};
     for (size_t i = 0; i < sizeof unlike / sizeof *unlike; i++)
         if (unlike[i].given)
             return rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--fold-stages",

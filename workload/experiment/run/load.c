@@ -33,6 +33,7 @@
 #include "workload/timing/timing.h"
 #include "workload/training/memory_time.h"
 #include "workload/training/passes.h"
+#include "workload/training/training.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_what_if_options[] = {
@@ -104,10 +105,9 @@ static int no_rank(const char *option, uint64_t rank, uint32_t n, rlt_error *err
                     (unsigned long long)rank);
 }
 
-static int rank_scales(rlt_run *r, rlt_error *err)
+int rlt_run_rank_scales(rlt_run *r, uint32_t n, rlt_error *err)
 {
     const rlt_texts *t = &r->settings->rank_scale;
-    uint32_t n = r->program->n_ranks;
     if (!t->n)
         return 0;
     r->host_scale = calloc(n, sizeof(double));
@@ -138,6 +138,18 @@ static int rank_scales(rlt_run *r, rlt_error *err)
                             (unsigned long long)rank, n);
         (what[0] == 'h' ? r->host_scale : r->compute_scale)[rank] = x;
     }
+    return 0;
+}
+
+/* Reads the speeds of all ranks. A folded run takes those of the ranks kept from them. */
+static int rank_scales(rlt_run *r, rlt_error *err)
+{
+    uint32_t n = r->folds ? rlt_training_ranks(&r->training) : r->program->n_ranks;
+    int rc = rlt_run_rank_scales(r, n, err);
+    if (rc || !r->folds || !r->compute_scale)
+        return rc;
+    rlt_folded_speeds(&r->training, r->folds, r->compute_scale, r->compute_scale);
+    rlt_folded_speeds(&r->training, r->folds, r->host_scale, r->host_scale);
     return 0;
 }
 

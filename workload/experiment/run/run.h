@@ -141,6 +141,8 @@ void rlt_run_close(rlt_run *r);
 /* Returns true if a simulation that ended with `rc` was stopped by the settings' own limit of time. */
 bool rlt_run_was_limited(const rlt_run *r, int rc);
 
+/* Reads --rank-scale for n ranks into host_scale and compute_scale, which stay NULL without it. */
+int rlt_run_rank_scales(rlt_run *r, uint32_t n, rlt_error *err) RLT_MUST_USE;
 /* Fills r->options with the network of the setup. */
 int rlt_run_network(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 
