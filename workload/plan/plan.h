@@ -2,16 +2,16 @@
 /*
  * The best layout of a training on a cluster, with a proof: branch and bound, the simulator is the judge.
  *
- * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, schedule, vp,
- * zero, order), each with the values to try. A point has one value of each; dp follows from the number
+ * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, schedule,
+ * vp, zero, order), each with the values to try. A point has one value of each; dp follows from the number
  * of ranks. A partial point has values for the first axes only: those of the layout, or these and those of
  * the kernels.
  *
  * Bounds, in picoseconds of an iteration, each at most the simulated time of every point below it:
  *
  *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
- *             p stages, one of which has at least the mean. If all schedules of the space are 1F1B or GPipe, a
- *             stage has one chunk, and rlt_training_bound holds (workload/training/cost.h): it has the bubble
+ *             p stages, one of which has at least the mean. If all schedules of the space are 1F1B or GPipe,
+ *             a stage has one chunk, and rlt_training_bound (workload/training/cost.h) holds, with the bubble
  *   kernels   the same for one microbatch, with the work that is computed again; then also with the
  *             communication that compute waits for, each collective in the least time of any order, unless a
  *             schedule of the space lets it go on beside another pass (DualPipe, message)
