@@ -140,9 +140,9 @@ RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accele
  * without looking at each (products without borders). */
 RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
 
-/* Returns true if any renumbering of the coordinates of dimension d, the same for all accelerators, takes links
- * to links of the same speed, and routes to routes. So it is for switches, and for rails of one leaf on which
- * messages do not change the rail; and inside a node only if each accelerator has a port of its own. */
+/* Returns true if any renumbering of the coordinates of dimension d, the same for all accelerators, takes
+ * links to links of the same speed, and routes to routes. So it is for switches, and for rails of one leaf on
+ * which messages do not change the rail; and inside a node only if each accelerator has a port of its own. */
 RLT_API bool rlt_topology_exchanges(const rlt_topology *t, uint32_t d);
 
 /* Returns the parameters of a dimension of any shape: how accelerators reach it (net/topology/ports.h). */

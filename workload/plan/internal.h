@@ -30,14 +30,14 @@ typedef struct rlt__search {
     uint32_t n_orders, orders_room;
 } rlt__search;
 
-/* Begins a worker: what its bounds need to know of the space. */
+/* Begins a worker: it finds out about the space. */
 void rlt__search_begin(rlt__search *s, const rlt_layout_search *p);
 /* Makes the worker's times of collectives, if there are none yet. */
 int rlt__search_alone(rlt__search *s, rlt_error *err) RLT_MUST_USE;
 /* Answers. An error is an outcome, too; RLT_ECANCELLED is none. */
 void rlt__search_answer(rlt__search *worker, const rlt_layout_task *t, const rlt_watch *watch,
                         rlt_layout_outcome *out);
-void rlt__search_free(rlt__search *s); /* what the worker owns */
+void rlt__search_free(rlt__search *s); /* frees all that the worker owns */
 
 /* Sets the axes that a level knows, `at` by axis, and for the others what asks for least. */
 int rlt__search_training(const rlt__search *s, const uint16_t *at, rlt_layout_level level, rlt_training *t,
@@ -61,8 +61,8 @@ int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level l
 /* Bounds a layout: the least over the values of the microbatch that divide the batch. */
 int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps,
                       rlt_error *err) RLT_MUST_USE;
-/* Bounds the kernels of a point in its order, with communication, whatever the other axes are. Remembered: points
- * that share both ask once. */
+/* Bounds the kernels of a point in its order, with communication, whatever the other axes are. Points that
+ * share both are bounded once. */
 int rlt__bound_order(rlt__search *s, const uint16_t *at, rlt_time *bound_ps, rlt_error *err) RLT_MUST_USE;
 
 #endif

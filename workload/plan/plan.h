@@ -2,19 +2,23 @@
 /*
  * The best layout of a training on a cluster, with a proof: branch and bound, the simulator is the judge.
  *
- * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, order,
- * schedule, vp, zero), each with the values to try. A point has one value of each; dp follows from the number
+ * A space has axes, which are settings of a training (tp, cp, pp, ep, microbatch, recompute, sp, schedule,
+ * vp, zero, order), each with the values to try. A point has one value of each; dp follows from the number
  * of ranks. A partial point has values for the first axes only: those of the layout, or these and those of
  * the kernels.
  *
  * Bounds, in picoseconds of an iteration, each at most the simulated time of every point below it:
  *
  *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
- *             p stages, one of which has at least the mean
- *   kernels   the same for one microbatch, with what is computed again
- *   order     the same, with the communication that compute waits for (workload/training/cost.h), unless a
+ *             p stages, one of which has at least the mean. If all schedules of the space are 1F1B or GPipe,
+ *             a stage has one chunk, and rlt_training_bound (workload/training/cost.h) holds, with the bubble
+ *   kernels   the same for one microbatch, with the work that is computed again; then also with the
+ *             communication that compute waits for, each collective in the least time of any order, unless a
  *             schedule of the space lets it go on beside another pass (DualPipe, message)
- *   point     rlt_training_bound (cost.h), at first without communication
+ *   stages    rlt_training_bound with the same communication
+ *   point     the bound of the kernels with the communication of its order; then rlt_training_bound
+ *
+ * Rules, memory and passes do not depend on the order of the groups, so that it comes last.
  *
  * Memory prunes, too: the fullest stage needs at least the mean of the model state of all stages, and of the
  * activations of one microbatch. Open settings (recomputation, ZeRO) have the values that need least.
@@ -56,8 +60,8 @@ typedef struct rlt_layout_axis {
     char (*values)[RLT_LAYOUT_WORD];
 } rlt_layout_axis;
 
-/* A partial point has values for: the sizes of the layout; also what a stage computes; also the order of
- * its groups; all. */
+/* A partial point has values for: the sizes of the layout; also the kernels; also the stages of the
+ * pipeline and of ZeRO; all, with the order of the groups. */
 typedef enum rlt_layout_level {
     RLT_LAYOUT_SIZES,
     RLT_LAYOUT_KERNELS,

@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/plan/internal.h"
 #include "workload/plan/plan.h"
-#include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
 #include "workload/training/cost.h"
 #include "workload/training/training.h"

@@ -288,7 +288,8 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
 }
 
-void rlt__work_groups(rlt__work *w, uint32_t *ranks)
+/* Opens the groups of a rank. `ranks` has room for all ranks. */
+static void open_groups(rlt__work *w, uint32_t *ranks)
 {
     for (int g = 0; g < RLT__GROUPS; g++)
         open_group(w, g, ranks, rlt__training_members(w->t, w->at, (rlt__group)g, ranks));
@@ -304,7 +305,7 @@ static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *e
     w->beside = RLT_NONE;
     rlt_folded_place(t, w->folds, rank, w->at);
     w->records = t->passes && rank == rlt_stage_rank(t, t->passes, w->at[RLT_AXIS_PP]);
-    rlt__work_groups(w, ranks);
+    open_groups(w, ranks);
     w->compute = rlt_build_resource(
         w->b, rank, t->schedule == RLT_SCHEDULE_MESSAGE ? RLT_RES_ARRIVAL : RLT_RES_STREAM, "compute stream");
     w->gradients = rlt_build_resource(w->b, rank, RLT_RES_STREAM, "gradient stream");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/topology/placement.h"
+#include "workload/models/model.h"
 #include "workload/training/internal.h"
 #include "workload/training/work.h"
 
@@ -162,8 +163,8 @@ static bool same_chunk(const rlt__work *w, uint32_t a, uint32_t b, uint32_t chun
     return true;
 }
 
-/* Returns true if stage `s` has the times of the one before. `groups` and `members` are those of the latter.
- * With several chunks, ZeRO 2 may carry gradients from one to another in another order. */
+/* Returns true if stage `s` has the times of the one before, which has these `groups` and `members`. With
+ * several chunks, ZeRO 2 may carry gradients from one to another in another order. */
 static bool same_stage(const rlt__work *w, uint32_t s, const uint32_t *groups, const uint32_t *members,
                        bool passes_only)
 {

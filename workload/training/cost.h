@@ -81,10 +81,10 @@ void rlt_spans_free(rlt_spans *s);
 /* Adds an order of the axes, of those over which RLT_COST_LEAST takes the least. */
 int rlt_spans_add_order(rlt_spans *s, const rlt_axis order[RLT_AXES_OF_LAYOUT], rlt_error *err) RLT_MUST_USE;
 
-/* What collectives take: nothing; in the order of the training; the least of each over all orders added and
- * all stages, for those that layers wait for (groups of tp, cp and ep; the others take nothing). No part is longer with shorter collectives, and no bound is larger: each term of the bound
- * grows with each of its times (of the term with f, by at least 1 / f). So the bound with the least is at
- * most that of any order. */
+/* Times that collectives count with: none; those in the order of the training; the least of each over all
+ * orders added and all stages, if layers wait for it (groups of tp, cp and ep; others take no time). No part
+ * is longer with shorter collectives, and no bound is larger: each term of the bound grows with each of its
+ * times (the term with f by at least 1 / f). So the bound with the least is at most that of any order. */
 typedef enum rlt_cost_communication { RLT_COST_NONE, RLT_COST_EXACT, RLT_COST_LEAST } rlt_cost_communication;
 
 /* Finds the parts of a planned training. Free `out` in every case. passes_only: only the chunks' times, no

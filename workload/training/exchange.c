@@ -165,15 +165,16 @@ void rlt__work_exchange(rlt__work *w, const rlt_model_layer *l, bool combine, bo
            shared = bytes * rlt_training_etp(t) * t->load.exchange;
     if (combine)
         rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_REDUCE_SCATTER, shared, "expert reduce-scatter");
-    exchange x = find_exchange(w, l, bytes);
-    x.name = combine ? "expert combine" : "expert dispatch";
-    if (!combine && (t->dispatch_fp8 == RLT_DISPATCH_FP8_BOTH || (narrow && t->dispatch_fp8))) {
-        double each = (1 + 4.0 / 128) / t->element_bytes;
-        x.network *= each;
-        x.inside *= each;
-    }
-    if (w->groups[RLT__GROUP_EP] != RLT_NONE && bytes >= 1)
+    if (w->groups[RLT__GROUP_EP] != RLT_NONE && bytes >= 1) {
+        exchange x = find_exchange(w, l, bytes);
+        x.name = combine ? "expert combine" : "expert dispatch";
+        if (!combine && (t->dispatch_fp8 == RLT_DISPATCH_FP8_BOTH || (narrow && t->dispatch_fp8))) {
+            double each = (1 + 4.0 / 128) / t->element_bytes;
+            x.network *= each;
+            x.inside *= each;
+        }
         start(w, &x);
+    }
     if (!combine)
         rlt__work_communicate(w, RLT__GROUP_EXPERT_TP, RLT_ALL_GATHER, shared, "expert all-gather");
 }

@@ -88,7 +88,7 @@ int rlt_spans_add_order(rlt_spans *s, const rlt_axis order[RLT_AXES_OF_LAYOUT], 
     return 0;
 }
 
-/* Writes what the members of a group depend on. Returns the number of words. */
+/* Writes the facts on which the members of a group depend. Returns the number of words. */
 static uint32_t write_place(const rlt_training *t, uint32_t stage, int group, uint32_t key[KEY_WORDS])
 {
     uint32_t stride[RLT_AXES_OF_LAYOUT], n = 1, used = 0;
@@ -307,7 +307,7 @@ static uint32_t members_of(const rlt__work *w, int group, uint32_t *ranks)
 int rlt__spans_groups(rlt__work *w, uint32_t *ranks, rlt_error *err)
 {
     rlt_spans *s = w->spans;
-    /* What is sent for each node depends on the order: no exchange is at most any. */
+    /* Bytes sent once to each node depend on the order: no exchange is at most any. */
     bool left_out = w->communication != RLT_COST_EXACT && w->t->ep > 1 && rlt__sends_per_node(w->t);
     int rc = 0;
     w->folded->n_known = 0;
@@ -348,7 +348,7 @@ int rlt__span(rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes, rlt_t
     return rc;
 }
 
-const rlt_replay_options *rlt__spans_how(const rlt_spans *s)
+const rlt_replay_options *rlt__spans_how(const struct rlt_spans *s)
 {
     return s->how;
 }

@@ -11,7 +11,6 @@
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
-#include "workload/training/cost.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
@@ -29,9 +28,9 @@ typedef struct rlt__work {
     const rlt_training *t;
     rlt_builder *b; /* NULL: operations are not built; their times are added to `spent` */
     rlt_time spent[RLT__WORK_TIMES];
-    rlt_error failed; /* the first failure, if nothing is built */
-    rlt_spans *spans; /* durations of collectives, if nothing is built, and which of them count */
-    rlt_cost_communication communication;
+    rlt_error failed;        /* the first failure, if nothing is built */
+    struct rlt_spans *spans; /* durations of collectives, if nothing is built */
+    int communication;       /* rlt_cost_communication: which of them count */
     rlt__times times;
     rlt__folded *folded;  /* NULL: all ranks */
     uint32_t folds;       /* folded axes, or 0 */
@@ -115,16 +114,14 @@ void rlt__work_give_gradients(rlt__work *w, const rlt_model_layer *l);
 void rlt__work_reduce_bucket(rlt__work *w, int which);
 /* Gathers the parts of the activations, or of their gradient, that came from another stage. */
 void rlt__work_gather_parts(rlt__work *w, const rlt__turn *turn);
-/* Opens the groups of a rank. `ranks` has room for all ranks. */
-void rlt__work_groups(rlt__work *w, uint32_t *ranks);
-/* Finds the groups of a stage that are folded away, for durations. `ranks` as above. */
+/* Finds the groups of a stage that are folded away, for durations. `ranks` has room for all ranks. */
 int rlt__spans_groups(rlt__work *w, uint32_t *ranks, rlt_error *err);
 /* Finds the duration of a collective of such a group. */
 int rlt__span(rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes, rlt_time *duration_ps,
               rlt_error *err);
-const rlt_replay_options *rlt__spans_how(const rlt_spans *s);
+const rlt_replay_options *rlt__spans_how(const struct rlt_spans *s);
 /* Prepares for trainings of this many ranks: those of others are forgotten. */
-void rlt__spans_begin(rlt_spans *s, uint32_t ranks);
+void rlt__spans_begin(struct rlt_spans *s, uint32_t ranks);
 /* Adds what follows the passes of an iteration: the last buckets, the optimizer, the host. */
 void rlt__work_end(rlt__work *w);
 

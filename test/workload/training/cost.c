@@ -65,6 +65,46 @@ static void by_hand(void **state)
     rlt_model_free(&f.model);
 }
 
+/* The least of all orders is at most the bound in any of them. */
+static void check_least(const rlt_training *t, const char *network, int i)
+{
+    rlt_error err = {0};
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_topology *topology = NULL;
+    rlt_timing *alone = NULL;
+    rlt_spans *spans = NULL;
+    rlt_training_cost cost;
+    rlt_training other = *t;
+    rlt_time least;
+    assert_int_equal(rlt_topology_load(network, NULL, &topology, &err), 0);
+    o.topology = topology;
+    o.endpoint = *rlt_topology_endpoint(topology);
+    o.overlap_slowdown = t->accelerator->overlap_slowdown;
+    assert_int_equal(rlt_timing_alone(&o, &alone, &err), 0);
+    assert_int_equal(rlt_spans_create(&o, alone, &spans, &err), 0);
+    rlt_axis reversed[RLT_AXES_OF_LAYOUT];
+    for (uint32_t a = 0; a < RLT_AXES_OF_LAYOUT; a++)
+        reversed[a] = t->order[RLT_AXES_OF_LAYOUT - 1 - a];
+    assert_int_equal(rlt_spans_add_order(spans, t->order, &err), 0);
+    assert_int_equal(rlt_spans_add_order(spans, reversed, &err), 0);
+    if (rlt_training_cost_of(t, spans, RLT_COST_LEAST, false, &cost, &err))
+        fail_msg("case %d: %s: %s", i, err.where, err.what);
+    least = rlt_training_bound(t, &cost);
+    rlt_training_cost_free(&cost);
+    for (int k = 0; k < 2; k++) {
+        memcpy(other.order, k ? reversed : t->order, sizeof reversed);
+        if (rlt_training_cost_of(&other, spans, RLT_COST_EXACT, false, &cost, &err))
+            fail_msg("case %d: %s: %s", i, err.where, err.what);
+        if (least > rlt_training_bound(&other, &cost))
+            fail_msg("case %d: least bound %lld, %lld in an order", i, (long long)least,
+                     (long long)rlt_training_bound(&other, &cost));
+        rlt_training_cost_free(&cost);
+    }
+    rlt_spans_free(spans);
+    rlt_timing_free(alone);
+    rlt_topology_free(topology);
+}
+
 static const char *pick(drawing *r, const char *const *of)
 {
     uint32_t n = 0;
@@ -138,6 +178,7 @@ static void below_simulation(void **state)
             if (bound > simulated)
                 fail_msg("case %d, %s: bound %lld, simulated %lld", i, network, (long long)bound,
                          (long long)simulated);
+            check_least(&f.t, network, i);
             ratios[n++] = (double)bound / (double)simulated;
             tight += 1.05 * (double)bound > (double)simulated;
             if (f.t.schedule == RLT_SCHEDULE_1F1B && f.model.layers[1].experts == 0 && f.t.zero < 3)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Groups that differ by an exchange of nodes are one class of the timing alone, and take the same time. */
+#include "workload/replay/alone.h"
+
+#include "collectives/collective.h"
+#include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
+
+enum { MEMBERS = 4 };
+
+/* Finds class and time of a collective among four ranks; `timing` NULL: by a timing of its own. */
+static void ask(const rlt_topology *t, rlt_timing *timing, const uint32_t *ranks, uint32_t *class,
+                rlt_time *time_ps)
+{
+    rlt_error err = {0};
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_placement where = {.n = rlt_topology_accelerators(t)};
+    rlt_timing *own = NULL;
+    rlt_group g;
+    o.topology = t;
+    o.endpoint = *rlt_topology_endpoint(t);
+    if (!timing)
+        assert_int_equal(rlt_timing_alone(&o, &own, &err), 0);
+    timing = timing ? timing : own;
+    assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+    rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, 1 << 20);
+    req.endpoint = &o.endpoint;
+    rlt_request_params(&req, &o.params);
+    assert_int_equal(timing->classify(timing, &req, class, &err), 0);
+    assert_int_equal(timing->duration(timing, &req, time_ps, &err), 0);
+    rlt_group_free(&g);
+    rlt_timing_free(own);
+}
+
+static void rails(void **state)
+{
+    static const uint32_t groups[][MEMBERS] = {{0, 4, 8, 12}, {4, 12, 20, 28}, {1, 5, 9, 13}, {0, 1, 4, 5}};
+    const char *text = "switch:4@300GB/s,500ns*rail:8@50GB/s,2us";
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_timing *shared = NULL;
+    rlt_replay_options o = rlt_replay_options_default();
+    uint32_t class[4], alone_class;
+    (void)state;
+    assert_int_equal(rlt_topology_load(text, NULL, &t, &err), 0);
+    assert_true(rlt_topology_exchanges(t, 0) && rlt_topology_exchanges(t, 1));
+    o.topology = t;
+    o.endpoint = *rlt_topology_endpoint(t);
+    assert_int_equal(rlt_timing_alone(&o, &shared, &err), 0);
+    for (int i = 0; i < 4; i++) {
+        rlt_time known, simulated;
+        ask(t, shared, groups[i], &class[i], &known);
+        ask(t, NULL, groups[i], &alone_class, &simulated);
+        assert_true(known == simulated);
+    }
+    if (class[0] != class[1] || class[0] != class[2] || class[3] == class[0])
+        fail_msg("classes %u, %u, %u, %u", class[0], class[1], class[2], class[3]);
+    rlt_timing_free(shared);
+    rlt_topology_free(t);
+}
+
+static void not_exchanged(void **state)
+{
+    static const struct {
+        const char *text;
+        bool inside, nodes;
+    } cases[] = {{"switch:4@300GB/s,500ns*rail:8@50GB/s,2us,nics=2", false, true},
+                 {"switch:4@300GB/s,500ns*rail:8@50GB/s,2us,pxn=off", false, false},
+                 {"switch:4@300GB/s,500ns*rail:8@50GB/s,2us,nodes_per_leaf=4", false, false},
+                 {"switch:4@300GB/s,500ns*ring:8@50GB/s,2us", true, false},
+                 {"switch:4@300GB/s,500ns*switch:8@50GB/s,2us", true, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_error err = {0};
+        rlt_topology *t = NULL;
+        if (rlt_topology_load(cases[i].text, NULL, &t, &err))
+            fail_msg("%s: %s: %s", cases[i].text, err.where, err.what);
+        if (rlt_topology_exchanges(t, 0) != cases[i].inside || rlt_topology_exchanges(t, 1) != cases[i].nodes)
+            fail_msg("%s", cases[i].text);
+        rlt_topology_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(not_exchanged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
