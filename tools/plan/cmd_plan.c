@@ -38,6 +38,13 @@ static const rlt_option own_options[] = {
      AT(most)},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
+    {"sample", 0, RLT_PARAM_COUNT, "N",
+     "Draw N possible layouts at random, and say how many of them are faster than --than.", AT(sample),
+     .max = 1000000},
+    {"than", 0, RLT_PARAM_TEXT, "TIME",
+     "With --sample: compare with this time of an iteration, such as 12.3s (default: the fastest and those "
+     "--within its share).",
+     AT(than)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {0}};
 #undef AT
@@ -119,6 +126,8 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         goto out;
     rc = search(&l, s, &how, err);
     if (rc && rc != RLT_ECANCELLED)
+        goto out;
+    if (!rc && (rc = rlt_plan_draw(&l, s, &how, err)) && rc != RLT_ECANCELLED)
         goto out;
     double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
     for (n = 0; n < l.result.n && n < s->top; n++)

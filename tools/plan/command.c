@@ -51,8 +51,9 @@ static bool is_one_of(const char *name, const char *const *list)
 static int list(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                 const rlt_layout_point *p, settings *out, rlt_error *err)
 {
-    static const char *const not_of_the_run[] = {"layout", "train",  "within", "gap",    "headroom", "top",
-                                                 "most",   "verify", "quiet",  "format", "output",   NULL};
+    static const char *const not_of_the_run[] = {"layout", "train",  "within", "gap",   "headroom",
+                                                 "top",    "most",   "verify", "quiet", "sample",
+                                                 "than",   "format", "output", NULL};
     const rlt_option *o;
     size_t base;
     char *layout = NULL, *train = NULL;

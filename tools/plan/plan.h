@@ -5,11 +5,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/output/report_options.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
@@ -18,8 +20,8 @@
 typedef struct rlt_plan_asked {
     rlt_run_settings run; /* must be first */
     rlt_report_settings report;
-    const char *within, *gap, *headroom;
-    uint64_t top, most;
+    const char *within, *gap, *headroom, *than;
+    uint64_t top, most, sample;
     bool verify, quiet;
 } rlt_plan_asked;
 
@@ -39,5 +41,11 @@ extern const rlt_columns rlt_plan_columns;
 /* Writes the result. `rc` is how the search ended; returns it, or the error met here. */
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
+
+/* Draws layouts at random, if asked for, and writes what their times say. */
+int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how,
+                  rlt_error *err) RLT_MUST_USE;
+void rlt_plan_sample_json(rlt_jw *w, const rlt_layouts *l);
+void rlt_plan_sample_print(FILE *out, const rlt_layouts *l);
 
 #endif

@@ -210,6 +210,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_training t;
         rlt_grounds g = grounds_of(l, &t);
         certificate_json(&sheet.json, r);
+        rlt_plan_sample_json(&sheet.json, l);
         rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
@@ -225,6 +226,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
     print_commands(below, rows, n);
     print_certificate(below, r);
+    rlt_plan_sample_print(below, l);
     print_grounds(below, l);
     if (fclose(below))
         rc = rlt_nomem(err);

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
@@ -19,6 +20,7 @@ typedef struct rlt_layouts {
     uint32_t n_given, given_room;
     rlt_layout_space space;
     rlt_layout_result result;
+    rlt_layout_sample sample; /* n 0: nothing was drawn */
 } rlt_layouts;
 
 /* Opens a search from the settings of a run. An axis in --layout, --train or --strategy is fixed to its
@@ -28,6 +30,9 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
                      rlt_error *err) RLT_MUST_USE;
 /* Searches. `how` has what is asked for; the rest of it is filled in here. */
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+/* Draws n possible points of the space, and counts those that are faster than `than_ps` (rlt_layout_draw). */
+int rlt_layouts_draw(rlt_layouts *l, const rlt_layout_search *how, uint32_t n, rlt_time than_ps,
+                     rlt_error *err) RLT_MUST_USE;
 /* Plans the training of a point. */
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out,
                          rlt_error *err) RLT_MUST_USE;
