@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
@@ -116,10 +117,12 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rlt_layout_search how = {.most = s->most};
     rlt_planned *rows = NULL;
     uint32_t n = 0, shown = 0;
+    rlt_time than_ps;
     int rc = check(args, s, err);
     if (rc || (rc = read_share(s->within, "--within", 10, &how.within, err)) ||
         (rc = read_share(s->gap, "--gap", 1, &how.gap, err)) ||
-        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)))
+        (rc = read_share(s->headroom, "--headroom", 1, &how.headroom, err)) ||
+        (rc = rlt_plan_than(s, &than_ps, err)))
         return rc;
     rc = rlt_layouts_open(&l, &s->run, args, err);
     if (rc)
@@ -127,7 +130,7 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
     rc = search(&l, s, &how, err);
     if (rc && rc != RLT_ECANCELLED)
         goto out;
-    if (!rc && (rc = rlt_plan_draw(&l, s, &how, err)) && rc != RLT_ECANCELLED)
+    if (!rc && (rc = rlt_plan_draw(&l, s, &how, than_ps, err)) && rc != RLT_ECANCELLED)
         goto out;
     double limit = l.result.n ? (double)l.result.points[0].time_ps * (1 + how.within) : 0;
     for (n = 0; n < l.result.n && n < s->top; n++)

@@ -42,9 +42,13 @@ extern const rlt_columns rlt_plan_columns;
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_planned *rows, uint32_t n, int rc, rlt_error *err) RLT_MUST_USE;
 
-/* Draws layouts at random, if asked for, and writes what their times say. */
-int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how,
+/* Reads --than. RLT_EUSAGE without --sample. */
+int rlt_plan_than(const rlt_plan_asked *s, rlt_time *than_ps, rlt_error *err) RLT_MUST_USE;
+/* Draws layouts at random, if asked for. Counts those that are faster than `than_ps`; without --than, those
+ * within the share of the fastest. */
+int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_time than_ps,
                   rlt_error *err) RLT_MUST_USE;
+/* Write the share of the sample, with its interval, if there is one. */
 void rlt_plan_sample_json(rlt_jw *w, const rlt_layouts *l);
 void rlt_plan_sample_print(FILE *out, const rlt_layouts *l);
 

@@ -11,14 +11,17 @@
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/plan/plan.h"
 
-int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_error *err)
+int rlt_plan_than(const rlt_plan_asked *s, rlt_time *than_ps, rlt_error *err)
 {
-    rlt_time than_ps = 0;
-    int rc = s->than ? rlt_parse_duration(s->than, &than_ps, "--than", err) : 0;
-    if (rc)
-        return rc;
+    *than_ps = 0;
     if (s->than && !s->sample)
         return rlt_fail(err, RLT_EUSAGE, "--than", "goes with --sample, which draws layouts");
+    return s->than ? rlt_parse_duration(s->than, than_ps, "--than", err) : 0;
+}
+
+int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_time than_ps,
+                  rlt_error *err)
+{
     if (!s->sample || !l->result.n)
         return 0;
     if (!s->than) /* the fastest, and those within its share */

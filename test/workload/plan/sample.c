@@ -12,7 +12,7 @@
 #include "test/support/layouts.h"
 #include "workload/plan/plan.h"
 
-enum { CASES = 40, DRAWN = 400 };
+enum { CASES = 16, DRAWN = 400 };
 
 static uint32_t index_of(const layouts *l, const uint16_t *at)
 {
