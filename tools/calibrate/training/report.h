@@ -17,8 +17,8 @@ typedef struct rlt_train_report {
     char *const *paths;       /* files of the tables, in the order read */
     rlt_leave by[RLT_LEAVES]; /* rows left out; tables with one column of errors left out show the first */
     uint32_t n_by;
-    bool by_source; /* groups are sources */
-    bool each;      /* shows each run, and each group of layouts */
+    bool by_source;     /* groups are sources */
+    bool each;          /* shows each run, and each group of layouts */
     const char *series; /* beginnings of names of groups of layouts, with commas between; NULL: none */
     rlt_format format;
     FILE *out;
