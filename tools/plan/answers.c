@@ -13,7 +13,7 @@
 #include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "tools/output/manifest.h"
-#include "tools/plan/plan.h"
+#include "tools/plan/run_options.h"
 
 enum { MAX_BYTES = 1 << 30, MAX_ANSWERS = 1 << 26, KEY = 400 };
 

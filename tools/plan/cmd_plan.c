@@ -58,6 +58,13 @@ static const rlt_option own_options[] = {
      "Find all layouts that no other one beats in both of time, memory, accelerators, cost, energy.",
      AT(front)},
     {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the front as SVG.", AT(plot), .unrecorded = true},
+    {"sample", 0, RLT_PARAM_COUNT, "N",
+     "Draw N possible layouts at random, and say how many of them are faster than --than.", AT(sample),
+     .max = 1000000},
+    {"than", 0, RLT_PARAM_TEXT, "TIME",
+     "With --sample: compare with this time of an iteration, such as 12.3s (default: the fastest and those "
+     "--within its share).",
+     AT(than)},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Threads of the search (default: one per processor; under mpirun or srun, which share the work among "
@@ -167,8 +174,10 @@ static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err
         asked = modes[i].option;
         *run = modes[i].run;
     }
-    if (asked && rlt_given(args, "save"))
-        return rlt_fail(err, RLT_EUSAGE, "save", "keeps one search, and --%s makes several", asked);
+    static const char *const of_one[] = {"save", "mine", "reach", "advice", "sample", "than"};
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one && asked; i++)
+        if (rlt_given(args, of_one[i]))
+            return rlt_fail(err, RLT_EUSAGE, of_one[i], "is about one search; --%s makes several", asked);
     return 0;
 }
 

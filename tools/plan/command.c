@@ -14,11 +14,10 @@
 #include "tools/base/interrupt.h"
 #include "tools/base/shell.h"
 #include "tools/plan/plan.h"
+#include "tools/plan/run_options.h"
 #include "workload/experiment/experiment.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
-#include "workload/experiment/run/training.h"
-#include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
 #include "workload/setup/settings.h"
 
@@ -41,17 +40,6 @@ static int add(settings *s, const char *name, const char *value, rlt_error *err)
     snprintf(text, size, "%s%s%s", name, value ? "=" : "", value ? value : "");
     s->at[s->n++] = text;
     return 0;
-}
-
-bool rlt_plan_of_the_run(const rlt_option *o)
-{
-    static const rlt_option *const groups[] = {rlt_training_options, rlt_workload_options,
-                                               rlt_settings_options, rlt_what_if_options};
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-        for (const rlt_option *of = groups[g]; of->name; of++)
-            if (of == o)
-                return true;
-    return false;
 }
 
 /* Returns true if an axis of the search takes the place of an option. */

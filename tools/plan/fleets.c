@@ -204,7 +204,8 @@ static int show(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_layout_s
         const rlt_layouts *l = c->at[c->found[shown].fleet].layouts;
         rlt_plan_asked with = *s;
         with.run.sim.topology = l->fixed.sim.topology; /* its outermost dimension may be resized */
-        failed = rlt_plan_run(l, &with, c->args, &c->found[shown].point, &rows[shown], err);
+        if (!(failed = rlt_plan_run(l, &with, c->args, &c->found[shown].point, &rows[shown], err)))
+            failed = rlt_plan_goodput(l, s, &rows[shown], err);
     }
     if (!failed && s->plot)
         failed = rlt_plan_front_draw(s, rows, shown, err);

@@ -348,6 +348,8 @@ int rlt_plan_bandwidths_too(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_pa
 {
     job j = {.asked = s, .args = args};
     rlt_network_budget budget;
+    if (s->run.faults.failures)
+        return rlt_fail(err, RLT_EUSAGE, "--failures", "does not go with --with-network");
     int rc = read_budget(&j, &budget, err);
     if (rc)
         return rc;

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "tools/base/interrupt.h"
 #include "tools/plan/answers.h"
@@ -106,9 +107,10 @@ int rlt_plan_one(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
     rlt_layout_search p = *how;
     rlt_plan_mine mine = {.asked = false};
     rlt_watch watch = rlt_interrupt_watcher();
-    int rc = rlt_layouts_open(&l, &s->run, args, err);
-    if (!rc && !(rc = rlt_layouts_check(&l, &s->run, err)) &&
-        !(rc = rlt_plan_worth_settle(s, &l, &s->worth, err)))
+    rlt_time than_ps;
+    int rc = rlt_plan_than(s, &than_ps, err);
+    if (!rc && !(rc = rlt_layouts_open(&l, &s->run, args, err)) &&
+        !(rc = rlt_layouts_check(&l, &s->run, err)) && !(rc = rlt_plan_worth_settle(s, &l, &s->worth, err)))
         rc = rlt_plan_mine_run(&l, s, args, &mine, err);
     rc = rlt_plan_agree(w, rc, err);
     p.limit_ps = s->worth.limit_ps;
@@ -116,6 +118,8 @@ int rlt_plan_one(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
     if (!rc)
         rc = search(w, &l, s, args, &p, err);
     p.watch = &watch;
+    if (!rc && w->rank == 0)
+        rc = rlt_plan_draw(&l, s, &p, than_ps, err);
     if (!rc && !l.result.n)
         rc = rlt_layouts_why(&l, &p, err);
     else if (w->rank == 0 && (!rc || rc == RLT_ECANCELLED)) {

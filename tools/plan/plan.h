@@ -46,8 +46,8 @@ typedef struct rlt_plan_asked {
     const char *within, *gap, *headroom, *save;
     const char *accelerators, *objective, *deadline, *tokens, *price, *power, *front, *plot;
     rlt_plan_worth worth; /* read from these */
-    const char *robust, *measured, *reach, *mine;
-    uint64_t top, most, jobs;
+    const char *robust, *measured, *reach, *mine, *than;
+    uint64_t top, most, jobs, sample;
     bool verify, quiet, advice;
 } rlt_plan_asked;
 
@@ -75,8 +75,6 @@ typedef struct rlt_planned {
     char *command;
 } rlt_planned;
 
-/* Returns true if an option is one of `ringlet run`, too. */
-bool rlt_plan_of_the_run(const rlt_option *o);
 /* Runs a layout by the settings that its command has, and fills the figures. The topology is that of `s`,
  * which may be another one than `args` has. Free `command`. */
 int rlt_plan_run(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
@@ -168,5 +166,15 @@ rlt_plan_mode rlt_plan_bandwidths_too;
 extern const rlt_columns rlt_plan_robust_columns, rlt_plan_measured_columns;
 /* Searches under factors, given or learned from runs, and writes the result. */
 rlt_plan_mode rlt_plan_robust, rlt_plan_measured;
+
+/* Reads --than. RLT_EUSAGE without --sample. */
+int rlt_plan_than(const rlt_plan_asked *s, rlt_time *than_ps, rlt_error *err) RLT_MUST_USE;
+/* Draws layouts at random, if asked for. Counts those that are faster than `than_ps`; without --than, those
+ * within the share of the fastest. */
+int rlt_plan_draw(rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how, rlt_time than_ps,
+                  rlt_error *err) RLT_MUST_USE;
+/* Write the share of the sample, with its interval, if there is one. */
+void rlt_plan_sample_json(rlt_jw *w, const rlt_layouts *l);
+void rlt_plan_sample_print(FILE *out, const rlt_layouts *l);
 
 #endif

@@ -228,6 +228,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_training t;
         rlt_grounds g = grounds_of(l, &t);
         rlt_plan_certificate_json(&sheet.json, r);
+        rlt_plan_sample_json(&sheet.json, l);
         rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
@@ -245,6 +246,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     rlt_plan_print_commands(below, a->rows, a->n);
     rlt_plan_explain(below, l, a);
     rlt_plan_print_certificate(below, r);
+    rlt_plan_sample_print(below, l);
     rlt_plan_print_grounds(below, l);
     rlt_plan_worth_print(below, s);
     if (fclose(below))

@@ -36,8 +36,8 @@ void rlt_plan_workers_close(rlt_plan_workers *w);
 /* Makes the ranks agree how they fared: returns the error of the lowest rank that has one. All ranks call it
  * at the same place, those with an error as soon as they have it. */
 int rlt_plan_agree(rlt_plan_workers *w, int rc, rlt_error *err) RLT_MUST_USE;
-/* Runs a search on `of`, with workers, and a bar unless it is quiet, until Ctrl-C. What it finds is the same on
- * all ranks. `answers`, if they are set, are those of this search alone. */
+/* Runs a search on `of`, with workers, and a bar unless it is quiet, until Ctrl-C. What it finds is the same
+ * on all ranks. `answers`, if they are set, are those of this search alone. */
 typedef int rlt_plan_search(void *of, const rlt_layout_search *how, rlt_error *err);
 int rlt_plan_watched(rlt_plan_workers *w, bool quiet, const rlt_layout_search *how, rlt_plan_search *search,
                      void *of, rlt_error *err) RLT_MUST_USE;

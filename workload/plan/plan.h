@@ -210,6 +210,24 @@ typedef struct rlt_layout_result {
 int rlt_layout_find(const rlt_layout_search *p, rlt_layout_result *out, rlt_error *err) RLT_MUST_USE;
 void rlt_layout_result_free(rlt_layout_result *r);
 
+/* Possible points of a space at random: against no rule, equal to no other, and within the memory. Each is
+ * drawn from all of them alike, and may be drawn again. */
+typedef struct rlt_layout_sample {
+    rlt_layout_point
+        *points; /* n, as drawn; time_ps 0: not simulated, since its bound is not below than_ps */
+    uint32_t n, simulated, faster; /* faster: than than_ps */
+    uint64_t drawn;                /* points drawn, with the impossible ones */
+    rlt_time than_ps;
+} rlt_layout_sample;
+
+/* Draws n possible points of a search's space by rejection, and counts those that are faster than `than_ps`.
+ * Points are simulated only if their bound is below it (RLT_TIME_MAX: all are). The same seed draws the same
+ * points. out->n is less than n if fewer than one point in 10^5 is possible. RLT_ECANCELLED if stopped. Free
+ * the sample in every case. O(points drawn), and a simulation for each point that may be faster. */
+int rlt_layout_draw(const rlt_layout_search *p, uint32_t n, uint64_t seed, rlt_time than_ps,
+                    rlt_layout_sample *out, rlt_error *err) RLT_MUST_USE;
+void rlt_layout_sample_free(rlt_layout_sample *s);
+
 /* Returns true if two orders have the axes above size 1 in the same order. */
 bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
 

@@ -11,6 +11,7 @@
 #include "sim/base/time.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
+#include "workload/replay/replay.h"
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 

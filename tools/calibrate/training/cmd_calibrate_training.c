@@ -28,7 +28,7 @@
 
 typedef struct train_settings {
     bool check, rows, sold, by_source;
-    const char *leave_out, *write, *format, *output, *source, *names, *accelerator, *topology;
+    const char *leave_out, *write, *format, *output, *source, *names, *accelerator, *topology, *series;
     uint64_t rounds;
 } train_settings;
 
@@ -62,6 +62,9 @@ static const rlt_option report_options[] = {
     {"rows", 0, RLT_PARAM_FLAG, NULL, "Show each run (in CSV: in place of the groups).", AT(rows),
      .unrecorded = true},
     {"by-source", 0, RLT_PARAM_FLAG, NULL, "Make one group of the runs of each source.", AT(by_source),
+     .unrecorded = true},
+    {"series", 0, RLT_PARAM_TEXT, "NAME,...",
+     "Make one line of the groups of layouts whose names begin with each of these.", AT(series),
      .unrecorded = true},
     RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
@@ -195,6 +198,7 @@ static int report(job *j, rlt_error *err)
     j->report.paths = j->args->operands;
     j->report.each = j->s->rows;
     j->report.by_source = j->s->by_source;
+    j->report.series = j->s->series;
     j->report.format = j->format;
     j->report.out = j->file.stream;
     j->report.json = &j->json;
@@ -244,7 +248,8 @@ static int fit(job *j, rlt_error *err)
 static int work(job *j, rlt_error *err)
 {
     int rc = read_leave_out(j, err);
-    if (rc || (rc = read_tables(j, err)) || (rc = rlt_train_predictor_open(&j->rows, &j->predictor, err)))
+    if (rc || (rc = read_tables(j, err)) || (rc = rlt__series_known(&j->rows, j->s->series, err)) ||
+        (rc = rlt_train_predictor_open(&j->rows, &j->predictor, err)))
         return rc;
     j->report.first = malloc(((size_t)j->rows.n + 1) * sizeof *j->report.first);
     j->report.second = malloc(((size_t)j->rows.n + 1) * sizeof *j->report.second);

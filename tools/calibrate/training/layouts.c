@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranking of layouts: Kendall's tau, and the regret of the layout that predictions take. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/words.h"
 #include "tools/base/numbers.h"
 #include "tools/calibrate/training/report.h"
 #include "tools/calibrate/training/train.h"
@@ -40,8 +43,11 @@ static const rlt_column layout_columns[] = {
     {"rows", "rows", NULL, RLT_COL_COUNT, 5, 0, "measured rows of the groups"},
     {"tau_median", "median", "tau", RLT_COL_REAL, 6, 2, "median of Kendall's tau over the groups"},
     {"tau_mean", "mean", "tau", RLT_COL_REAL, 6, 2, "mean of Kendall's tau over the groups"},
+    {"regret_median", "median", "regret", RLT_COL_PERCENT, 6, 1, "median of the regret over the groups"},
     {"regret_mean", "mean", "regret", RLT_COL_PERCENT, 6, 1, "mean of the regret over the groups"},
     {"regret_worst", "worst", "regret", RLT_COL_PERCENT, 6, 1, "largest regret of a group"},
+    {"error_median", "median", "error", RLT_COL_PERCENT, 6, 1,
+     "median of |predicted / measured - 1| over the rows"},
 };
 const rlt_columns rlt__train_layouts = {"Layouts over all: `ringlet calibrate-training`, JSON `layouts[]`",
                                         layout_columns, COUNT(layout_columns)};
@@ -91,38 +97,100 @@ static bool over_nodes(const rlt_train_row *row)
     return row->ranks > row->node;
 }
 
-/* Adds the line of all groups over nodes, or of those on one node. */
-static int put_all(const rlt_train_report *r, rlt_table *t, bool nodes, int by, rlt_error *err)
+/* Groups that one line is about: those whose names begin with `begins`, or those over nodes or on one. */
+typedef struct line {
+    const char *begins; /* NULL: by the nodes */
+    size_t length;
+    bool nodes;
+} line;
+
+static bool about(const line *l, const rlt_train_row *row)
 {
-    double *tau = malloc(((size_t)r->rows->n + 1) * sizeof *tau), sum = 0, regret = 0, worst = 0;
+    return l->begins ? strncmp(row->layouts, l->begins, l->length) == 0 : over_nodes(row) == l->nodes;
+}
+
+static double median(double *values, uint32_t n)
+{
+    qsort(values, n, sizeof *values, rlt_by_value);
+    return n ? (values[(n - 1) / 2] + values[n / 2]) / 2 : 0;
+}
+
+/* Returns the median error of the times that the groups of a line have. */
+static double median_error(const rlt_train_report *r, const line *l, int by)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->rows->n; i++) {
+        const rlt_train_row *row = &r->rows->rows[i];
+        double s = rlt__report_time(row, by);
+        if (s > 0 && *row->layouts && about(l, row))
+            r->first[n++] = fabs(s / row->measured_s - 1);
+    }
+    return median(r->first, n);
+}
+
+/* Adds the line of some groups. */
+static int put_all(const rlt_train_report *r, rlt_table *t, const line *l, int by, rlt_error *err)
+{
+    double *tau = calloc(2 * ((size_t)r->rows->n + 1), sizeof *tau), sum = 0, regret = 0, worst = 0;
+    double *regrets = tau + r->rows->n;
     uint32_t n = 0, rows = 0;
+    char name[64];
     if (!tau)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < r->rows->n; i++) {
-        if (!begins_group(r, i) || over_nodes(&r->rows->rows[i]) != nodes)
+        if (!begins_group(r, i) || !about(l, &r->rows->rows[i]))
             continue;
         rlt_ranking k = ranking_of(r, i, by);
         if (k.rows < LEAST_ROWS)
             continue;
+        regrets[n] = k.regret;
         tau[n++] = k.tau;
         sum += k.tau;
         rows += k.rows;
         regret += k.regret;
         worst = k.regret > worst ? k.regret : worst;
     }
-    qsort(tau, n, sizeof *tau, rlt_by_value);
-    rlt_value v[] = {rlt_text(nodes ? "over nodes" : "on one node"),
+    snprintf(name, sizeof name, "%.*s", (int)(l->begins && l->length < 64 ? l->length : 63),
+             l->begins  ? l->begins
+             : l->nodes ? "over nodes"
+                        : "on one node");
+    rlt_value v[] = {rlt_text(name),
                      rlt_text(by == RLT__IN_SAMPLE ? NULL : rlt_leave_name((rlt_leave)by)),
                      rlt_count(n),
                      rlt_count(rows),
-                     rlt_real(n ? (tau[(n - 1) / 2] + tau[n / 2]) / 2 : 0),
+                     rlt_real(median(tau, n)),
                      rlt_real(sum / (n ? n : 1)),
+                     rlt_real(median(regrets, n)),
                      rlt_real(regret / (n ? n : 1)),
-                     rlt_real(worst)};
+                     rlt_real(worst),
+                     rlt_real(median_error(r, l, by))};
     if (n)
         rlt_table_row(t, v);
     free(tau);
     return 0;
+}
+
+int rlt__series_known(const rlt_train_rows *rows, const char *series, rlt_error *err)
+{
+    line l = {.nodes = false};
+    for (const char *list = series; list && (l.begins = rlt_next_item(&list, ',', &l.length));) {
+        uint32_t i = 0;
+        while (i < rows->n && !(l.length && *rows->rows[i].layouts && about(&l, &rows->rows[i])))
+            i++;
+        if (i == rows->n)
+            return rlt_fail(err, RLT_EUSAGE, "--series", "no group of layouts begins with '%.*s'",
+                            (int)(l.length < 40 ? l.length : 40), l.begins);
+    }
+    return 0;
+}
+
+/* Adds a line for some groups: for each way to leave rows out, and in sample. */
+static int put_line(const rlt_train_report *r, rlt_table *t, const line *l, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t k = 0; k < r->n_by && !rc; k++)
+        rc = put_all(r, t, l, (int)r->by[k], err);
+    return rc ? rc : put_all(r, t, l, RLT__IN_SAMPLE, err);
 }
 
 /* Writes a line for each group over nodes, and with `each` for those on one node, too. */
@@ -161,12 +229,11 @@ int rlt__report_layouts(const rlt_train_report *r, rlt_error *err)
     if (!any && r->format == RLT_FORMAT_TABLE)
         return 0;
     rlt__report_begin(r, &t, &rlt__train_layouts, "layouts", "ranking of layouts");
-    for (int nodes = 1; nodes >= 0 && !rc; nodes--) {
-        for (uint32_t k = 0; k < r->n_by && !rc; k++)
-            rc = put_all(r, &t, nodes, (int)r->by[k], err);
-        if (!rc)
-            rc = put_all(r, &t, nodes, RLT__IN_SAMPLE, err);
-    }
+    line l = {.nodes = true};
+    for (const char *list = r->series; list && !rc && (l.begins = rlt_next_item(&list, ',', &l.length));)
+        rc = put_line(r, &t, &l, err);
+    for (int nodes = 1; nodes >= 0 && !rc; nodes--)
+        rc = put_line(r, &t, &(line){.nodes = nodes == 1}, err);
     int end = rlt__report_end(r, &t, err);
     return rc || end ? rc ? rc : end : report_rankings(r, err);
 }

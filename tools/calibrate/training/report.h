@@ -17,8 +17,9 @@ typedef struct rlt_train_report {
     char *const *paths;       /* files of the tables, in the order read */
     rlt_leave by[RLT_LEAVES]; /* rows left out; tables with one column of errors left out show the first */
     uint32_t n_by;
-    bool by_source; /* groups are sources */
-    bool each;      /* shows each run, and each group of layouts */
+    bool by_source;     /* groups are sources */
+    bool each;          /* shows each run, and each group of layouts */
+    const char *series; /* beginnings of names of groups of layouts, with commas between; NULL: none */
     rlt_format format;
     FILE *out;
     rlt_jw *json;
@@ -35,6 +36,8 @@ int rlt__report_layouts(const rlt_train_report *r, rlt_error *err) RLT_MUST_USE;
 int rlt__report_worst(const rlt_train_report *r, rlt_error *err) RLT_MUST_USE;
 int rlt__report_refused(const rlt_train_report *r, rlt_error *err) RLT_MUST_USE;
 int rlt__report_rows(const rlt_train_report *r, rlt_error *err) RLT_MUST_USE;
+/* Fails with RLT_EUSAGE if no group of layouts begins with one of the names of a series. */
+int rlt__series_known(const rlt_train_rows *rows, const char *series, rlt_error *err) RLT_MUST_USE;
 /* Begins and ends a table; `title` is a heading for people. */
 void rlt__report_begin(const rlt_train_report *r, rlt_table *t, const rlt_columns *c, const char *name,
                        const char *title);

@@ -273,11 +273,13 @@ static bool find_system(reader *r, system_known *s)
     s->messages.inside = s->collectives.inside = text_of(v, "inside");
     s->messages.between = s->collectives.between = text_of(v, "between");
     s->dispatchers = rlt_json_get(v, "dispatchers");
-    rlt_json other = rlt_json_get(v, "collectives");
+    rlt_json other = rlt_json_get(v, "collectives"), messages = rlt_json_get(v, "messages");
     if (r->how->measured && rlt_json_is(other)) {
         s->collectives.inside = text_of(other, "inside");
         s->collectives.between = text_of(other, "between");
     }
+    if (r->how->measured && rlt_json_is(messages))
+        s->messages.between = text_of(messages, "between");
     if (rlt_json_get_u64(v, "node", true, 1 << 20, &node, NULL) || node == 0 || !s->accelerator ||
         !s->stack || !s->messages.inside || !has_size(s->messages.between) || !s->collectives.inside ||
         !has_size(s->collectives.between))

@@ -149,14 +149,28 @@ int rlt_layouts_open(rlt_layouts *l, const rlt_run_settings *s, const rlt_parsed
                                  l->n_given, &l->space, err);
 }
 
-int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)
+static rlt_layout_search search_of(const rlt_layouts *l, const rlt_layout_search *how)
 {
     rlt_layout_search p = *how;
     p.base = &l->run.training;
     p.how = &l->run.options;
     p.ranks = rlt_layouts_ranks(l);
     p.space = &l->space;
+    return p;
+}
+
+int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err)
+{
+    rlt_layout_search p = search_of(l, how);
     return rlt_layout_find(&p, &l->result, err);
+}
+
+int rlt_layouts_draw(rlt_layouts *l, const rlt_layout_search *how, uint32_t n, rlt_time than_ps,
+                     rlt_error *err)
+{
+    const uint64_t seed = 1;
+    rlt_layout_search p = search_of(l, how);
+    return rlt_layout_draw(&p, n, seed, than_ps, &l->sample, err);
 }
 
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out, rlt_error *err)
@@ -193,6 +207,7 @@ void rlt_layouts_close(rlt_layouts *l)
 {
     rlt_layout_space_free(&l->space);
     rlt_layout_result_free(&l->result);
+    rlt_layout_sample_free(&l->sample);
     rlt_run_close(&l->run);
     for (uint32_t i = 0; i < l->n_given; i++)
         free(l->given[i]);

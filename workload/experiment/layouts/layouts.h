@@ -7,6 +7,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/watch.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
@@ -34,6 +35,7 @@ typedef struct rlt_layouts {
     char stated[2][64];
     char *factored_train;
     const char **dim_scales;
+    rlt_layout_sample sample; /* n 0: nothing was drawn */
 } rlt_layouts;
 
 /* Opens a search from the settings of a run. An axis in --layout, --train or --strategy is fixed to its
@@ -48,6 +50,9 @@ int rlt_layouts_open_as(rlt_layouts *l, const rlt_layouts *as, const rlt_layout_
                         rlt_error *err) RLT_MUST_USE;
 /* Searches. `how` has what is asked for; the rest of it is filled in here. */
 int rlt_layouts_find(rlt_layouts *l, const rlt_layout_search *how, rlt_error *err) RLT_MUST_USE;
+/* Draws n possible points of the space, and counts those that are faster than `than_ps` (rlt_layout_draw). */
+int rlt_layouts_draw(rlt_layouts *l, const rlt_layout_search *how, uint32_t n, rlt_time than_ps,
+                     rlt_error *err) RLT_MUST_USE;
 /* Plans the training of a point. */
 int rlt_layouts_training(const rlt_layouts *l, const rlt_layout_point *p, rlt_training *out,
                          rlt_error *err) RLT_MUST_USE;
