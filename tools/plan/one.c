@@ -62,8 +62,8 @@ static uint32_t shown_of(const rlt_layouts *l, const rlt_plan_asked *s, const rl
     const rlt_layout_result *r = &l->result;
     uint32_t n = 0;
     double limit = how->within > 0 && r->n ? (double)r->points[0].time_ps * (1 + how->within) : INFINITY;
-    if (how->limit_ps)
-        limit = fmin(limit, (double)how->limit_ps);
+    if (s->worth.limit_ps)
+        limit = fmin(limit, (double)s->worth.limit_ps);
     while (n < r->n && n < s->top && (double)r->points[n].time_ps <= limit)
         n++;
     return n;
@@ -113,7 +113,6 @@ int rlt_plan_one(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
         !(rc = rlt_layouts_check(&l, &s->run, err)) && !(rc = rlt_plan_worth_settle(s, &l, &s->worth, err)))
         rc = rlt_plan_mine_run(&l, s, args, &mine, err);
     rc = rlt_plan_agree(w, rc, err);
-    p.limit_ps = s->worth.limit_ps;
     p.mark_ps = mine.run.time_ps;
     if (!rc)
         rc = search(w, &l, s, args, &p, err);

@@ -212,11 +212,12 @@ static spent spent_so_far(const rlt__work *w)
 
 /* Returns how many more blocks of a pass, up to layer `end` or down from it, are equal to the block that
  * begins at layer i. Where nothing is built, such a block adds the same times as the one before, unless it
- * gathers weights or gives gradients. */
+ * gathers weights or gives gradients, or times are divided by a speed, which is done after adding up. */
 static uint32_t equal_blocks(const rlt__work *w, uint32_t i, uint32_t end)
 {
     const rlt_training *t = w->t;
-    if (w->b || t->zero >= 3 || i < t->blocks.alike || i >= t->blocks.alike_end)
+    double speed = w->b ? 1 : w->folded->how->compute_scale * w->speed;
+    if (w->b || speed < 1 || speed > 1 || t->zero >= 3 || i < t->blocks.alike || i >= t->blocks.alike_end)
         return 0;
     uint32_t from = end > i ? i + t->blocks.period : end, to = end > i ? end : i;
     from = from > t->blocks.alike ? from : t->blocks.alike;

@@ -54,7 +54,7 @@ grep -o 'fit with .*' "$tmp/err" | sed 's/fit with //; s/; or with /\n/g' >"$tmp
 [ "$(wc -l <"$tmp/offers")" -ge 2 ] && verdict "several offers" "" || verdict "several offers" "$(cat "$tmp/offers")"
 while read -r setting bytes; do
     plan --layout "$(echo "$fixed" | sed "s/${setting%=*}=[^,]*/$setting/")" --train "$(echo batch=32,microbatch=1,recompute=none,schedule=1f1b,zero=0 | sed "s/${setting%=*}=[^,]*/$setting/")" -f csv
-    expect "offered: $setting" "$(awk -F, 'NR == 2 { printf "(%.1f", $6 / 1e9 }' "$tmp/out")" "${bytes% GB)}"
+    expect "offered: $setting" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "memory_bytes") at = i } NR == 2 { printf "(%.1f", $at / 1e9 }' "$tmp/out")" "${bytes% GB)}"
 done <"$tmp/offers"
 "$ringlet" plan -q --model llama3-8b --accelerator a100-40gb -t switch:5@300GB/s,500ns --layout tp=1,pp=1,cp=1,vp=1,order=tp-cp-dp-pp \
     --train batch=60,microbatch=1,recompute=none,schedule=1f1b,zero=1 >"$tmp/out" 2>"$tmp/err"
