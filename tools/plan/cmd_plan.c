@@ -193,7 +193,7 @@ static int plan(const rlt_parsed *args, void *settings, rlt_error *err)
         !(rc = rlt_plan_failures(s, &failures, err)) &&
         !(rc = rlt_plan_share(s->within, "--within", 10, &how.within, err)) &&
         !(rc = rlt_plan_share(s->gap, "--gap", 1, &how.gap, err)) &&
-        !(rc = rlt_plan_share(s->headroom, "--headroom", 0.999999, &how.headroom, err)) &&
+        !(rc = rlt_plan_share(s->headroom, "--headroom", 0.9999, &how.headroom, err)) &&
         !(rc = rlt_plan_worth_read(s, args, &s->worth, err)))
         rc = run(&w, s, args, &how, err);
     rlt_plan_workers_close(&w);

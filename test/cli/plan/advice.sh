@@ -59,7 +59,7 @@ grep -q '^mine cannot run: batch: 32 samples are not a multiple of' "$tmp/out" &
 # Out of reach: with a little less memory than the fastest layout needs, it is named, with what is missing.
 small='tp=1+2,pp=1,cp=1,ep=1,sp=on,order=tp-cp-dp-pp,vp=1' few=batch=64,microbatch=1+2+4,recompute=none+full,zero=0,schedule=1f1b
 plan --layout "$small" --train "$few" -f csv
-need=$(awk -F, 'NR == 2 { printf "%.0f", $6 }' "$tmp/out")
+need=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "memory_bytes") at = i } NR == 2 { printf "%.0f", $at }' "$tmp/out")
 best=$(awk -F, 'NR == 2 { print $1 }' "$tmp/out")
 headroom=$(awk -v n="$need" 'BEGIN { printf "%.6f", 1 - n * 0.97 / 85200000000 }')
 plan --layout "$small" --train "$few" --headroom "$headroom" --reach 5% -f json
