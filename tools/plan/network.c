@@ -295,12 +295,7 @@ static void write_json(const job *j, rlt_jw *w)
     rlt_jw_object(w, "certificate");
     rlt_jw_bool(w, "proven", j->plan.proven);
     rlt_jw_u64(w, "steps", j->plan.budget.steps);
-    rlt_jw_double(w, "points", r->total, 0);
-    rlt_jw_double(w, "repeated", r->repeated, 0);
-    rlt_jw_double(w, "against_rules", r->against_rules, 0);
-    rlt_jw_double(w, "out_of_memory", r->out_of_memory, 0);
-    rlt_jw_double(w, "pruned", r->pruned, 0);
-    rlt_jw_u64(w, "simulated", r->n);
+    rlt_plan_counts_json(w, r);
     rlt_jw_double(w, "pairs", s->pairs, 0);
     rlt_jw_double(w, "pairs_pruned", s->pruned, 0);
     rlt_jw_double(w, "pairs_passed", s->passed, 0);

@@ -122,6 +122,7 @@ void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column show
 void rlt_plan_row(rlt_sheet *sheet, const rlt_plan_asked *s, const rlt_planned *row, rlt_time best_ps);
 void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n);
 void rlt_plan_print_certificate(FILE *out, const rlt_layout_result *r);
+void rlt_plan_counts_json(rlt_jw *w, const rlt_layout_result *r); /* where each point went */
 void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r);
 void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l);
 /* The user's own layout (--mine). */

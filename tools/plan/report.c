@@ -127,16 +127,21 @@ void rlt_plan_heading(rlt_sheet *sheet, const rlt_plan_asked *s, rlt_column show
     rlt_sheet_heading(sheet, shown, RLT_PLAN_COLUMNS);
 }
 
-void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r)
+void rlt_plan_counts_json(rlt_jw *w, const rlt_layout_result *r)
 {
-    rlt_jw_object(w, "certificate");
-    rlt_jw_bool(w, "proven", r->proven);
     rlt_jw_double(w, "points", r->total, 0);
     rlt_jw_double(w, "repeated", r->repeated, 0);
     rlt_jw_double(w, "against_rules", r->against_rules, 0);
     rlt_jw_double(w, "out_of_memory", r->out_of_memory, 0);
     rlt_jw_double(w, "pruned", r->pruned, 0);
     rlt_jw_u64(w, "simulated", r->n);
+}
+
+void rlt_plan_certificate_json(rlt_jw *w, const rlt_layout_result *r)
+{
+    rlt_jw_object(w, "certificate");
+    rlt_jw_bool(w, "proven", r->proven);
+    rlt_plan_counts_json(w, r);
     rlt_jw_u64(w, "bounds", r->bounded);
     if (r->least_pruned_ps < RLT_TIME_MAX)
         rlt_jw_u64(w, "least_bound_ps", (uint64_t)r->least_pruned_ps);

@@ -189,13 +189,14 @@ int rlt_plan_missed(const rlt_plan_asked *s, uint32_t ranks, rlt_time fastest_ps
 void rlt_plan_worth_print(FILE *out, const rlt_plan_asked *s)
 {
     const rlt_plan_worth *w = &s->worth;
+    const char *tokens = s->tokens ? s->tokens : "1T";
     if (w->price_h > 0)
-        fprintf(out, "prices are for %.4g tokens, at %g $ per accelerator and hour\n", w->tokens, w->price_h);
+        fprintf(out, "prices are for %s tokens, at %g $ per accelerator and hour\n", tokens, w->price_h);
     if (w->power_w > 0)
         fprintf(
             out,
-            "energy is for %.4g tokens, at %g W per accelerator%s; hosts, network and cooling are left out\n",
-            w->tokens, w->power_w, s->power ? "" : " (data sheet)");
+            "energy is for %s tokens, at %g W per accelerator%s; hosts, network and cooling are left out\n",
+            tokens, w->power_w, s->power ? "" : " (data sheet)");
     if (w->limit_ps)
         fprintf(out, "an iteration may take %.4g s: %s tokens in %s\n", (double)w->limit_ps / 1e12, s->tokens,
                 s->deadline);
