@@ -129,19 +129,28 @@ int rlt_plan_share(const char *text, const char *option, double most, double *ou
     return 0;
 }
 
+int rlt_plan_refuse(const rlt_parsed *args, const char *const *names, const char *why, rlt_error *err)
+{
+    for (; *names; names++)
+        if (rlt_given(args, *names + 2))
+            return rlt_fail(err, RLT_EUSAGE, *names, "%s", why);
+    return 0;
+}
+
 /* Refuses options with which ranks differ, or which a layout takes the place of. */
 static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err)
 {
-    static const char *const refused[] = {"trace", "map",        "fold",       "fold-stages", "any-memory",
-                                          "until", "rank-delay", "link-scale", "timing",      "no-skew"};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (rlt_given(args, refused[i]))
-            return rlt_fail(err, RLT_EUSAGE, refused[i], "is no option of a search for layouts");
-    static const char *const of_bandwidths[] = {"--total", "--budget", "--steps",
-                                                "--cost",  "--radix",  "--levels"};
-    for (size_t i = 0; i < sizeof of_bandwidths / sizeof *of_bandwidths && !s->bandwidths.with_network; i++)
-        if (rlt_given(args, of_bandwidths[i] + 2))
-            return rlt_fail(err, RLT_EUSAGE, of_bandwidths[i], "needs --with-network");
+    static const char *const refused[] = {
+        "--trace", "--map",        "--fold",       "--fold-stages", "--any-memory",
+        "--until", "--rank-delay", "--link-scale", "--timing",      "--no-skew",
+        NULL};
+    static const char *const of_bandwidths[] = {"--total", "--budget", "--steps", "--cost",
+                                                "--radix", "--levels", NULL};
+    int rc = rlt_plan_refuse(args, refused, "is no option of a search for layouts", err);
+    if (!rc && !s->bandwidths.with_network)
+        rc = rlt_plan_refuse(args, of_bandwidths, "needs --with-network", err);
+    if (rc)
+        return rc;
     if (rlt_given(args, "within") && rlt_given(args, "gap"))
         return rlt_fail(err, RLT_EUSAGE, "--gap",
                         "does not go with --within, which needs the times of all layouts near the fastest");
@@ -154,11 +163,11 @@ static int check(const rlt_parsed *args, const rlt_plan_asked *s, rlt_error *err
 static const struct {
     const char *option;
     rlt_plan_mode *run;
-} modes[] = {{"with-network", rlt_plan_bandwidths_too},
-             {"accelerators", rlt_plan_fleets},
-             {"front", rlt_plan_fleets},
-             {"robust", rlt_plan_robust},
-             {"measured", rlt_plan_measured}};
+} modes[] = {{"--with-network", rlt_plan_bandwidths_too},
+             {"--accelerators", rlt_plan_fleets},
+             {"--front", rlt_plan_fleets},
+             {"--robust", rlt_plan_robust},
+             {"--measured", rlt_plan_measured}};
 
 /* Finds what is asked. Two questions at once are refused. */
 static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err)
@@ -166,19 +175,17 @@ static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err
     const char *asked = NULL;
     *run = rlt_plan_one;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (!rlt_given(args, modes[i].option))
+        if (!rlt_given(args, modes[i].option + 2))
             continue;
         if (asked && *run != modes[i].run)
-            return rlt_fail(err, RLT_EUSAGE, modes[i].option,
-                            "does not go with --%s: ask one after the other", asked);
+            return rlt_fail(err, RLT_EUSAGE, modes[i].option, "does not go with %s: ask one after the other",
+                            asked);
         asked = modes[i].option;
         *run = modes[i].run;
     }
-    static const char *const of_one[] = {"save", "mine", "reach", "advice", "sample", "than"};
-    for (size_t i = 0; i < sizeof of_one / sizeof *of_one && asked; i++)
-        if (rlt_given(args, of_one[i]))
-            return rlt_fail(err, RLT_EUSAGE, of_one[i], "is about one search; --%s makes several", asked);
-    return 0;
+    static const char *const of_one[] = {"--save",   "--mine", "--reach", "--advice",
+                                         "--sample", "--than", NULL};
+    return asked ? rlt_plan_refuse(args, of_one, "is about one search; the question makes several", err) : 0;
 }
 
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)

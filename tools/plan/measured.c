@@ -191,11 +191,8 @@ static int report(const learned *w, rlt_error *err)
 /* Refuses what would say the same as the factors. */
 static int check(const rlt_parsed *args, rlt_error *err)
 {
-    static const char *const refused[] = {"robust", "dim-scale", "compute-scale", "verify", "failures"};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (rlt_given(args, refused[i]))
-            return rlt_fail(err, RLT_EUSAGE, refused[i], "does not go with --measured");
-    return 0;
+    static const char *const refused[] = {"--dim-scale", "--compute-scale", "--verify", "--failures", NULL};
+    return rlt_plan_refuse(args, refused, "does not go with --measured", err);
 }
 
 /* Learns from the runs, and searches with what was learned. */

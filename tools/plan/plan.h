@@ -55,6 +55,9 @@ typedef struct rlt_plan_asked {
  * for. */
 typedef int rlt_plan_mode(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
                           const rlt_layout_search *how, rlt_error *err);
+/* Refuses options, named as "--until", the last NULL. `why` ends the message. */
+int rlt_plan_refuse(const rlt_parsed *args, const char *const *names, const char *why,
+                    rlt_error *err) RLT_MUST_USE;
 /* Reads a share: "3%" or "0.03". RLT_EUSAGE names the option. */
 int rlt_plan_share(const char *text, const char *option, double most, double *out,
                    rlt_error *err) RLT_MUST_USE;

@@ -167,17 +167,17 @@ static int find(void *of, const rlt_layout_search *how, rlt_error *err)
 int rlt_plan_robust(rlt_plan_workers *w, rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_layout_search *how, rlt_error *err)
 {
-    static const char *const refused[] = {"gap", "most", "verify", "failures"};
+    static const char *const refused[] = {"--gap", "--most", "--verify", "--failures", NULL};
     rlt_layout_ranges ranges;
     rlt_robust r = {0};
     rlt_layouts l = {0};
     rlt_watch watch = rlt_interrupt_watcher();
     rlt_layout_search p = *how;
     robust_search of = {&l, &ranges, &r};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (rlt_given(args, refused[i]))
-            return rlt_fail(err, RLT_EUSAGE, refused[i], "does not go with --robust");
-    int rc = rlt_layout_ranges_parse(s->robust, &ranges, err);
+    int rc = rlt_plan_refuse(args, refused, "does not go with --robust", err);
+    if (rc)
+        return rc;
+    rc = rlt_layout_ranges_parse(s->robust, &ranges, err);
     if (rc)
         rlt_error_prefix(err, "--robust");
     else if (!(rc = rlt_layouts_open(&l, &s->run, args, err)))

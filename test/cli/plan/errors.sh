@@ -62,6 +62,9 @@ expect "two changes at once" "$? $(grep -c 'it would fit with pp=5 and recompute
 "$ringlet" plan -q --model llama3-8b --accelerator a100-40gb -t switch:3@300GB/s,500ns --layout tp=1,pp=1 --train batch=60,zero=1 >"$tmp/out" 2>"$tmp/err"
 expect "no change" "$? $(grep -c 'it takes more accelerators, or more memory on each$' "$tmp/err")" "3 1"
 says "headroom alone" 3 'it would fit without --headroom' --headroom 90% --layout tp=8,pp=2+4,cp=1,vp=1 --train batch=32 --strategy megatron
+says "two questions" 2 '--robust: does not go with --accelerators' --accelerators 8:64 --robust bandwidth=0.5:1 --train batch=32
+says "the user's layout among several searches" 2 '--mine: is about one search' --robust bandwidth=0.5:1 --mine tp=2 --train batch=32
+says "a budget's step without a budget" 2 '--steps: needs --with-network' --steps 4 --train batch=32
 "$ringlet" run -q --model "$model" --accelerator a100-80gb -t "$net" --layout auto --train batch=32,tp=3 >"$tmp/out" 2>"$tmp/err"
 expect "run --layout auto says it, too" "$? $(grep -c 'tp=3 and the model llama3-70b cannot\|tp=3 and 32 accelerators cannot' "$tmp/err")" "3 1"
 finish
