@@ -31,7 +31,8 @@ typedef struct alone {
     rlt_router *router;
     rlt_sim *sim;
     rlt_exec *exec;
-    bool done; /* state of the collective under way */
+    bool done;  /* state of the collective under way */
+    int broken; /* error of a simulation that did not end; what it left stays in the queue */
     rlt_strings keys, classes;
     rlt_time *known; /* duration by index of the key */
     uint32_t n, room;
@@ -88,6 +89,8 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
 {
     rlt_plan plan = {0};
     rlt_exec_client client = {.ctx = a, .done = note_end};
+    if (a->broken)
+        return rlt_fail(err, a->broken, rlt_coll_name(req->kind), "follows a collective that did not end");
     int rc = plan_of(a, req, &plan, err);
     if (rc < 0)
         return rc;
@@ -99,6 +102,7 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
     rc = rlt_sim_run(a->sim, RLT_TIME_MAX, err);
     if (rc == 0 && !a->done)
         rc = rlt_fail(err, RLT_ESTALL, rlt_coll_name(req->kind), "ended with work pending");
+    a->broken = rc;
     *duration_ps = rlt_sim_now(a->sim) - begin;
     rlt_plan_free(&plan);
     return rc;
@@ -205,6 +209,8 @@ static int classify(rlt_timing *t, const rlt_coll_request *req, uint32_t *index,
     return *index == RLT_NONE ? rlt_nomem(err) : 0;
 }
 
+static const rlt_time unknown = -1;
+
 static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
 {
     alone *a = (alone *)t;
@@ -212,9 +218,12 @@ static int duration(rlt_timing *t, const rlt_coll_request *req, rlt_time *durati
     if (req->counts)
         return simulate(a, req, duration_ps, err);
     int rc = find(a, req, &i, err);
-    if (rc == 0 && i == a->n) {
-        a->n++;
-        rc = simulate(a, req, &a->known[i], err);
+    if (rc == 0 && i == a->n)
+        a->known[a->n++] = unknown;
+    if (rc == 0 && a->known[i] == unknown) {
+        rlt_time found = 0;
+        rc = simulate(a, req, &found, err);
+        a->known[i] = rc ? unknown : found;
     }
     if (rc == 0)
         *duration_ps = a->known[i];

@@ -8,6 +8,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
@@ -87,8 +88,39 @@ static void not_exchanged(void **state)
     }
 }
 
+/* A collective that was stopped has no time, and nothing is simulated on top of what it left. */
+static void stopped(void **state)
+{
+    static const uint32_t ranks[MEMBERS] = {0, 1, 2, 3};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_timing *timing = NULL;
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_placement where = {.n = 8};
+    rlt_time time_ps = 0;
+    rlt_group g;
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:8@300GB/s,500ns", NULL, &t, &err), 0);
+    o.topology = t;
+    o.endpoint = *rlt_topology_endpoint(t);
+    assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+    assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+    rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, 1 << 20);
+    req.endpoint = &o.endpoint;
+    rlt_request_params(&req, &o.params);
+    rlt_sim_stop(rlt_timing_alone_sim(timing));
+    for (int i = 0; i < 3; i++) {
+        req.bytes = i == 2 ? 1 << 10 : 1 << 20;
+        assert_int_equal(timing->duration(timing, &req, &time_ps, &err), RLT_ECANCELLED);
+    }
+    rlt_group_free(&g);
+    rlt_timing_free(timing);
+    rlt_topology_free(t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(not_exchanged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(not_exchanged),
+                                       cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static int read_row(reader *r, bool first, rlt_measured_run *run, rlt_error *err
         return rlt_csv_fail(&r->csv, r->seconds, RLT_EMALFORMED, err,
                             "%s: expected the seconds of an iteration, got '%.40s'",
                             r->csv.columns[r->seconds], time);
-    for (uint32_t i = 0; i < r->csv.n_columns; i++) {
+    for (uint32_t i = 0; i < r->csv.n_columns && i < RLT_CSV_CELLS; i++) {
         const char *cell = rlt_csv_cell(&r->csv, (int)i);
         int rc = r->kind[i] == ALIKE ? check_alike(r, i, first, err) : 0;
         if (rc)
