@@ -57,7 +57,9 @@ static const rlt_option own_options[] = {
     {"front", 0, RLT_PARAM_TEXT, "X,Y",
      "Find all layouts that no other one beats in both of time, memory, accelerators, cost, energy.",
      AT(front)},
-    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the front as SVG.", AT(plot), .unrecorded = true},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE",
+     "Draw the rows as SVG: by the two goals of --front, by accelerators and time, or by time and memory.",
+     AT(plot), .unrecorded = true},
     {"sample", 0, RLT_PARAM_COUNT, "N",
      "Draw N possible layouts at random, and say how many of them are faster than --than.", AT(sample),
      .max = 1000000},
@@ -185,7 +187,11 @@ static int find_mode(const rlt_parsed *args, rlt_plan_mode **run, rlt_error *err
     }
     static const char *const of_one[] = {"--save",   "--mine", "--reach", "--advice",
                                          "--sample", "--than", NULL};
-    return asked ? rlt_plan_refuse(args, of_one, "is about one search; the question makes several", err) : 0;
+    if (!asked)
+        return 0;
+    if (*run != rlt_plan_fleets && rlt_given(args, "plot"))
+        return rlt_fail(err, RLT_EUSAGE, "--plot", "draws no rows of %s", asked);
+    return rlt_plan_refuse(args, of_one, "is about one search; the question makes several", err);
 }
 
 static int plan(const rlt_parsed *args, void *settings, rlt_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A front as a picture. */
+/* A front, or the rows of an answer, as a picture. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +46,9 @@ static const axis *find(const char *word, size_t length)
 int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n, rlt_error *err)
 {
     const double wide = 10;
-    size_t comma = strcspn(s->front, ",");
-    const axis *x = find(s->front, comma), *y = find(s->front + comma + 1, strlen(s->front + comma + 1));
+    const char *goals = s->front ? s->front : s->accelerators ? "accelerators,time" : "time,memory";
+    size_t comma = strcspn(goals, ",");
+    const axis *x = find(goals, comma), *y = find(goals + comma + 1, strlen(goals + comma + 1));
     double *at = calloc(2 * (size_t)n + 2, sizeof *at);
     if (!at)
         return rlt_nomem(err);
@@ -56,18 +57,21 @@ int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32
         at[n + i] = value(&s->worth, y, &rows[i]);
     }
     rlt_plot_line line = {.name = "layouts", .x = at, .y = at + n, .n = n};
-    rlt_plot_panel panel = {.title = s->front,
+    rlt_plot_panel panel = {.title = goals,
                             .x_label = x->label,
                             .y_label = y->label,
                             .x_unit = x->unit,
                             .y_unit = y->unit,
                             .lines = &line,
                             .n_lines = 1};
-    /* Fronts begin at the least value of the first goal, and end at its largest. */
-    const rlt_plot_scales scales = {
-        .x_linear = n == 0 || at[n - 1] < wide * at[0], .y_linear = true, .scattered = true};
-    int rc =
-        rlt_plot_write_scaled(s->plot, "Layouts that no other one beats in both", &panel, 1, 1, &scales, err);
+    double low = n ? at[0] : 0, high = low;
+    for (uint32_t i = 0; i < n; i++) {
+        low = at[i] < low ? at[i] : low;
+        high = at[i] > high ? at[i] : high;
+    }
+    const rlt_plot_scales scales = {.x_linear = high < wide * low, .y_linear = true, .scattered = true};
+    const char *title = s->front ? "Layouts that no other one beats in both" : "The best layouts";
+    int rc = rlt_plot_write_scaled(s->plot, title, &panel, 1, 1, &scales, err);
     free(at);
     return rc;
 }

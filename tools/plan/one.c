@@ -8,6 +8,7 @@
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "tools/base/interrupt.h"
+#include "tools/output/plot.h"
 #include "tools/plan/answers.h"
 #include "tools/plan/plan.h"
 #include "tools/plan/workers.h"
@@ -57,14 +58,14 @@ static int search(rlt_plan_workers *w, rlt_layouts *l, const rlt_plan_asked *s, 
 }
 
 /* Returns how many points the answer has: those within the share, and before the deadline. */
-static uint32_t shown_of(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how)
+static uint32_t answer_of(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_layout_search *how)
 {
     const rlt_layout_result *r = &l->result;
     uint32_t n = 0;
     double limit = how->within > 0 && r->n ? (double)r->points[0].time_ps * (1 + how->within) : INFINITY;
     if (s->worth.limit_ps)
         limit = fmin(limit, (double)s->worth.limit_ps);
-    while (n < r->n && n < s->top && (double)r->points[n].time_ps <= limit)
+    while (n < r->n && (double)r->points[n].time_ps <= limit)
         n++;
     return n;
 }
@@ -83,7 +84,7 @@ static int show(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
                 const rlt_layout_search *how, rlt_plan_answer *a, rlt_error *err)
 {
     rlt_layouts_advice advice = {.n_changes = 0};
-    uint32_t n = shown_of(l, s, how);
+    uint32_t all = answer_of(l, s, how), n = all < s->top ? all : (uint32_t)s->top;
     rlt_planned *rows = calloc((size_t)n + 1, sizeof *rows);
     int failed = rows ? 0 : rlt_nomem(err);
     for (; a->n < n && !failed && !rlt_interrupted(); a->n++)
@@ -92,8 +93,13 @@ static int show(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed 
     if (!failed && !a->rc)
         failed = advise(l, s, args, how, &advice, err);
     a->rows = rows;
+    a->more = how->within > 0 ? all - a->n : 0;
     a->advice = &advice;
+    if (!failed && s->plot)
+        failed = rlt_plan_front_draw(s, rows, a->n, err);
     int rc = failed && failed != RLT_ECANCELLED ? failed : rlt_plan_report(l, s, args, a, err);
+    if (s->plot)
+        rlt_plot_keep(s->plot, rc);
     for (uint32_t i = 0; rows && i < n; i++)
         free(rows[i].command);
     free(rows);

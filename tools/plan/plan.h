@@ -143,7 +143,7 @@ void rlt_plan_mine_free(rlt_plan_mine *m);
 /* A result: rows, and texts beside them. `rc` is how the search ended. */
 typedef struct rlt_plan_answer {
     const rlt_planned *rows;
-    uint32_t n;
+    uint32_t n, more; /* rows, and those left out by --top */
     int rc;
     const rlt_plan_mine *mine;
     const rlt_layouts_advice *advice;

@@ -234,6 +234,7 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
         rlt_grounds g = grounds_of(l, &t);
         rlt_plan_certificate_json(&sheet.json, r);
         rlt_plan_sample_json(&sheet.json, l);
+        rlt_jw_u64(&sheet.json, "not_shown", a->more);
         rlt_jw_string(&sheet.json, "basis", rlt_basis_name(g.basis));
         rlt_jw_u64(&sheet.json, "rows", g.rows);
         rlt_jw_double(&sheet.json, "interval_low", g.spread.low, 4);
@@ -248,6 +249,8 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     FILE *below = open_memstream(&legend, &length);
     if (!below)
         return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    if (a->more)
+        fprintf(below, "\n%u more within %s; --top %u shows all\n", a->more, s->within, a->n + a->more);
     rlt_plan_print_commands(below, a->rows, a->n);
     rlt_plan_explain(below, l, a);
     rlt_plan_print_certificate(below, r);

@@ -129,11 +129,10 @@ int rlt_plan_worth_read(const rlt_plan_asked *s, const rlt_parsed *args, rlt_pla
                    "accelerators needs --deadline and --tokens, such as 30days and 15T", err)) ||
         (rc = need(s->front, !rlt_given(args, "objective"), "--front", "takes the place of --objective",
                    err)) ||
-        (rc = need(s->front, !rlt_given(args, "within"), "--front", "does not go with --within", err)) ||
-        (rc = need(several, !rlt_given(args, "gap"), "--gap",
-                   "does not go with --front or --accelerators, which compare proven optima", err)))
+        (rc = need(s->front, !rlt_given(args, "within"), "--front", "does not go with --within", err)))
         return rc;
-    return need(s->plot, s->front, "--plot", "draws a front: give --front, such as time,memory", err);
+    return need(several, !rlt_given(args, "gap"), "--gap",
+                "does not go with --front or --accelerators, which compare proven optima", err);
 }
 
 int rlt_plan_worth_settle(const rlt_plan_asked *s, const rlt_layouts *l, rlt_plan_worth *w, rlt_error *err)

@@ -114,7 +114,7 @@ says "the fewest of a fixed number" 2 'objective: accelerators needs --accelerat
 says "the fewest without a deadline" 2 'objective: accelerators needs --deadline' --objective accelerators --accelerators 4:8
 says "a front of one" 2 'front: expected two of' --front time
 says "a front of the same" 2 'front: expected two of' --front time,time
-says "a picture of no front" 2 'plot: draws a front' --plot "$tmp/x.svg"
+says "a picture of other rows" 2 'plot: draws no rows of --robust' --plot "$tmp/x.svg" --robust bandwidth=0.5:1
 says "no multiple" 2 'accelerators: 6 is no multiple of 4' --accelerators 4+6
 says "no number" 2 "accelerators: expected a range such as 64:4096" --accelerators few
 says "twice" 2 'accelerators: has 8 twice' --accelerators 8+8

@@ -71,6 +71,12 @@ says "an empty range" 2 'pp: has no value from 9:12 that can be tried on 8 ranks
 says "a share" 2 '--within: expected a share such as 3% or 0.03' --train batch=32 --within 3x
 says "an option of a run" 2 'is no option of a search for layouts' --train batch=32 --fold
 says "no topology file" 5 'none.json' -t none.json --train batch=32
+# More layouts than are shown are counted; a picture has a point for each row.
+plan --train batch=32 --within 20% --top 2 --plot "$tmp/rows.svg"
+expect "a picture of the rows" "$? $(grep -c 'memory of the fullest stage' "$tmp/rows.svg")" "0 1"
+more=$(sed -n 's/^\([0-9]*\) more within 20%; --top .* shows all$/\1/p' "$tmp/out")
+plan --train batch=32 --within 20% --top 100000 -f csv
+expect "rows that are not shown are counted" "$(($(wc -l <"$tmp/out") - 1))" "$((more + 2))"
 model=llama3-70b
 says "nothing fits" 3 'no layout of llama3-70b fits: the nearest' --train batch=32
 finish
