@@ -100,6 +100,18 @@ says "no folder" 5 "$tmp/none/file: cannot be opened" --save "$tmp/none/file"
 says "no threads" 2 "--jobs" -j 0
 
 # Several ranks.
+# Questions that make several searches: each with one thread, three, and three ranks.
+questions() { # file of the results, option
+    for question in "--robust bandwidth=0.5:1" "--front time,memory" "--accelerators 8:24 --objective time" "--mine tp=2" "--advice"; do
+        "$ringlet" plan -q --model "transformer:layers=6,hidden=1024,heads=8,vocabulary=8000,sequence=512" --accelerator a100-80gb \
+            -t 'switch:4@300GB/s,500ns*switch:2@25GB/s,2us' --train batch=32 --strategy megatron --layout order=tp-cp-dp-pp $question $2 -f json
+    done >"$tmp/$1" 2>"$tmp/err"
+}
+questions alone "-j 1"
+questions threads "-j 3"
+cmp -s "$tmp/threads" "$tmp/alone" && verdict "several searches: the same bytes with threads" "" || verdict "several searches: the same bytes with threads" "$(diff "$tmp/alone" "$tmp/threads" | head -3)"
+expect "several searches: each has an answer" "$(grep -c '"results"' "$tmp/alone")" 5
+
 if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi" ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     alone=$ringlet
@@ -114,6 +126,8 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     same "mpirun goes on with two threads each: the same bytes"
     says "mpirun: a damaged file is said once" 2 "holds answers to another question" --save "$tmp/bad"
     expect "mpirun: one rank says it" "$(grep -c 'another question' "$tmp/err")" 1
+    questions ranks
+    cmp -s "$tmp/ranks" "$tmp/alone" && verdict "mpirun, several searches: the same bytes" "" || verdict "mpirun, several searches: the same bytes" "$(diff "$tmp/alone" "$tmp/ranks" | head -3)"
     says "mpirun: no batch" 2 "expected batch=N" --train microbatch=1
     ringlet=$alone
 else
