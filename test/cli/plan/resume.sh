@@ -104,7 +104,7 @@ says "no threads" 2 "--jobs" -j 0
 questions() { # file of the results, option
     for question in "--robust bandwidth=0.5:1" "--front time,memory" "--accelerators 8:24 --objective time" "--mine tp=2" "--advice"; do
         "$ringlet" plan -q --model "transformer:layers=6,hidden=1024,heads=8,vocabulary=8000,sequence=512" --accelerator a100-80gb \
-            -t 'switch:4@300GB/s,500ns*switch:2@25GB/s,2us' --train batch=32 --strategy megatron --layout order=tp-cp-dp-pp $question $2 -f json
+            -t 'switch:4@300GB/s,500ns*switch:2@25GB/s,2us' --train batch=32 --strategy megatron --layout order=tp-cp-dp-pp $question ${2:-} -f json
     done >"$tmp/$1" 2>"$tmp/err"
 }
 questions alone "-j 1"
