@@ -126,8 +126,8 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     same "mpirun goes on with two threads each: the same bytes"
     says "mpirun: a damaged file is said once" 2 "holds answers to another question" --save "$tmp/bad"
     expect "mpirun: one rank says it" "$(grep -c 'another question' "$tmp/err")" 1
-    questions ranks
-    cmp -s "$tmp/ranks" "$tmp/alone" && verdict "mpirun, several searches: the same bytes" "" || verdict "mpirun, several searches: the same bytes" "$(diff "$tmp/alone" "$tmp/ranks" | head -3)"
+    questions by-ranks
+    cmp -s "$tmp/by-ranks" "$tmp/alone" && verdict "mpirun, several searches: the same bytes" "" || verdict "mpirun, several searches: the same bytes" "$(diff "$tmp/alone" "$tmp/by-ranks" | head -3)"
     says "mpirun: no batch" 2 "expected batch=N" --train microbatch=1
     ringlet=$alone
 else
