@@ -155,6 +155,7 @@ static inline void layouts_space(layouts *l, drawing *r)
                                        "schedule=interleaved+1f1b",    "schedule=1f1b+dualpipev",
                                        "schedule=message+1f1b",        "schedule=interleaved",
                                        "recompute=products+none+full", NULL};
+    static const char *const of_experts[] = {"etp=1+2", "dispatch_precision=element+fp8", NULL};
     rlt_layout_space all;
     char texts[RLT_LAYOUT_AXES][256];
     const char *given[RLT_LAYOUT_AXES];
@@ -179,7 +180,10 @@ static inline void layouts_space(layouts *l, drawing *r)
             size *= layouts_subset(a, LAYOUTS_MOST / size < 4 ? LAYOUTS_MOST / size : 4, r, texts[at[i]],
                                    sizeof *texts);
     }
-    if (rlt_layout_space_open(&l->f.t, l->ranks, given, all.n, &l->space, &l->f.err))
+    uint32_t n = all.n;
+    if (size * 2 <= LAYOUTS_MOST && strstr(l->model, "experts") && below(r, 2))
+        given[n++] = layouts_pick(r, of_experts);
+    if (rlt_layout_space_open(&l->f.t, l->ranks, given, n, &l->space, &l->f.err))
         fail_msg("%s: %s", l->f.err.where, l->f.err.what);
     rlt_layout_space_free(&all);
 }

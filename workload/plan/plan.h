@@ -85,9 +85,9 @@ typedef struct rlt_layout_point {
 
 /* Makes the space of a training: each axis with all its values, or with those of `given`, texts such as
  * "tp=2+4+8", "microbatch=1:8" (all values of the axis from 1 to 8), "pp=auto" or "zero=1". An axis that is
- * given twice has the later values. Free it in every case. RLT_EUSAGE for an unknown axis or value, for a
- * value twice ("2+02"), and for an axis without values: microbatch needs the batch.
- * RLT_EMALFORMED for a range of other than two whole numbers. */
+ * given twice has the later values. etp and dispatch_precision are axes only if they are given. Free it in
+ * every case. RLT_EUSAGE for an unknown axis or value, for a value twice ("2+02"), and for an axis without
+ * values: microbatch needs the batch. RLT_EMALFORMED for a range of other than two whole numbers. */
 int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
                           uint32_t n_given, rlt_layout_space *out, rlt_error *err) RLT_MUST_USE;
 void rlt_layout_space_free(rlt_layout_space *s);

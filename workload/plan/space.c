@@ -21,6 +21,7 @@ typedef struct axis {
     const char *const *words;
     bool (*counts)(const rlt_training *t, uint32_t ranks, uint32_t value);
     uint32_t (*most)(const rlt_training *t, uint32_t ranks);
+    bool only_named; /* it is no axis of a space, unless its values are asked for */
 } axis;
 
 static uint32_t experts_of(const rlt_model *m)
@@ -90,6 +91,7 @@ static uint32_t most_vp(const rlt_training *t, uint32_t ranks)
 static const char *const recomputes[] = {"none", "selective", "full", NULL};
 static const char *const switches[] = {"on", "off", NULL};
 static const char *const schedules[] = {"1f1b", "interleaved", "zero-bubble", NULL};
+static const char *const dispatched[] = {"element", "fp8", "fp8-both", NULL};
 static const char *const stages_of_zero[] = {"0", "1", "2", "3", NULL};
 static const char *const orders[] = {
     "tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp", "tp-dp-pp-cp", "tp-pp-cp-dp", "tp-pp-dp-cp", "cp-tp-dp-pp",
@@ -99,17 +101,19 @@ static const char *const orders[] = {
 
 /* In the order of the tree. */
 static const axis table[] = {
-    {"tp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_tp},
-    {"cp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_cp},
-    {"pp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_pp},
-    {"ep", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_ep},
-    {"microbatch", RLT_LAYOUT_KERNELS, NULL, divides_batch, most_microbatch},
-    {"recompute", RLT_LAYOUT_KERNELS, recomputes, NULL, NULL},
-    {"sp", RLT_LAYOUT_KERNELS, switches, NULL, NULL},
-    {"schedule", RLT_LAYOUT_STAGES, schedules, NULL, NULL},
-    {"vp", RLT_LAYOUT_STAGES, NULL, any_count, most_vp},
-    {"zero", RLT_LAYOUT_STAGES, stages_of_zero, NULL, NULL},
-    {"order", RLT_LAYOUT_POINT, orders, NULL, NULL},
+    {"tp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_tp, false},
+    {"cp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_cp, false},
+    {"pp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_pp, false},
+    {"ep", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_ep, false},
+    {"etp", RLT_LAYOUT_SIZES, NULL, divides_ranks, most_tp, true},
+    {"microbatch", RLT_LAYOUT_KERNELS, NULL, divides_batch, most_microbatch, false},
+    {"recompute", RLT_LAYOUT_KERNELS, recomputes, NULL, NULL, false},
+    {"sp", RLT_LAYOUT_KERNELS, switches, NULL, NULL, false},
+    {"dispatch_precision", RLT_LAYOUT_KERNELS, dispatched, NULL, NULL, true},
+    {"schedule", RLT_LAYOUT_STAGES, schedules, NULL, NULL, false},
+    {"vp", RLT_LAYOUT_STAGES, NULL, any_count, most_vp, false},
+    {"zero", RLT_LAYOUT_STAGES, stages_of_zero, NULL, NULL, false},
+    {"order", RLT_LAYOUT_POINT, orders, NULL, NULL, false},
 };
 enum { N_AXES = sizeof table / sizeof *table };
 
@@ -223,7 +227,7 @@ static int read_values(const axis *x, const rlt_training *t, uint32_t ranks, con
 int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *const *given,
                           uint32_t n_given, rlt_layout_space *out, rlt_error *err)
 {
-    *out = (rlt_layout_space){.n = N_AXES};
+    *out = (rlt_layout_space){.n = 0};
     int rc = 0;
     for (uint32_t g = 0; g < n_given; g++) {
         char name[RLT_LAYOUT_WORD];
@@ -233,16 +237,17 @@ int rlt_layout_space_open(const rlt_training *base, uint32_t ranks, const char *
     }
     for (uint32_t i = 0; i < N_AXES && !rc; i++) {
         const axis *x = &table[i];
-        rlt_layout_axis *a = &out->axes[i];
-        const char *text = "auto";
+        const char *text = x->only_named ? NULL : "auto";
         size_t length = strlen(x->name);
-        a->name = x->name;
-        for (uint32_t l = x->level; l < RLT_LAYOUT_LEVELS; l++)
-            out->known[l]++;
         for (uint32_t g = 0; g < n_given; g++)
             if (strncmp(given[g], x->name, length) == 0 && given[g][length] == '=')
                 text = given[g] + length + 1;
-        rc = read_values(x, base, ranks, text, a, err);
+        if (!text)
+            continue;
+        for (uint32_t l = x->level; l < RLT_LAYOUT_LEVELS; l++)
+            out->known[l]++;
+        out->axes[out->n].name = x->name;
+        rc = read_values(x, base, ranks, text, &out->axes[out->n++], err);
     }
     return rc;
 }

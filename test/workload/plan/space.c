@@ -63,6 +63,7 @@ static void texts(void **state)
     assert_string_equal(values_of(12, "microbatch=5:8", "microbatch"), "6+8");
     assert_string_equal(values_of(12, "zero=3+1", "zero"), "3+1");
     assert_string_equal(values_of(12, "schedule=gpipe+1f1b", "schedule"), "gpipe+1f1b");
+    assert_string_equal(values_of(12, "etp=1+2", "etp"), "1+2");
     assert_string_equal(values_of(12, "order=pp-tp+tp", "order"), "pp-tp+tp");
 }
 

@@ -18,7 +18,7 @@
 
 enum { MAX_GIVEN = 64 };
 
-static const char *const of_layout[] = {"tp", "cp", "pp", "ep", "vp", "sp", "order", NULL};
+static const char *const of_layout[] = {"tp", "cp", "pp", "ep", "etp", "vp", "sp", "order", NULL};
 
 static bool belongs_to_layout(const char *name)
 {
