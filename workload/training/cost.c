@@ -218,7 +218,7 @@ int rlt_training_cost_of(const rlt_training *t, rlt_spans *spans, rlt_cost_commu
                    .folded = &f,
                    .folds = f.axes,
                    .spans = spans,
-                   .communication = communication,
+                   .communication = (int)communication,
                    .speeds = speeds};
     rlt__spans_begin(spans, n);
     *out = (rlt_training_cost){.pp = pp,
