@@ -25,7 +25,7 @@
 #include "workload/setup/settings.h"
 
 #define AT(field) .offset = offsetof(rlt_plan_asked, field)
-static const rlt_option own_options[] = {
+static const rlt_option search_options[] = {
     {"within", 0, RLT_PARAM_TEXT, "SHARE",
      "Find all layouts within this share of the fastest, such as 3%. Measured times differ by a few per cent "
      "between two runs.",
@@ -40,13 +40,24 @@ static const rlt_option own_options[] = {
      AT(most), .min = 1},
     {"verify", 0, RLT_PARAM_FLAG, NULL,
      "Simulate the layouts shown with all ranks, too. The proof is about folded times.", AT(verify)},
+    {"jobs", 'j', RLT_PARAM_COUNT, "N",
+     "Threads of the search (default: one per processor; under mpirun or srun, which share the work among "
+     "their ranks, one for each rank). The result does not depend on it.",
+     AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
+    {"save", 0, RLT_PARAM_TEXT, "FILE",
+     "Keep what costs time in FILE as the search goes. If it is stopped or killed, the same command goes on "
+     "from there, and prints the same bytes.",
+     AT(save), .unrecorded = true},
+    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
+    {0}};
+static const rlt_option goal_options[] = {
     {"accelerators", 0, RLT_PARAM_TEXT, "A:B",
      "Search the number of accelerators, too: a range, or a list such as 64+128. The outermost dimension of "
      "--topology is resized.",
      AT(accelerators)},
     {"objective", 0, RLT_PARAM_WORD, NULL,
-     "What is best. Only time differs from accelerator-hours, and those from the fewest accelerators, where "
-     "the number of accelerators is open.",
+     "What is best where the number of accelerators is open: the time, the fewest accelerators that meet "
+     "--deadline, or the fewest accelerator-hours by any of the other names.",
      AT(objective), .words = "time|tokens-per-accelerator|cost|energy|accelerators", .preset = "time"},
     {"deadline", 0, RLT_PARAM_TEXT, "TIME",
      "Take only layouts that reach --tokens in this time: 30days, 12h.", AT(deadline)},
@@ -60,6 +71,18 @@ static const rlt_option own_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Draw the rows as SVG: by the two goals of --front, by accelerators and time, or by time and memory.",
      AT(plot), .unrecorded = true},
+    {0}};
+static const rlt_option advice_options[] = {
+    {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",
+     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. "
+     "Axes that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
+     AT(mine)},
+    {"advice", 0, RLT_PARAM_FLAG, NULL,
+     "Search again with more memory and more bandwidth, too: three more searches.", AT(advice)},
+    {"reach", 0, RLT_PARAM_TEXT, "SHARE",
+     "Search again with this share of memory more, such as 5%, and list faster layouts that are just out of "
+     "reach (default: 0, or 5% with --advice).",
+     AT(reach)},
     {"sample", 0, RLT_PARAM_COUNT, "N",
      "Draw N possible layouts at random, and say how many of them are faster than --than.", AT(sample),
      .max = 1000000},
@@ -67,25 +90,8 @@ static const rlt_option own_options[] = {
      "With --sample: compare with this time of an iteration, such as 12.3s (default: the fastest and those "
      "--within its share).",
      AT(than)},
-    {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
-    {"jobs", 'j', RLT_PARAM_COUNT, "N",
-     "Threads of the search (default: one per processor; under mpirun or srun, which share the work among "
-     "their ranks, one for each rank). The result does not depend on it.",
-     AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
-    {"save", 0, RLT_PARAM_TEXT, "FILE",
-     "Keep what costs time in FILE as the search goes. If it is stopped or killed, the same command goes on "
-     "from there, and prints the same bytes.",
-     AT(save), .unrecorded = true},
-    {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",
-     "Say where this layout stands: its time, why it is slower than the fastest, and how many are faster. "
-     "Axes that are not named are fixed as in --layout and --train, or as 'ringlet run' has them.",
-     AT(mine)},
-    {"reach", 0, RLT_PARAM_TEXT, "SHARE",
-     "Search again with this share of memory more, such as 5%, and list faster layouts that are just out of "
-     "reach (default: 0, or 5% with --advice).",
-     AT(reach)},
-    {"advice", 0, RLT_PARAM_FLAG, NULL,
-     "Search again with more memory and more bandwidth, too: three more searches.", AT(advice)},
+    {0}};
+static const rlt_option uncertain_options[] = {
     {"robust", 0, RLT_PARAM_TEXT, "NAME=LOW:HIGH,...",
      "Find the layout with the least worst regret over what is uncertain: factors on the bandwidth of the "
      "outermost dimension, on the efficiency of accelerators, and on the half_sizes of kernels, such as "
@@ -108,7 +114,10 @@ static const rlt_option own_options[] = {
 
 #define RUN(field) offsetof(rlt_plan_asked, run) + offsetof(rlt_run_settings, field)
 static const rlt_option_group groups[] = {
-    {"Search", own_options, 0},
+    {"Search", search_options, 0},
+    {"Goals", goal_options, 0},
+    {"Advice", advice_options, 0},
+    {"What is uncertain", uncertain_options, 0},
     {"Bandwidths", rlt_plan_bandwidth_options, offsetof(rlt_plan_asked, bandwidths)},
     {"Training", rlt_training_options, offsetof(rlt_plan_asked, run)},
     {"Workload", rlt_workload_options, offsetof(rlt_plan_asked, run)},
