@@ -74,6 +74,13 @@ static size_t next_name(const char **cursor, const char **item, size_t *length)
     return 0;
 }
 
+bool rlt_is_one_of(const char *name, const char *const *words)
+{
+    while (*words && strcmp(*words, name) != 0)
+        words++;
+    return *words != NULL;
+}
+
 int rlt_names_once(const char *list, rlt_error *err)
 {
     enum { SHOWN = 40 };

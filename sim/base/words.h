@@ -3,6 +3,7 @@
 #ifndef RLT_SIM_BASE_WORDS_H
 #define RLT_SIM_BASE_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ RLT_API void rlt_nearest_try(rlt_nearest *n, const char *candidate);
 /* Returns the start and length of the next item of a list, or NULL at the end. Items may be empty. *cursor
  * starts as the list. */
 RLT_API const char *rlt_next_item(const char **cursor, char separator, size_t *length);
+
+/* Returns true if `name` is one of `words`, whose last is NULL. */
+RLT_API bool rlt_is_one_of(const char *name, const char *const *words);
 
 /* Returns RLT_EUSAGE, with the name as its place, if two items of the list "NAME=VALUE,NAME=VALUE" have the
  * same name. NULL is an empty list. Ignores items without '=' and blanks in front of names. O(n^2). */

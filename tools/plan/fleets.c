@@ -161,8 +161,7 @@ static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planne
 {
     rlt_sheet sheet;
     rlt_column shown[RLT_PLAN_COLUMNS];
-    char *legend = NULL;
-    size_t length = 0;
+    rlt_plan_legend legend;
     rlt_time best = RLT_TIME_MAX;
     for (uint32_t i = 0; i < n; i++)
         best = rows[i].point->time_ps < best ? rows[i].point->time_ps : best;
@@ -174,20 +173,16 @@ static int report(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_planne
     rlt_plan_heading(&sheet, s, shown);
     for (uint32_t i = 0; i < n; i++)
         rlt_plan_row(&sheet, s, &rows[i], best);
-    FILE *below = open_memstream(&legend, &length);
-    if (!below)
-        return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    if ((opened = rlt_plan_legend_open(&legend, &sheet, err)))
+        return opened;
+    FILE *below = legend.out;
     rlt_plan_print_commands(below, rows, n);
     print_counts(below, c);
     print_proof(below, c, s);
     if (c->n_found)
         rlt_plan_print_grounds(below, c->at[c->found[0].fleet].layouts);
     rlt_plan_worth_print(below, s);
-    if (fclose(below))
-        rc = rlt_nomem(err);
-    rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
-    free(legend);
-    return rc;
+    return rlt_plan_legend_close(&legend, &sheet, rc, err);
 }
 
 /* Runs the layouts of the answer, draws and reports them. */

@@ -162,8 +162,7 @@ static void print_next(FILE *out, const learned *w)
 static int report(const learned *w, rlt_error *err)
 {
     rlt_sheet sheet;
-    char *legend = NULL;
-    size_t length = 0;
+    rlt_plan_legend legend;
     int rc = rlt_sheet_open(&sheet, &w->asked->report, "plan", w->args, &w->l.run.setup.inputs, err);
     if (rc)
         return rc;
@@ -172,20 +171,16 @@ static int report(const learned *w, rlt_error *err)
         learned_json(&sheet.json, w->runs);
     }
     rlt_sheet_heading(&sheet, columns, N_COLUMNS);
-    FILE *below = open_memstream(&legend, &length);
-    if (!below)
-        return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    if ((rc = rlt_plan_legend_open(&legend, &sheet, err)))
+        return rc;
+    FILE *below = legend.out;
     fprintf(below, "\n");
     for (uint32_t i = 0; i < w->n && !rc && !rlt_interrupted(); i++)
         rc = add_row(&sheet, w, i, below, err);
     print_learned(below, w->runs);
     print_next(below, w);
     rlt_plan_print_certificate(below, &w->l.result);
-    if (fclose(below) && !rc)
-        rc = rlt_nomem(err);
-    rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
-    free(legend);
-    return rc;
+    return rlt_plan_legend_close(&legend, &sheet, rc, err);
 }
 
 /* Refuses what would say the same as the factors. */

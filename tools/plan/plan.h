@@ -117,6 +117,16 @@ int rlt_plan_goals(const rlt_plan_asked *s, rlt_goal goals[2], rlt_error *err) R
 int rlt_plan_front_draw(const rlt_plan_asked *s, const rlt_planned *rows, uint32_t n,
                         rlt_error *err) RLT_MUST_USE;
 
+/* The text below a table. If it cannot be opened, the sheet is closed. Closing it closes the sheet, too: `rc`
+ * is how the rest went. */
+typedef struct rlt_plan_legend {
+    FILE *out;
+    char *text;
+    size_t length;
+} rlt_plan_legend;
+int rlt_plan_legend_open(rlt_plan_legend *l, rlt_sheet *sheet, rlt_error *err) RLT_MUST_USE;
+int rlt_plan_legend_close(rlt_plan_legend *l, rlt_sheet *sheet, int rc, rlt_error *err) RLT_MUST_USE;
+
 extern const rlt_columns rlt_plan_columns;
 /* Parts of a report: the heading, with the number of accelerators if there are several; a row; what stands
  * below. `shown` lives as long as the sheet. best_ps is the time of the fastest row. */

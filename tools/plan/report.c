@@ -215,6 +215,22 @@ void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
         fprintf(out, "%2u  %s\n", i + 1, rows[i].command);
 }
 
+int rlt_plan_legend_open(rlt_plan_legend *l, rlt_sheet *sheet, rlt_error *err)
+{
+    *l = (rlt_plan_legend){.text = NULL};
+    l->out = open_memstream(&l->text, &l->length);
+    return l->out ? 0 : rlt_sheet_close(sheet, rlt_nomem(err), "", err);
+}
+
+int rlt_plan_legend_close(rlt_plan_legend *l, rlt_sheet *sheet, int rc, rlt_error *err)
+{
+    if (fclose(l->out) && !rc)
+        rc = rlt_nomem(err);
+    rc = rlt_sheet_close(sheet, rc, l->text ? l->text : "", err);
+    free(l->text);
+    return rc;
+}
+
 int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parsed *args,
                     const rlt_plan_answer *a, rlt_error *err)
 {
@@ -244,11 +260,10 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     rlt_plan_heading(&sheet, s, shown);
     for (uint32_t i = 0; i < a->n; i++)
         rlt_plan_row(&sheet, s, &a->rows[i], l->result.points[0].time_ps);
-    char *legend = NULL;
-    size_t length = 0;
-    FILE *below = open_memstream(&legend, &length);
-    if (!below)
-        return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    rlt_plan_legend legend;
+    if ((opened = rlt_plan_legend_open(&legend, &sheet, err)))
+        return opened;
+    FILE *below = legend.out;
     if (a->more)
         fprintf(below, "\n%u more within %s; --top %u shows all\n", a->more, s->within, a->n + a->more);
     rlt_plan_print_commands(below, a->rows, a->n);
@@ -257,9 +272,5 @@ int rlt_plan_report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_par
     rlt_plan_sample_print(below, l);
     rlt_plan_print_grounds(below, l);
     rlt_plan_worth_print(below, s);
-    if (fclose(below))
-        rc = rlt_nomem(err);
-    rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
-    free(legend);
-    return rc;
+    return rlt_plan_legend_close(&legend, &sheet, rc, err);
 }

@@ -121,8 +121,7 @@ static int report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parse
 {
     rlt_sheet sheet;
     rlt_column shown[N_COLUMNS];
-    char *legend = NULL;
-    size_t length = 0;
+    rlt_plan_legend legend;
     bool nominal = false;
     memcpy(shown, columns, sizeof shown);
     for (uint32_t c = r->n_cases; c < RLT_ROBUST_CASES; c++)
@@ -133,9 +132,9 @@ static int report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parse
     if (sheet.format == RLT_FORMAT_JSON)
         cases_json(&sheet.json, r);
     rlt_sheet_heading(&sheet, shown, N_COLUMNS);
-    FILE *below = open_memstream(&legend, &length);
-    if (!below)
-        return rlt_sheet_close(&sheet, rlt_nomem(err), "", err);
+    if ((rc = rlt_plan_legend_open(&legend, &sheet, err)))
+        return rc;
+    FILE *below = legend.out;
     fprintf(below, "\n");
     for (uint32_t i = 0; i < r->n && i < s->top && !rc; i++) {
         nominal = nominal || same(&r->points[i], &r->nominal);
@@ -144,11 +143,7 @@ static int report(const rlt_layouts *l, const rlt_plan_asked *s, const rlt_parse
     if (!rc && !nominal)
         rc = add_row(&sheet, l, s, args, r, &r->nominal, below, err);
     print_cases(below, l, r);
-    if (fclose(below) && !rc)
-        rc = rlt_nomem(err);
-    rc = rlt_sheet_close(&sheet, rc, legend ? legend : "", err);
-    free(legend);
-    return rc;
+    return rlt_plan_legend_close(&legend, &sheet, rc, err);
 }
 
 /* A search under each case. */

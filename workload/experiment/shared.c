@@ -9,17 +9,11 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/words.h"
 
 enum { KEPT_NETS = 256 };
 
 static const char *const of_net[] = {"topology", "link-scale", "dim-scale", "placement", NULL};
-
-bool rlt__is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
 
 void rlt__key_add(uint64_t key[2], const void *data, size_t length)
 {
@@ -35,7 +29,7 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
     for (uint32_t i = 0; i < texts->n; i++) {
         const rlt_option_text *t = &texts->items[i];
         const char *name = rlt_option_at(groups, t->option, NULL)->name;
-        if (names && rlt__is_one_of(name, names) == others)
+        if (names && rlt_is_one_of(name, names) == others)
             continue;
         rlt__key_add(key, name, strlen(name) + 1);
         rlt__key_add(key, t->text, strlen(t->text) + 1);
@@ -44,7 +38,7 @@ void rlt_option_key(const rlt_option_group *groups, const rlt_option_texts *text
 
 bool rlt_shared_is_of_net(const char *option)
 {
-    return rlt__is_one_of(option, of_net);
+    return rlt_is_one_of(option, of_net);
 }
 
 int rlt_shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err)

@@ -104,9 +104,7 @@ bool rlt_shared_is_of_net(const char *option);
 bool rlt_shared_is_of_work(const char *option);
 bool rlt_shared_is_of_files(const char *option);
 
-/* Internal to workload/experiment/shared*.c. Returns whether a name is in a NULL-terminated list. */
-bool rlt__is_one_of(const char *name, const char *const *names);
-/* Adds bytes to both halves of a key. */
+/* Internal to workload/experiment/shared*.c. Adds bytes to both halves of a key. */
 void rlt__key_add(uint64_t key[2], const void *data, size_t length);
 /* Parts of rlt_shared_free; internal. */
 void rlt__shared_works_free(rlt_shared *s);

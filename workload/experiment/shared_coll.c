@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/options.h"
+#include "sim/base/words.h"
 #include "sim/text/tree.h"
 #include "sim/watch.h"
 #include "workload/experiment/coll/coll.h"
@@ -26,7 +27,7 @@ static const char *const that_name[] = {"plan", "counts", "updates"};
 
 bool rlt_shared_is_of_files(const char *option)
 {
-    return rlt__is_one_of(option, of_files);
+    return rlt_is_one_of(option, of_files);
 }
 
 static void free_files(rlt_shared_files *f)

@@ -13,6 +13,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/tree.h"
 #include "workload/experiment/kept.h"
 #include "workload/experiment/run/run.h"
@@ -49,7 +50,7 @@ static const char *const not_of_work[] = {"topology",
 
 bool rlt_shared_is_of_work(const char *option)
 {
-    return !rlt__is_one_of(option, not_of_work);
+    return !rlt_is_one_of(option, not_of_work);
 }
 
 static void free_work(rlt_shared_work *work)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/words.h"
 #include "sim/watch.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
@@ -15,18 +16,10 @@ typedef struct digits {
     uint32_t sizes, batch, pipeline; /* digits up to the end of that group */
 } digits;
 
-static bool is_one_of(const char *name, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(name, *words) == 0)
-            return true;
-    return false;
-}
-
 static void add_axes(const rlt_layout_space *s, const char *const *names, digits *d)
 {
     for (uint32_t i = 0; i < s->n; i++)
-        if (is_one_of(s->axes[i].name, names))
+        if (rlt_is_one_of(s->axes[i].name, names))
             d->axis[d->n++] = i;
 }
 
@@ -43,7 +36,7 @@ static digits order_digits(const rlt_layout_space *s)
     add_axes(s, pipeline, &d);
     d.pipeline = d.n;
     for (uint32_t i = d.sizes; i < s->n; i++)
-        if (!is_one_of(s->axes[i].name, apart))
+        if (!rlt_is_one_of(s->axes[i].name, apart))
             d.axis[d.n++] = i;
     return d;
 }
@@ -53,10 +46,10 @@ static uint32_t depends_on(const digits *d, const char *rule)
 {
     static const char *const sizes[] = {"tp", "cp", "ep", "etp", "layout", "ranks", NULL};
     static const char *const pipeline[] = {"pp", "vp", "schedule", "split", NULL};
-    return is_one_of(rule, sizes)       ? d->sizes
-           : strcmp(rule, "batch") == 0 ? d->batch
-           : is_one_of(rule, pipeline)  ? d->pipeline
-                                        : d->n;
+    return rlt_is_one_of(rule, sizes)      ? d->sizes
+           : strcmp(rule, "batch") == 0    ? d->batch
+           : rlt_is_one_of(rule, pipeline) ? d->pipeline
+                                           : d->n;
 }
 
 /* Returns how late a rule is looked at when a training is planned. Points that pass more rules are nearer to

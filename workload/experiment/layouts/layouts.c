@@ -20,14 +20,6 @@ enum { MAX_GIVEN = 64 };
 
 static const char *const of_layout[] = {"tp", "cp", "pp", "ep", "etp", "vp", "sp", "order", NULL};
 
-static bool belongs_to_layout(const char *name)
-{
-    for (uint32_t i = 0; of_layout[i]; i++)
-        if (strcmp(of_layout[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* Keeps an axis and its values. Later settings take the place of earlier ones. */
 static int give(rlt_layouts *l, const char *item, size_t length, rlt_error *err)
 {
@@ -188,7 +180,7 @@ static char *write_settings(const rlt_layouts *l, const rlt_layout_point *p, con
     used = (size_t)snprintf(text, size, "%s", others ? others : "");
     for (uint32_t i = 0; i < l->space.n; i++) {
         const rlt_layout_axis *a = &l->space.axes[i];
-        if (belongs_to_layout(a->name) == layout)
+        if (rlt_is_one_of(a->name, of_layout) == layout)
             used += (size_t)snprintf(text + used, size - used, "%s%s=%s", used ? "," : "", a->name,
                                      a->values[p->at[i]]);
     }
