@@ -81,12 +81,18 @@ static void put_endpoint(FILE *out, const rlt_endpoint *e)
     fputc('\n', out);
 }
 
-static void put_facts(FILE *out, const rlt_topology_facts *f)
+static void put_facts(FILE *out, const rlt_topology *t, const rlt_topology_facts *f)
 {
+    static const char too_large[] = "not computed, the network is too large";
+    bool alone = rlt_topology_accelerators(t) < 2;
     char a[LINE], b[LINE];
-    fprintf(out, "diameter    %u link%s, %s\n", f->diameter_hops, rlt_s(f->diameter_hops),
-            rlt_format_duration(a, sizeof a, f->diameter_ps));
-    fprintf(out, "bisection   %s\n", rlt_format_rate(a, sizeof a, f->bisection_Bps));
+    if (f->diameter_hops || alone)
+        fprintf(out, "diameter    %u link%s, %s\n", f->diameter_hops, rlt_s(f->diameter_hops),
+                rlt_format_duration(a, sizeof a, f->diameter_ps));
+    else
+        fprintf(out, "diameter    %s\n", too_large);
+    fprintf(out, "bisection   %s\n",
+            f->bisection_Bps || alone ? rlt_format_rate(a, sizeof a, f->bisection_Bps) : too_large);
     if (f->min_egress_Bps == f->max_egress_Bps)
         fprintf(out, "egress      %s an accelerator\n", rlt_format_rate(a, sizeof a, f->min_egress_Bps));
     else
@@ -153,7 +159,7 @@ static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts,
     if (!rc)
         rc = put_nodes(f.stream, t, err);
     if (facts)
-        put_facts(f.stream, facts);
+        put_facts(f.stream, t, facts);
     if (rlt_topology_rings(t))
         fprintf(f.stream, "rings       %u recommended\n", rlt_topology_rings(t));
     put_choices(f.stream, t);
@@ -191,9 +197,12 @@ static int describe_json(const rlt_parsed *args, const rlt_topology *t, const rl
         rlt_jw_u64(&w, "nic_Bps", m.nic_Bps);
     }
     if (facts) {
-        rlt_jw_u64(&w, "diameter_hops", facts->diameter_hops);
-        rlt_jw_i64(&w, "diameter_ps", facts->diameter_ps);
-        rlt_jw_u64(&w, "bisection_Bps", facts->bisection_Bps);
+        if (facts->diameter_hops) {
+            rlt_jw_u64(&w, "diameter_hops", facts->diameter_hops);
+            rlt_jw_i64(&w, "diameter_ps", facts->diameter_ps);
+        }
+        if (facts->bisection_Bps)
+            rlt_jw_u64(&w, "bisection_Bps", facts->bisection_Bps);
         rlt_jw_u64(&w, "min_egress_Bps", facts->min_egress_Bps);
         rlt_jw_u64(&w, "max_egress_Bps", facts->max_egress_Bps);
     }

@@ -71,4 +71,10 @@ expect "an unknown generation" "$?-$(grep -c 'quantum' "$tmp/err")" 2-1
 "$ringlet" coll $sharp -b 8B -a sharp --set sharp.mode=sat --set sharp.refused=fail >"$tmp/out" 2>"$tmp/err"
 expect "a stream that the generation lacks" "$?-$(grep -c 'does not stream' "$tmp/err")" 3-1
 
+# A figure that was not computed is no 0.
+large='fat-tree:131072@50GB/s,500ns,levels=3,hosts_per_leaf=64'
+expect "the bisection of a very large network" "$("$ringlet" topo "$large" | sed -n 's/^bisection *//p')" "not computed, the network is too large"
+fact "no bisection in JSON" bisection_Bps "" "$large"
+fact "a half of 64 accelerators" bisection_Bps 1600000000000 switch:64@50GB/s,500ns
+
 finish
