@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench validate design-page deploy-page install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench bench-long validate design-page deploy-page install uninstall deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -259,6 +259,14 @@ list-tests:
 bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench/bench.sh
+	@BUILD=$(BUILD) test/bench/peers.sh
+
+bench-long: deps
+	@$(MAKE) --no-print-directory all benches
+	@BUILD=$(BUILD) test/bench/bench.sh long
+	@$(BUILD)/test/bench/queue
+	@BUILD=$(BUILD) test/bench/sweep.sh
+	@BUILD=$(BUILD) test/bench/peers.sh long
 
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
 # Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
@@ -318,7 +326,7 @@ $(BUILD)/test/fail_malloc.so: test/support/fail_malloc.c
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)
 PEERS := $(BUILD)/test/bench/simgrid
 endif
-benches: $(BUILD)/test/bench/queue $(BUILD)/test/bench/spawn $(PEERS)
+benches: $(addprefix $(BUILD)/test/bench/,limits queue spawn) $(PEERS)
 
 $(BUILD)/test/bench/simgrid: test/bench/simgrid.c
 	$(call say,LINK,$@)
@@ -335,7 +343,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench benches validate design-page deploy-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
