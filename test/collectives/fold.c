@@ -5,6 +5,7 @@
  * form.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -22,6 +23,7 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "sim/watch.h"
 #include "test/support/support.h"
 
 typedef struct fold_case {
@@ -86,7 +88,7 @@ static outcome run(const fold_case *c, bool folded)
     if (folded) {
         rlt_fold_options how = {.blocking = c->injection == RLT_INJECT_BLOCKING,
                                 .serialises = c->model == &rlt_net_alpha_beta,
-                                .max_messages = 1 << 22};
+                                .percent = RLT_FOLD_ANYWAY};
         rc = rlt_fold_create(&plan, router, &how, &fold, &err);
         if (rc && rc != RLT_EUNSUPPORTED)
             fail_msg("%s: %s", err.where, err.what);
@@ -436,6 +438,46 @@ static void composed_machines(void **state)
     remove(graphs[1]);
 }
 
+/* Folds a broadcast by chains over 4096 members of a switch, within some effort. Returns the fold's code. */
+static int fold_chain(uint32_t percent, const rlt_watch *watch, rlt_error *err)
+{
+    test_group s;
+    rlt_router *router = NULL;
+    rlt_plan plan = {0};
+    rlt_fold fold = {0};
+    rlt_fold_options how = {.percent = percent, .watch = watch};
+    test_group_open(&s, "switch:4096@50GB/s,500ns", 0);
+    assert_int_equal(rlt_router_create(s.t, &s.p, RLT_ROUTE_DMODK, &router, err), 0);
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_BROADCAST, 1 << 20);
+    assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, err), 0);
+    int rc = rlt_fold_create(&plan, router, &how, &fold, err);
+    rlt_plan_free(&plan);
+    rlt_router_free(router);
+    test_group_close(&s);
+    return rc;
+}
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* The search ends when it costs too much, and when the watch says so. */
+static void it_gives_up(void **state)
+{
+    (void)state;
+    rlt_error err = {0};
+    rlt_watch watch = {.stopped = at_once};
+    assert_int_equal(fold_chain(10, NULL, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "over 10 %"));
+    err = (rlt_error){0};
+    assert_int_equal(fold_chain(RLT_FOLD_ANYWAY, NULL, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "no two members are alike"));
+    err = (rlt_error){0};
+    assert_int_equal(fold_chain(RLT_FOLD_ANYWAY, &watch, &err), RLT_ECANCELLED);
+}
+
 /* Whether two members' steps of one number differ in more than their peers. */
 static bool differ(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
 {
@@ -591,7 +633,8 @@ int main(void)
         cmocka_unit_test(everything),        cmocka_unit_test(classes_by_hand),
         cmocka_unit_test(in_the_network),    cmocka_unit_test(turns_of_nodes),
         cmocka_unit_test(composed_machines), cmocka_unit_test(alike),
-        cmocka_unit_test(large_machines),    cmocka_unit_test(millions),
+        cmocka_unit_test(it_gives_up),       cmocka_unit_test(large_machines),
+        cmocka_unit_test(millions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@
 #include "sim/sim.h"
 #include "workload/plugin/internal.h"
 
-enum { MAX_REFINED = 1 << 20, LARGEST = 32 };
+enum { LARGEST = 32 };
 
 typedef struct grid {
     const rlt_algorithm *algorithm;
@@ -81,7 +81,7 @@ static int run_under(grid *g, const rlt_plan *plan, const rlt_net_model *model, 
                      rlt_error *err)
 {
     rlt_fold fold = {0};
-    rlt_fold_options how = {.serialises = !(model->can & RLT_NET_SHARES_LINKS), .max_messages = MAX_REFINED};
+    rlt_fold_options how = {.serialises = !(model->can & RLT_NET_SHARES_LINKS), .percent = RLT_FOLD_ANYWAY};
     rlt_error why = {0};
     rlt_time whole_ps = 0, folded_ps = 0, bound_ps = rlt_bound_under(bound, model);
     uint64_t messages = 0, folded_messages = 0;
