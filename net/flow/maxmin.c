@@ -328,8 +328,10 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
-    if (f->bottleneck != RLT_NONE)
+    if (f->bottleneck != RLT_NONE) {
         rlt__mm_exact(mm, f->bottleneck);
+        rlt__mm_own_changed(mm, f->bottleneck, flow, 1);
+    }
     f->weight++;
     for (uint32_t i = 0; i < f->n; i++) {
         uint32_t link = h[i].link, times = rlt_maxmin_times(mm, &h[i]);
@@ -523,6 +525,8 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
     rlt_mm_flow *f = &mm->flows[flow];
     rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     const bool has_times = mm->has_times;
+    if (f->bottleneck != RLT_NONE)
+        rlt__mm_own_changed(mm, f->bottleneck, flow, -(int32_t)f->weight);
     for (uint32_t i = 0; i < f->n; i++) {
         rlt_mm_link *l = &mm->links[h[i].link];
         uint32_t pos = h[i].pos, last = --l->n, weight = f->weight;

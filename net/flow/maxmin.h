@@ -108,6 +108,18 @@ typedef struct rlt_mm_share {
     uint32_t listed;   /* during a solve: already in the list of links to be queued */
 } rlt_mm_share;
 
+/* Own flows of a link that cross another link: sum of weight x multiple. */
+typedef struct rlt_mm_pair {
+    uint32_t link;
+    int32_t weight;
+} rlt_mm_pair;
+
+typedef struct rlt_mm_paths {
+    rlt_mm_pair *items; /* NULL: not kept */
+    uint32_t n, room;
+    bool tidy; /* one entry a link */
+} rlt_mm_paths;
+
 typedef struct rlt_mm_completion {
     rlt_time when;
     uint32_t link;
@@ -138,6 +150,7 @@ typedef struct rlt_maxmin {
     rlt_mm_link *links;
     double *level; /* rate of each own flow of a link, bytes a picosecond; infinite without own flows */
     rlt_mm_share *shares;
+    rlt_mm_paths *paths; /* of links with many own flows, or NULL while there are none; see maxmin_paths.c */
     uint64_t *bw_Bps; /* capacity of each link, as given */
     uint32_t *kind;   /* kind of each link; orders links of equal level: lowest kind, then lowest number */
     rlt_mm_flow *flows;
@@ -247,7 +260,7 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 }
 
 /* Shared by the parts of the solver: maxmin.c (flows and lists), maxmin_store.c (records of flows),
- * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_change.c (links that change, flows
+ * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_paths.c (own flows by link), maxmin_change.c (links that change, flows
  * cancelled). */
 uint32_t rlt__mm_new_record(rlt_maxmin *mm);
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
@@ -266,6 +279,18 @@ int rlt__mm_touch(rlt_maxmin *mm, uint32_t link, uint32_t how) RLT_MUST_USE;
 void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps);
 /* Makes mm->shares[link] valid. Call it before the rate or the weight of a flow on the link changes. */
 void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link);
+
+/* Returns where the own flows of a link go, or NULL if they must be looked at. */
+const rlt_mm_paths *rlt__mm_paths_of(rlt_maxmin *mm, uint32_t link);
+void rlt__mm_paths_change(rlt_maxmin *mm, uint32_t link, uint32_t flow, int32_t messages);
+void rlt__mm_paths_free(rlt_maxmin *mm);
+
+/* Call it when messages of a flow become own flows of a link (> 0), or after they no longer are (< 0). */
+static inline void rlt__mm_own_changed(rlt_maxmin *mm, uint32_t link, uint32_t flow, int32_t messages)
+{
+    if (mm->paths)
+        rlt__mm_paths_change(mm, link, flow, messages);
+}
 
 static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
 {

@@ -230,7 +230,10 @@ static void account_flow(rlt_maxmin *mm, uint32_t flow, uint32_t link, rlt_mm_ra
 static void account_own(rlt_maxmin *mm, uint32_t link, rlt_mm_rate more, int opened)
 {
     const rlt_mm_link *l = &mm->links[link];
-    for (uint32_t i = 0; i < l->own; i++) {
+    const rlt_mm_paths *p = rlt__mm_paths_of(mm, link);
+    for (uint32_t i = 0; p && i < p->n; i++)
+        account(mm, p->items[i].link, (uint32_t)p->items[i].weight, more, opened);
+    for (uint32_t i = 0; !p && i < l->own; i++) {
         rlt_mm_entry e = l->flows[i];
         if (e.other & RLT_MM_MANY)
             account_flow(mm, e.flow, link, more, opened);
@@ -315,6 +318,7 @@ static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
         mm->shares[old].open += open ? on_old : 0;
         mm->finish[e.flow] -= rlt__mm_served(mm, old, now);
         rlt__mm_own_remove(mm, old, e.flow);
+        rlt__mm_own_changed(mm, old, e.flow, -(int32_t)f->weight);
         mm->links[old].touched |= RLT_MM_STALE;
     }
     s->given -= before * weight;
@@ -322,6 +326,7 @@ static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
     mm->finish[e.flow] += rlt__mm_served(mm, link, now);
     f->bottleneck = link;
     rlt__mm_own_insert(mm, link, e.flow);
+    rlt__mm_own_changed(mm, link, e.flow, (int32_t)f->weight);
     if (old == RLT_NONE)
         rlt__mm_set_other(mm, e.flow);
 }

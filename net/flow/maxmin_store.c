@@ -78,6 +78,7 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     free(mm->links);
     free(mm->level);
     free(mm->shares);
+    rlt__mm_paths_free(mm);
     free(mm->bw_Bps);
     free(mm->kind);
     free(mm->flows);
