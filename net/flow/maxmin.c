@@ -166,7 +166,7 @@ static rlt_time nearest(double span_ps)
 static rlt_time own_end(const rlt_maxmin *mm, uint32_t link, uint32_t flow)
 {
     const rlt_mm_link *l = &mm->links[link];
-    return rlt_time_add(l->at, nearest((mm->finish[flow] - l->served) / mm->levels[link].level));
+    return rlt_time_add(l->at, nearest((mm->finish[flow] - l->served) / mm->level[link]));
 }
 
 /* Returns the next completion of a link, at least now + 1: a flow that would end earlier lacks less than a
@@ -222,7 +222,7 @@ static inline rlt_time set_alone(rlt_maxmin *mm, uint32_t flow, uint32_t weight,
                                  uint32_t narrowest, rlt_time now)
 {
     rlt_mm_link *l = &mm->links[narrowest];
-    mm->levels[narrowest].level = weight == 1 ? l->capacity : l->capacity / weight;
+    mm->level[narrowest] = weight == 1 ? l->capacity : rlt__mm_level(rlt__mm_whole(mm, narrowest, weight));
     l->own = 1;
     l->own_weight = weight;
     l->served = 0;
@@ -263,8 +263,10 @@ int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone)
     *alone = true;
     const rlt_mm_hop *best = narrowest_hop(mm, h, f->n);
     for (uint32_t i = 0; i < f->n; i++) {
-        mm->levels[h[i].link].level = INFINITY;
-        mm->links[h[i].link].own = mm->links[h[i].link].own_weight = 0;
+        rlt_mm_link *l = &mm->links[h[i].link];
+        mm->level[h[i].link] = INFINITY;
+        l->own = l->exact = 0;
+        l->own_weight = 0;
     }
     rlt_time end = set_alone(mm, flow, f->weight * rlt_maxmin_times(mm, best), (uint64_t)mm->finish[flow],
                              best->link, now);
@@ -326,10 +328,18 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    if (f->bottleneck != RLT_NONE) {
+        rlt__mm_exact(mm, f->bottleneck);
+        rlt__mm_own_changed(mm, f->bottleneck, flow, 1);
+    }
     f->weight++;
-    for (uint32_t i = 0; i < f->n; i++)
-        if (add_weight(&mm->links[h[i].link], rlt_maxmin_times(mm, &h[i])))
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint32_t link = h[i].link, times = rlt_maxmin_times(mm, &h[i]);
+        if (add_weight(&mm->links[link], times))
             return RLT_ERANGE;
+        if (f->bottleneck != RLT_NONE && link != f->bottleneck && mm->links[link].exact)
+            mm->shares[link].given += mm->shares[f->bottleneck].rate * times;
+    }
     if (f->bottleneck == RLT_NONE)
         return 0;
     mm->links[f->bottleneck].own_weight += rlt_maxmin_times(mm, hop_on(mm, flow, f->bottleneck));
@@ -338,7 +348,7 @@ static SELDOM int join(rlt_maxmin *mm, uint32_t flow, rlt_time now)
     if (rc || alone)
         return rc;
     rlt__mm_set_other(mm, flow);
-    return touch_path(mm, flow, RLT_MM_JOINED);
+    return touch_path(mm, flow, RLT_MM_CHANGED);
 }
 
 static inline uint32_t flow_get(rlt_maxmin *mm)
@@ -366,7 +376,7 @@ static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
 /* Begins a flow that meets others on its links. */
 static inline int begin_shared(rlt_maxmin *mm, uint32_t flow)
 {
-    int rc = touch_path(mm, flow, RLT_MM_JOINED);
+    int rc = touch_path(mm, flow, RLT_MM_CHANGED);
     return rc ? rc : rlt__mm_append(&mm->started, flow);
 }
 
@@ -460,12 +470,12 @@ uint32_t rlt_maxmin_start(rlt_maxmin *mm, rlt_time now, const uint32_t *links, u
     mm->finish[flow] = (double)bytes;
     mm->links[links[0]].flows[0] = (rlt_mm_entry){flow, other};
     mm->links[other].flows[0] = (rlt_mm_entry){flow, links[0]};
-    a->load = (rlt_mm_load){1, 1, 1, 1};
+    a->load = (rlt_mm_load){.n = 1, .own = 1, .weight = 1, .own_weight = 1};
     b->load = (rlt_mm_load){.n = 1, .weight = 1};
     a->served = 0;
     a->at = now;
     a->heap = place;
-    mm->levels[narrowest].level = a->capacity;
+    mm->level[narrowest] = a->capacity;
     mm->live++;
     mm->latest = end;
     mm->completions[place] = (rlt_mm_completion){end, narrowest};
@@ -515,21 +525,26 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
     rlt_mm_flow *f = &mm->flows[flow];
     rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     const bool has_times = mm->has_times;
+    if (f->bottleneck != RLT_NONE)
+        rlt__mm_own_changed(mm, f->bottleneck, flow, -(int32_t)f->weight);
     for (uint32_t i = 0; i < f->n; i++) {
         rlt_mm_link *l = &mm->links[h[i].link];
-        uint32_t pos = h[i].pos, last = --l->n;
+        uint32_t pos = h[i].pos, last = --l->n, weight = f->weight;
         if (__builtin_expect(has_times, 0)) {
             h[i].pos = rlt__mm_times(l->flows[pos]);
-            l->weight -= f->weight * h[i].pos;
-        } else {
-            l->weight -= f->weight;
+            weight *= h[i].pos;
         }
+        l->weight -= weight;
+        if (l->exact && f->bottleneck != RLT_NONE && f->bottleneck != h[i].link)
+            mm->shares[h[i].link].given -= mm->shares[f->bottleneck].rate * weight;
         if (pos != last)
             put_entry(mm, h[i].link, pos, l->flows[last]);
-        if (!l->n)
-            mm->levels[h[i].link].level = INFINITY;
+        if (!l->n) {
+            mm->level[h[i].link] = INFINITY;
+            l->exact = 0;
+        }
         if (l->n || mm->note_idle) {
-            int rc = touch(mm, h[i].link, l->n ? RLT_MM_LEFT : RLT_MM_NOTED);
+            int rc = touch(mm, h[i].link, l->n ? RLT_MM_CHANGED : RLT_MM_NOTED);
             if (rc)
                 return rc;
         }
@@ -567,7 +582,8 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     if (!rc && all) {
         for (uint32_t i = 0; i < l->own && !rc; i++)
             rc = rlt__mm_append(&mm->drained, l->flows[i].flow);
-        l->own = l->own_weight = 0;
+        l->own = 0;
+        l->own_weight = 0;
         l->served = 0;
         l->at = now;
         return rc;
@@ -630,7 +646,7 @@ static inline void leave_alone(rlt_maxmin *mm, uint32_t link, rlt_mm_entry e, rl
     l->load = mm->links[e.other].load = (rlt_mm_load){0};
     l->served = 0;
     l->at = now;
-    mm->levels[link].level = INFINITY; /* the level of the other link is infinite already */
+    mm->level[link] = INFINITY; /* the level of the other link is infinite already */
     mm->flows[e.flow].bottleneck = RLT_NONE;
 }
 
@@ -677,21 +693,4 @@ int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
         if (mm->flows[mm->drained.items[i]].bottleneck != RLT_NONE)
             rc = rlt__mm_unlist(mm, mm->drained.items[i]);
     return rc;
-}
-
-double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now)
-{
-    uint32_t b = mm->flows[flow].bottleneck;
-    double left = b == RLT_NONE ? mm->finish[flow] : mm->finish[flow] - rlt__mm_served(mm, b, now);
-    return left > 0 ? left : 0;
-}
-
-double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link)
-{
-    const rlt_mm_link *l = &mm->links[link];
-    double sum = 0;
-    for (uint32_t i = 0; i < l->n; i++)
-        sum += rlt_maxmin_rate(mm, l->flows[i].flow) *
-               (mm->flows[l->flows[i].flow].weight * rlt__mm_times(l->flows[i]));
-    return sum;
 }

@@ -69,7 +69,8 @@ typedef struct rlt_mm_entry {
 
 /* Load of a link, in one struct so that it is written at once. */
 typedef struct rlt_mm_load {
-    uint32_t n, own;
+    uint32_t n, own : 31;
+    uint32_t exact : 1;          /* the link's rlt_mm_share is valid */
     uint32_t weight, own_weight; /* sums of weight x multiple, over all flows and over own flows */
 } rlt_mm_load;
 
@@ -82,29 +83,50 @@ typedef struct rlt_mm_link {
     union {
         rlt_mm_load load;
         struct {
-            uint32_t n, own, weight, own_weight;
+            uint32_t n, own : 31, exact : 1, weight, own_weight;
         };
     };
     uint32_t room;
     uint32_t heap;        /* position in the heap of completions, or RLT_NONE */
-    uint32_t touched;     /* flags RLT_MM_LEFT, ... */
+    uint32_t touched;     /* flags RLT_MM_CHANGED, ... */
     uint32_t ps_per_byte; /* picoseconds a byte; 0 if not a whole number */
 } rlt_mm_link;
 
-/* Fields of a link that the solver's inner loops read. */
-typedef struct rlt_mm_level {
-    double level; /* rate of each own flow, bytes a picosecond; infinite without own flows */
-    double left;  /* scratch: capacity not yet given away; the new level once the link is frozen */
-    uint32_t count, mark;
-} rlt_mm_level;
+/* A rate in units of 2^-RLT_MM_FRACTION bytes a second. Sums of such rates are exact, so that they can be
+ * updated and do not depend on the order of the flows. */
+typedef __int128 rlt_mm_rate;
+
+/* State of a link that the solver updates instead of looking at all its flows. It is not kept for a link
+ * whose only flow is alone on all its links, see rlt__mm_exact. */
+typedef struct rlt_mm_share {
+    rlt_mm_rate rate;  /* of each own flow */
+    rlt_mm_rate given; /* sum of weight x multiple x rate of the flows that have another bottleneck */
+    uint64_t key;      /* the level, rounded; RLT_MM_NEVER without own flows */
+    uint32_t open;     /* during a solve: weight x multiple of open flows that are not own flows */
+    uint32_t place;    /* during a solve: position in the heap of candidates, or RLT_NONE */
+    uint32_t mark;     /* see maxmin_solve.c */
+    uint32_t listed;   /* during a solve: already in the list of links to be queued */
+} rlt_mm_share;
+
+/* Own flows of a link that cross another link: sum of weight x multiple. */
+typedef struct rlt_mm_pair {
+    uint32_t link;
+    int32_t weight;
+} rlt_mm_pair;
+
+typedef struct rlt_mm_paths {
+    rlt_mm_pair *items; /* NULL: not kept */
+    uint32_t n, room;
+    bool tidy; /* one entry a link */
+} rlt_mm_paths;
 
 typedef struct rlt_mm_completion {
     rlt_time when;
     uint32_t link;
 } rlt_mm_completion;
 
-/* A level in the high half; the kind and number of the link that would have it in the low half. One number,
- * so that a comparison takes no branch. */
+/* A rounded level in the high half; the kind and number of the link that would have it in the low half. One
+ * number, so that a comparison takes no branch. */
 typedef unsigned __int128 rlt_mm_candidate;
 
 typedef struct rlt_mm_list {
@@ -113,26 +135,27 @@ typedef struct rlt_mm_list {
 } rlt_mm_list;
 
 enum {
-    RLT_MM_LEFT = 1,   /* a flow left the link since the last solve */
-    RLT_MM_JOINED = 2, /* a flow joined */
-    RLT_MM_STALE = 4,  /* its next completion must be recomputed */
-    RLT_MM_NOTED = 8,  /* its rate changed, but nothing must be solved */
+    RLT_MM_CHANGED = 1, /* its flows or its capacity changed since the last solve */
+    RLT_MM_STALE = 2,   /* its next completion must be recomputed */
+    RLT_MM_NOTED = 4,   /* its rate changed, but nothing must be solved */
     RLT_MM_CLASSES = 30,
     RLT_MM_WIDE = 16, /* flows with more links than this have their hops in the order of link numbers */
+    RLT_MM_FRACTION = 60,
 };
-#define RLT_MM_MANY (1u << 31)
+#define RLT_MM_MANY  (1u << 31)
+#define RLT_MM_NEVER UINT64_MAX
 
 typedef struct rlt_maxmin {
     uint32_t n_links;
     rlt_mm_link *links;
-    rlt_mm_level *levels;
+    double *level; /* rate of each own flow of a link, bytes a picosecond; infinite without own flows */
+    rlt_mm_share *shares;
+    rlt_mm_paths *paths; /* of links with many own flows, or NULL while there are none; see maxmin_paths.c */
     uint64_t *bw_Bps; /* capacity of each link, as given */
     uint32_t *kind;   /* kind of each link; orders links of equal level: lowest kind, then lowest number */
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size until it has a bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
-    uint32_t *seen; /* epoch in which all links of a wide flow were reached */
-    uint32_t seen_room;
     bool has_times;     /* true once a flow takes a multiple of its rate */
     bool drained_times; /* value of has_times when mm->drained was filled */
     uint64_t live;      /* flows not yet drained */
@@ -142,10 +165,12 @@ typedef struct rlt_maxmin {
     uint32_t n_completions, completions_room;
     rlt_time latest; /* upper bound of all completions */
     rlt_mm_list touched, started, drained, scratch;
-    rlt_mm_list component; /* links of the last solve; with note_idle, all whose rate may have changed */
-    rlt_mm_list moves;     /* flows that change their bottleneck, grouped by the new one */
-    rlt_mm_list groups;    /* pairs: new bottleneck, end of its group in moves */
+    rlt_mm_list component; /* links that the last solve looked at; with note_idle, all whose rate may have
+                              changed */
+    rlt_mm_list taken;     /* positions of flows that a link takes from others as own flows */
+    rlt_mm_list queued;    /* links to be put into the heap of candidates */
     rlt_mm_candidate *candidates; /* heap of links by the level they would have, see rlt_maxmin_solve */
+    uint64_t lowest;              /* rounded level that the solve has come to */
     uint32_t n_candidates, candidates_room;
     uint32_t epoch;
     bool note_idle; /* also touch links that become idle, for callers that follow every rate */
@@ -231,11 +256,11 @@ static inline void rlt_maxmin_release(rlt_maxmin *mm, uint32_t flow)
 static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 {
     uint32_t b = mm->flows[flow].bottleneck;
-    return b == RLT_NONE ? 0 : mm->levels[b].level;
+    return b == RLT_NONE ? 0 : mm->level[b];
 }
 
 /* Shared by the parts of the solver: maxmin.c (flows and lists), maxmin_store.c (records of flows),
- * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_change.c (links that change, flows
+ * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_paths.c (own flows by link), maxmin_change.c (links that change, flows
  * cancelled). */
 uint32_t rlt__mm_new_record(rlt_maxmin *mm);
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
@@ -249,9 +274,23 @@ int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) 
 void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow);
 /* Takes a flow off the lists of its links. It must no longer be among the own flows of its bottleneck. */
 int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;
-/* Marks a link as changed since the last solve; `how` is a flag RLT_MM_LEFT, .... */
+/* Marks a link as changed since the last solve; `how` is a flag RLT_MM_CHANGED, .... */
 int rlt__mm_touch(rlt_maxmin *mm, uint32_t link, uint32_t how) RLT_MUST_USE;
 void rlt__mm_set_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps);
+/* Makes mm->shares[link] valid. Call it before the rate or the weight of a flow on the link changes. */
+void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link);
+
+/* Returns where the own flows of a link go, or NULL if they must be looked at. */
+const rlt_mm_paths *rlt__mm_paths_of(rlt_maxmin *mm, uint32_t link);
+void rlt__mm_paths_change(rlt_maxmin *mm, uint32_t link, uint32_t flow, int32_t messages);
+void rlt__mm_paths_free(rlt_maxmin *mm);
+
+/* Call it when messages of a flow become own flows of a link (> 0), or after they no longer are (< 0). */
+static inline void rlt__mm_own_changed(rlt_maxmin *mm, uint32_t link, uint32_t flow, int32_t messages)
+{
+    if (mm->paths)
+        rlt__mm_paths_change(mm, link, flow, messages);
+}
 
 static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
 {
@@ -265,11 +304,44 @@ static inline int rlt__mm_append(rlt_mm_list *list, uint32_t item)
     return 0;
 }
 
+static inline void rlt__mm_exact(rlt_maxmin *mm, uint32_t link)
+{
+    if (!mm->links[link].exact)
+        rlt__mm_make_exact(mm, link);
+}
+
+/* Returns the rate of each own flow of a link that has no other flows. */
+static inline rlt_mm_rate rlt__mm_whole(const rlt_maxmin *mm, uint32_t link, uint32_t weight)
+{
+    return ((rlt_mm_rate)mm->bw_Bps[link] << RLT_MM_FRACTION) / weight;
+}
+
+/* Returns bytes a picosecond. Equal rates give equal doubles, on whatever link. */
+static inline double rlt__mm_level(rlt_mm_rate rate)
+{
+    return (double)rate * 0x1p-60 * 1e-12;
+}
+
+/*
+ * Rounds a level to 40 significant bits. Keys are ordered like levels. Levels that are equal in theory, but
+ * were rounded down on different ways, have the same key, and are then ordered by kind and link: which link
+ * owns a flow matters to the last picosecond.
+ */
+static inline uint64_t rlt__mm_key(rlt_mm_rate level)
+{
+    uint64_t high = (uint64_t)(level >> 64), low = (uint64_t)level;
+    int bits = high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
+    if (bits <= 40)
+        return low;
+    int drop = bits - 41;
+    return ((uint64_t)(drop + 1) << 39) + (((uint64_t)(level >> drop) + 1) >> 1);
+}
+
 /* Returns V of a link at `now`. */
 static inline double rlt__mm_served(const rlt_maxmin *mm, uint32_t link, rlt_time now)
 {
     const rlt_mm_link *l = &mm->links[link];
-    return now == l->at ? l->served : l->served + mm->levels[link].level * (double)(now - l->at);
+    return now == l->at ? l->served : l->served + mm->level[link] * (double)(now - l->at);
 }
 
 #endif

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Flows that leave before their end, and links whose capacity changes.
- *
- * The solver assumes of a link that a flow joined or left: below x = min(level, capacity / flows) it was no
- * bottleneck before and is none after. This holds for a link whose capacity changes, too, with its old level
- * and its new capacity / flows.
- */
+/* Flows that leave before their end, and links whose capacity changes. */
 #include "net/flow/maxmin.h"
 #include "sim/base/time.h"
 
@@ -28,14 +22,18 @@ int rlt_maxmin_cancel(rlt_maxmin *mm, uint32_t flow)
         return rlt__mm_unlist(mm, flow);
     }
     rlt__mm_own_remove(mm, b, flow);
-    mm->flows[flow].bottleneck = RLT_NONE;
     if (mm->links[b].own == 0)
         rc = rlt__mm_completion(mm, b, -1);
-    return rc ? rc : rlt__mm_unlist(mm, flow);
+    if (!rc)
+        rc = rlt__mm_unlist(mm, flow);
+    mm->flows[flow].bottleneck = RLT_NONE;
+    return rc;
 }
 
 int rlt_maxmin_capacity(rlt_maxmin *mm, uint32_t link, uint64_t bw_Bps)
 {
+    if (mm->links[link].n)
+        rlt__mm_exact(mm, link);
     rlt__mm_set_capacity(mm, link, bw_Bps);
-    return mm->links[link].n ? rlt__mm_touch(mm, link, RLT_MM_LEFT | RLT_MM_JOINED) : 0;
+    return mm->links[link].n ? rlt__mm_touch(mm, link, RLT_MM_CHANGED) : 0;
 }

@@ -1,362 +1,404 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Computes levels after a change, by water filling (Bertsekas, Gallager: "Data Networks", 6.5.2), only where
- * the change can have an effect: from the lowest level x0 that it can move, over the links that it can reach.
+ * Computes levels after a change by water filling (Bertsekas, Gallager: "Data Networks", 6.5.2), at the cost
+ * of what changes.
  *
- * For each touched link l let x_l = level_l (before the change) and, if a flow joined, x_l = min(level_l, c_l
- * / n_l), with capacity c_l and n_l flows after the change. x0 is the least x_l.
+ * Water filling freezes links in the order of (key, kind, link), with the key of the level. Its result is
+ * known for the flows and capacities before the change. The solver goes through the same order again, but
+ * stops only at links that may differ:
  *
- * All rates below x0 stay. A link that a flow left was no bottleneck at a level below its own. A link that a
- * flow joined gives each flow at least c_l / n_l, so it cannot be a bottleneck below that. Filling up to x0
- * therefore goes as before. Above x0, only links count that share a flow of rate >= x0 with a touched link,
- * directly or through a chain of such flows: the component.
+ *   held   the link keeps its level and its own flows, as far as the solver has come
+ *   open   its own flows have lost their rate
+ *   fixed  it has its level and its own flows in the new result
+ *
+ * A flow is open if it is new or its bottleneck is open. For a link with capacity c let `given` be the sum of
+ * the rates of its other flows that are not open, and w the weight of its own and its open flows. If nothing
+ * else changed, its level would be
+ *
+ *   x = (c - given) / w
+ *
+ * All links on the path of a flow that changed are candidates, in a heap by the key of x, or by that of their
+ * old level if it is lower. When the solver comes to a candidate,
+ *
+ *   - x is higher than the old level, which is reached: the link opens. The other links on the paths of its
+ *     own flows get a lower x and become candidates.
+ *   - x is reached: the link is fixed. It takes open flows, and flows of held links that come later in the
+ *     order. The other links on their paths, and those that lost them, get a higher x and become candidates.
+ *
+ * An x in the heap may be too low, since flows with a bottleneck between x and the old level are counted in
+ * `given`. It is computed again when it is reached, with the flows that the link would take. A link that is
+ * never reached keeps its level, and costs nothing.
  *
  *   Example: link A (10 GB/s) carries flows 1 and 2, link B (8 GB/s) carries flows 2 and 3. Rates are 6, 4
- *   and 4; the levels are 6 and 4. Flow 1 ends: x0 = 6, flows 2 and 3 keep 4, nothing else is looked at.
- *   If flow 3 ends instead, x0 = 4: flows 1 and 2 are open, the component is {A, B}, and both get 5.
+ *   and 4; the levels are 6 and 4. If flow 1 ends, A has no flow to own; B is not looked at. If flow 3 ends
+ *   instead, x of B is 8: B opens at 4. Now x of A is (10 - 0) / 2 = 5. A is reached first: it is fixed at 5
+ *   and takes flow 2. B has no own flow left.
+ *
+ * Rates are integers, so `given` is exact after any number of updates, and the result depends on the flows
+ * and capacities alone.
  */
 #include <math.h>
-#include <string.h>
 
 #include "net/flow/maxmin.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-/* Adds a link to the component, unless it is in it. Marks in this solve: epoch = in the component, epoch + 1
- * = frozen at its new level. The list has room. */
-static inline void reach(rlt_maxmin *mm, uint32_t link)
-{
-    if (mm->levels[link].mark == mm->epoch)
-        return;
-    mm->levels[link].mark = mm->epoch;
-    mm->component.items[mm->component.n++] = link;
-}
+/* Marks of a link in this solve, less the epoch. Links with older marks have not been reached. */
+enum { HELD = 0, OPEN = 1, FIXED = 2, EPOCH = 4 };
 
 static void next_epoch(rlt_maxmin *mm)
 {
-    if (mm->epoch > UINT32_MAX - 4) {
+    if (mm->epoch > UINT32_MAX - 2 * EPOCH) {
         for (uint32_t i = 0; i < mm->n_links; i++)
-            mm->levels[i].mark = 0;
-        for (uint32_t i = 0; i < mm->seen_room; i++)
-            mm->seen[i] = 0;
+            mm->shares[i].mark = 0;
         mm->epoch = 0;
     }
-    mm->epoch += 2;
+    mm->epoch += EPOCH;
 }
 
 bool rlt_maxmin_is_simple(rlt_maxmin *mm, const uint32_t *links, uint32_t n)
 {
     next_epoch(mm);
     for (uint32_t i = 0; i < n; i++) {
-        if (mm->levels[links[i]].mark == mm->epoch)
+        if (mm->shares[links[i]].mark == mm->epoch)
             return false;
-        mm->levels[links[i]].mark = mm->epoch;
+        mm->shares[links[i]].mark = mm->epoch;
     }
     return true;
 }
 
-static bool changed(const rlt_mm_link *l)
+/* ---- heap of candidates ---- */
+
+static inline rlt_mm_candidate candidate(const rlt_maxmin *mm, uint64_t key, uint32_t link)
 {
-    return l->n && (l->touched & (RLT_MM_LEFT | RLT_MM_JOINED));
+    return (rlt_mm_candidate)key << 64 | (uint64_t)mm->kind[link] << 32 | link;
 }
 
-/* Returns x0, less a margin for the rounding noise of levels that are equal in theory. */
-static double floor_level(const rlt_maxmin *mm)
+static inline void put(rlt_maxmin *mm, uint32_t i, rlt_mm_candidate c)
 {
-    double x = INFINITY;
-    for (uint32_t i = 0; i < mm->touched.n; i++) {
-        const rlt_mm_link *l = &mm->links[mm->touched.items[i]];
-        double level = mm->levels[mm->touched.items[i]].level;
-        if (!changed(l))
-            continue;
-        if (level < x)
-            x = level;
-        double share = l->capacity / l->weight;
-        if ((l->touched & RLT_MM_JOINED) && share < x)
-            x = share;
-    }
-    return x * (1 - 1e-12);
+    mm->candidates[i] = c;
+    mm->shares[(uint32_t)c].place = i;
 }
 
-/* Contribution of a flow to a link: a rate that stays, or a number of open messages. */
-typedef struct rlt_mm_part {
-    double kept;
-    uint32_t open;
-} rlt_mm_part;
-
-/* Looks at a flow that needs its record. If it is open, its links are reached. */
-static rlt_mm_part look_at(rlt_maxmin *mm, rlt_mm_entry e, double x0)
+static void candidate_up(rlt_maxmin *mm, uint32_t i, rlt_mm_candidate c)
 {
-    rlt_mm_flow *f = &mm->flows[e.flow];
-    uint32_t messages = f->weight * (e.other & ~RLT_MM_MANY);
-    double rate = f->bottleneck == RLT_NONE ? INFINITY : mm->levels[f->bottleneck].level;
-    if (rate < x0)
-        return (rlt_mm_part){rate * messages, 0};
-    if (f->n > RLT_MM_WIDE) {
-        if (mm->seen[e.flow] == mm->epoch)
-            return (rlt_mm_part){0, messages};
-        mm->seen[e.flow] = mm->epoch;
-    }
-    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
-    for (uint32_t i = 0; i < f->n; i++)
-        reach(mm, h[i].link);
-    return (rlt_mm_part){0, messages};
-}
-
-/* Looks at a plain flow, whose rate is the level of `other`. No branch depends on its side of x0, which
- * cannot be predicted. */
-static inline rlt_mm_part look_through(rlt_maxmin *mm, uint32_t other, double x0)
-{
-    const rlt_mm_level *v = &mm->levels[other];
-    uint64_t below = -(uint64_t)(v->level < x0), bits;
-    rlt_mm_part part = {0, 1 + (uint32_t)below};
-    memcpy(&bits, &v->level, sizeof(bits));
-    bits &= below;
-    memcpy(&part.kept, &bits, sizeof(bits));
-    if (__builtin_expect(!below & (v->mark != mm->epoch), 0))
-        reach(mm, other);
-    return part;
-}
-
-/* Splits the flows of a link: some keep a rate below x0, the others are open. Reaches the links of open
- * flows. */
-static void open_link(rlt_maxmin *mm, uint32_t link, double x0)
-{
-    const rlt_mm_link *l = &mm->links[link];
-    const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
-    double kept[2] = {0, 0}; /* two sums, because each addition waits for the one before */
-    uint32_t open = 0;
-    rlt_mm_part p, q;
-    for (; e < own_end; e++) { /* own flows have this link's level, which is not below x0 */
-        if (e->other & RLT_MM_MANY) {
-            open += look_at(mm, *e, x0).open;
-            continue;
-        }
-        open++;
-        reach(mm, e->other);
-    }
-    for (; e + 1 < end; e += 2) {
-        p = e[0].other & RLT_MM_MANY ? look_at(mm, e[0], x0) : look_through(mm, e[0].other, x0);
-        q = e[1].other & RLT_MM_MANY ? look_at(mm, e[1], x0) : look_through(mm, e[1].other, x0);
-        kept[0] += p.kept;
-        kept[1] += q.kept;
-        open += p.open + q.open;
-    }
-    if (e < end) {
-        p = e->other & RLT_MM_MANY ? look_at(mm, *e, x0) : look_through(mm, e->other, x0);
-        kept[0] += p.kept;
-        open += p.open;
-    }
-    mm->levels[link].left = l->capacity - (kept[0] + kept[1]);
-    mm->levels[link].count = open;
-}
-
-/* Collects the component above x0. A link in it may lie below x0 by the rounding noise of equal levels; x0 is
- * then lowered and the search repeated. */
-static double open_component(rlt_maxmin *mm, double x0)
-{
-    bool again;
-    do {
-        again = false;
-        next_epoch(mm);
-        mm->component.n = 0;
-        for (uint32_t i = 0; i < mm->touched.n; i++)
-            if (changed(&mm->links[mm->touched.items[i]]))
-                reach(mm, mm->touched.items[i]);
-        for (uint32_t i = 0; i < mm->component.n && !again; i++) {
-            uint32_t link = mm->component.items[i];
-            again = mm->levels[link].level < x0;
-            if (again)
-                x0 = mm->levels[link].level * (1 - 1e-12);
-            else
-                open_link(mm, link, x0);
-        }
-    } while (again);
-    return x0;
-}
-
-/*
- * Heap of candidates, ordered by (level, kind, link). The stored level may be out of date. Links freeze in
- * ascending order of level, so the share that is left for others only grows: an old level is a lower bound.
- *
- * Levels are compared by 40 of their 52 bits. Levels that are equal in theory, but differ by the noise of
- * sums in another order, must be ordered by kind and link: which link owns a flow matters to the last
- * picosecond.
- */
-static inline rlt_mm_candidate candidate(const rlt_maxmin *mm, double level, uint32_t link)
-{
-    uint64_t bits;
-    if (level <= 0)
-        level = 0;
-    memcpy(&bits, &level, sizeof(bits)); /* bits of positive doubles are ordered like their values */
-    bits = (bits + 0x800) & ~(uint64_t)0xfff;
-    return (rlt_mm_candidate)bits << 64 | (uint64_t)mm->kind[link] << 32 | link;
+    const rlt_mm_candidate *a = mm->candidates;
+    for (uint32_t parent; i && a[parent = (i - 1) / 2] > c; i = parent)
+        put(mm, i, a[parent]);
+    put(mm, i, c);
 }
 
 /* Puts item c at position i or below. Behind the heap stands the largest number. */
-static inline void candidate_down(rlt_mm_candidate *a, uint32_t n, uint32_t i, rlt_mm_candidate c)
+static void candidate_down(rlt_maxmin *mm, uint32_t i, rlt_mm_candidate c)
 {
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= n)
-            break;
+    const rlt_mm_candidate *a = mm->candidates;
+    for (uint32_t child; (child = 2 * i + 1) < mm->n_candidates; i = child) {
         child += (uint32_t)(a[child + 1] < a[child]);
         if (a[child] >= c)
             break;
-        a[i] = a[child];
-        i = child;
+        put(mm, i, a[child]);
     }
-    a[i] = c;
+    put(mm, i, c);
 }
 
-/* Removes the first item. */
-static inline void candidate_pop(rlt_maxmin *mm)
+/* Adds a link to the heap, or moves it forward. */
+static void push(rlt_maxmin *mm, uint32_t link, uint64_t key)
 {
-    rlt_mm_candidate *a = mm->candidates;
-    uint32_t n = --mm->n_candidates;
-    rlt_mm_candidate c = a[n];
-    a[n] = ~(rlt_mm_candidate)0;
-    if (n)
-        candidate_down(a, n, 0, c);
+    uint32_t i = mm->shares[link].place;
+    rlt_mm_candidate c = candidate(mm, key, link);
+    if (i == RLT_NONE) {
+        i = mm->n_candidates++;
+        mm->candidates[mm->n_candidates] = ~(rlt_mm_candidate)0;
+    } else if (c >= mm->candidates[i]) {
+        return;
+    }
+    candidate_up(mm, i, c);
 }
 
-static void open_candidates(rlt_maxmin *mm)
+static void drop(rlt_maxmin *mm, uint32_t link)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < mm->component.n; i++) {
-        uint32_t link = mm->component.items[i];
-        const rlt_mm_level *v = &mm->levels[link];
-        if (v->count)
-            mm->candidates[n++] = candidate(mm, v->left / v->count, link);
-    }
+    uint32_t i = mm->shares[link].place, n = --mm->n_candidates;
+    rlt_mm_candidate c = mm->candidates[n];
     mm->candidates[n] = ~(rlt_mm_candidate)0;
-    for (uint32_t i = n / 2; i-- > 0;)
-        candidate_down(mm->candidates, n, i, mm->candidates[i]);
-    mm->n_candidates = n;
+    mm->shares[link].place = RLT_NONE;
+    if (i == n)
+        return;
+    if (i && mm->candidates[(i - 1) / 2] > c)
+        candidate_up(mm, i, c);
+    else
+        candidate_down(mm, i, c);
 }
 
-/* Removes the link of the lowest level from the heap and returns it; *level is at least `least`. RLT_NONE if
- * no flow is open. */
-static uint32_t next_bottleneck(rlt_maxmin *mm, double least, double *level)
+/* ---- links that may change ---- */
+
+static rlt_mm_share *reach_first(rlt_maxmin *mm, uint32_t link)
 {
-    rlt_mm_candidate *a = mm->candidates;
-    while (mm->n_candidates) {
-        uint32_t link = (uint32_t)a[0];
-        const rlt_mm_level *v = &mm->levels[link];
-        if (v->count) {
-            double now = v->left / v->count;
-            rlt_mm_candidate c = candidate(mm, now, link);
-            if (c > a[0]) {
-                candidate_down(a, mm->n_candidates, 0, c);
-                if ((uint32_t)a[0] != link)
-                    continue;
-            }
-            *level = now > least ? now : least; /* below only by noise */
-        }
-        candidate_pop(mm);
-        if (v->count)
-            return link;
-    }
-    return RLT_NONE;
+    rlt_mm_share *s = &mm->shares[link];
+    rlt__mm_exact(mm, link);
+    if (!mm->links[link].own)
+        s->key = RLT_MM_NEVER;
+    s->open = s->listed = 0;
+    s->place = RLT_NONE;
+    s->mark = mm->epoch + HELD;
+    mm->component.items[mm->component.n++] = link; /* has room */
+    return s;
 }
 
-/* Freezes a flow that needs its record at `link`, unless it is settled. */
-static void freeze_flow(rlt_maxmin *mm, uint32_t link, uint32_t flow, double x)
+/* Call it before a flow on the link changes. */
+static inline rlt_mm_share *reach(rlt_maxmin *mm, uint32_t link)
+{
+    rlt_mm_share *s = &mm->shares[link];
+    return s->mark < mm->epoch ? reach_first(mm, link) : s;
+}
+
+static inline rlt_mm_rate left_on(const rlt_maxmin *mm, uint32_t link)
+{
+    return ((rlt_mm_rate)mm->bw_Bps[link] << RLT_MM_FRACTION) - mm->shares[link].given;
+}
+
+static inline rlt_mm_rate divide(rlt_mm_rate left, uint32_t weight)
+{
+    return left > 0 ? (rlt_mm_rate)((unsigned __int128)left / weight) : 0;
+}
+
+/* Returns the key of a level, which the solver has not yet passed. */
+static inline uint64_t key_of(const rlt_maxmin *mm, rlt_mm_rate left, uint32_t weight)
+{
+    uint64_t key = rlt__mm_key(divide(left, weight));
+    return key > mm->lowest ? key : mm->lowest;
+}
+
+/* Returns true if a link that owns no flow may have to: it is full, but for the rounding of levels. */
+static inline bool is_full(const rlt_maxmin *mm, uint32_t link)
+{
+    return left_on(mm, link) <= (rlt_mm_rate)mm->bw_Bps[link] << (RLT_MM_FRACTION - 38);
+}
+
+/* Makes a link a candidate at the lowest level at which something may happen to it. */
+static void queue(rlt_maxmin *mm, uint32_t link)
+{
+    const rlt_mm_share *s = &mm->shares[link];
+    uint32_t weight = mm->links[link].own_weight + s->open;
+    bool held = s->mark == mm->epoch + HELD && mm->links[link].own;
+    if (weight) {
+        uint64_t key = key_of(mm, left_on(mm, link), weight);
+        push(mm, link, held && s->key < key ? s->key : key);
+    } else if (is_full(mm, link)) {
+        push(mm, link, mm->lowest);
+    }
+}
+
+/* Makes a held link whose level rises a candidate at its old level. For others it is too early, or they are
+ * candidates already. */
+static inline void queue_rising(rlt_maxmin *mm, const rlt_mm_share *s, uint32_t link)
+{
+    if (s->place == RLT_NONE && s->key != RLT_MM_NEVER)
+        push(mm, link, s->key);
+}
+
+/* Returns the weight of an entry that needs its flow. */
+static inline uint32_t weight_of(const rlt_maxmin *mm, rlt_mm_entry e)
+{
+    return mm->flows[e.flow].weight * rlt__mm_times(e);
+}
+
+/* Accounts on another link of an own flow: `given` changes by `more` for each message, and the messages are
+ * opened (+1) or no longer open (-1). */
+static inline void account(rlt_maxmin *mm, uint32_t link, uint32_t weight, rlt_mm_rate more, int opened)
+{
+    rlt_mm_share *s = reach(mm, link);
+    s->given += more * weight;
+    s->open += (uint32_t)opened * weight;
+    if (opened > 0 && !s->listed) {
+        s->listed = 1;
+        mm->queued.items[mm->queued.n++] = link;
+    } else if (!opened) {
+        queue_rising(mm, s, link);
+    }
+}
+
+static void account_flow(rlt_maxmin *mm, uint32_t flow, uint32_t link, rlt_mm_rate more, int opened)
 {
     rlt_mm_flow *f = &mm->flows[flow];
-    if (f->bottleneck != RLT_NONE && mm->levels[f->bottleneck].mark != mm->epoch)
-        return;
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
-        if (mm->levels[h[i].link].mark == mm->epoch + 1)
-            return;
-    for (uint32_t i = 0; i < f->n; i++) {
-        uint32_t messages = f->weight * rlt_maxmin_times(mm, &h[i]);
-        mm->levels[h[i].link].left -= x * messages;
-        mm->levels[h[i].link].count -= messages;
-    }
-    if (f->bottleneck != link)
-        mm->moves.items[mm->moves.n++] = flow;
+        if (h[i].link != link)
+            account(mm, h[i].link, f->weight * rlt_maxmin_times(mm, &h[i]), more, opened);
 }
 
-/* Gives all open flows of the link the rate x. */
-static void freeze(rlt_maxmin *mm, uint32_t link, double x)
+/* Accounts on all other links of the own flows of a link. */
+static void account_own(rlt_maxmin *mm, uint32_t link, rlt_mm_rate more, int opened)
 {
     const rlt_mm_link *l = &mm->links[link];
-    const rlt_mm_entry *e = l->flows, *own_end = e + l->own, *end = e + l->n;
-    rlt_mm_level *levels = mm->levels;
+    const rlt_mm_paths *p = rlt__mm_paths_of(mm, link);
+    for (uint32_t i = 0; p && i < p->n; i++)
+        account(mm, p->items[i].link, (uint32_t)p->items[i].weight, more, opened);
+    for (uint32_t i = 0; !p && i < l->own; i++) {
+        rlt_mm_entry e = l->flows[i];
+        if (e.other & RLT_MM_MANY)
+            account_flow(mm, e.flow, link, more, opened);
+        else
+            account(mm, e.other, 1, more, opened);
+    }
+}
+
+static void queue_listed(rlt_maxmin *mm)
+{
+    for (uint32_t i = 0; i < mm->queued.n; i++) {
+        mm->shares[mm->queued.items[i]].listed = 0;
+        queue(mm, mm->queued.items[i]);
+    }
+    mm->queued.n = 0;
+}
+
+static void open_link(rlt_maxmin *mm, uint32_t link)
+{
+    rlt_mm_share *s = &mm->shares[link];
+    s->mark = mm->epoch + OPEN;
+    account_own(mm, link, -s->rate, +1);
+    queue_listed(mm);
+}
+
+/* ---- candidates that are reached ---- */
+
+/* What a link would have at its level: capacity for its own flows, and their weight. */
+typedef struct rlt_mm_claim {
+    rlt_mm_rate left;
+    uint32_t weight;
+} rlt_mm_claim;
+
+/* Returns the bottleneck of a flow that is not an own flow of the link of this entry. */
+static inline uint32_t bottleneck_of(const rlt_maxmin *mm, rlt_mm_entry e)
+{
+    return e.other & RLT_MM_MANY ? mm->flows[e.flow].bottleneck : e.other;
+}
+
+/* Lists the flows that a link takes if it is fixed now, in mm->taken: open ones, and unless the link is open,
+ * those of held links that come later than candidate c. */
+static void claim_flows(rlt_maxmin *mm, uint32_t link, rlt_mm_candidate c, rlt_mm_claim *claim)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    const rlt_mm_share *s = &mm->shares[link];
     const uint32_t epoch = mm->epoch;
-    const double share[2] = {0, x};
-    uint32_t *moves = mm->moves.items;
-    uint32_t before = mm->moves.n, n_moves = before, waiting = levels[link].count;
-    for (; e < end && waiting; e++) {
-        if (e->other & RLT_MM_MANY) {
-            uint32_t was = levels[link].count;
-            mm->moves.n = n_moves;
-            freeze_flow(mm, link, e->flow, x);
-            n_moves = mm->moves.n;
-            waiting -= was - levels[link].count;
-            continue;
+    uint32_t *taken = mm->taken.items, n = 0, open = s->open;
+    for (uint32_t i = l->own; i < l->n && (open || s->mark != epoch + OPEN); i++) {
+        rlt_mm_entry e = l->flows[i];
+        uint32_t b = bottleneck_of(mm, e);
+        const rlt_mm_share *v = &mm->shares[b == RLT_NONE ? link : b];
+        if (b != RLT_NONE && v->mark != epoch + OPEN) {
+            if (v->mark == epoch + FIXED || v->key < (uint64_t)(c >> 64) || candidate(mm, v->key, b) <= c)
+                continue;
+            uint32_t weight = weight_of(mm, e);
+            claim->left += v->rate * weight;
+            claim->weight += weight;
+        } else {
+            open -= weight_of(mm, e);
         }
-        /* If the other link is outside the component, it keeps the flow at its level. If it is frozen, it has
-         * just given the flow a level. No branches: the case cannot be predicted. */
-        rlt_mm_level *v = &levels[e->other];
-        uint32_t open = v->mark == epoch;
-        v->left -= share[open];
-        v->count -= open;
-        waiting -= open;
-        moves[n_moves] = e->flow;
-        n_moves += open & (e >= own_end);
+        taken[n++] = i;
     }
-    mm->moves.n = n_moves;
-    levels[link].mark = epoch + 1;
-    levels[link].left = x;
-    if (mm->moves.n != before) {
-        mm->groups.items[mm->groups.n++] = link;
-        mm->groups.items[mm->groups.n++] = mm->moves.n;
-    }
+    mm->taken.n = n;
 }
 
-/* Advances V to now on links whose level changes, then sets the new level. */
-static void set_levels(rlt_maxmin *mm, rlt_time now)
+/* Moves the flow at a position in the list of a link from its bottleneck, if it has one, to this link. */
+static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
 {
-    for (uint32_t i = 0; i < mm->component.n; i++) {
-        uint32_t link = mm->component.items[i];
-        rlt_mm_link *l = &mm->links[link];
-        rlt_mm_level *v = &mm->levels[link];
-        double level = v->mark == mm->epoch + 1 ? v->left : INFINITY;
-        if (level == v->level)
-            continue;
-        l->served = l->own ? rlt__mm_served(mm, link, now) : 0;
-        l->at = now;
-        l->touched |= RLT_MM_STALE;
-        v->level = level;
+    rlt_mm_share *s = &mm->shares[link];
+    rlt_mm_entry e = mm->links[link].flows[pos];
+    rlt_mm_flow *f = &mm->flows[e.flow];
+    uint32_t old = f->bottleneck, weight = weight_of(mm, e);
+    bool open = old == RLT_NONE || mm->shares[old].mark == mm->epoch + OPEN;
+    rlt_mm_rate before = open ? 0 : mm->shares[old].rate;
+    account_flow(mm, e.flow, link, s->rate - before, open ? -1 : 0);
+    if (old != RLT_NONE) { /* it has counted the flow among its own, not among others */
+        const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+        while (h->link != old)
+            h++;
+        uint32_t on_old = f->weight * rlt_maxmin_times(mm, h);
+        mm->shares[old].given += before * on_old;
+        mm->shares[old].open += open ? on_old : 0;
+        mm->finish[e.flow] -= rlt__mm_served(mm, old, now);
+        rlt__mm_own_remove(mm, old, e.flow);
+        rlt__mm_own_changed(mm, old, e.flow, -(int32_t)f->weight);
+        mm->links[old].touched |= RLT_MM_STALE;
     }
+    s->given -= before * weight;
+    s->open -= open ? weight : 0;
+    mm->finish[e.flow] += rlt__mm_served(mm, link, now);
+    f->bottleneck = link;
+    rlt__mm_own_insert(mm, link, e.flow);
+    rlt__mm_own_changed(mm, link, e.flow, (int32_t)f->weight);
+    if (old == RLT_NONE)
+        rlt__mm_set_other(mm, e.flow);
 }
 
-/* Moves flows to their new bottlenecks with the bytes they have left: F_new = V_new + (F_old - V_old). */
-static void move_flows(rlt_maxmin *mm, rlt_time now)
+/* Sets the level of a link, after V was advanced to now. */
+static void set_level(rlt_maxmin *mm, uint32_t link, double level, rlt_time now)
 {
-    uint32_t i = 0;
-    for (uint32_t g = 0; g < mm->groups.n; g += 2) {
-        uint32_t link = mm->groups.items[g];
-        double served = rlt__mm_served(mm, link, now);
-        for (; i < mm->groups.items[g + 1]; i++) {
-            uint32_t flow = mm->moves.items[i], old = mm->flows[flow].bottleneck;
-            if (old != RLT_NONE) {
-                mm->finish[flow] -= rlt__mm_served(mm, old, now);
-                rlt__mm_own_remove(mm, old, flow);
-                mm->links[old].touched |= RLT_MM_STALE;
-            }
-            mm->finish[flow] += served;
-            mm->flows[flow].bottleneck = link;
-            rlt__mm_own_insert(mm, link, flow);
-            if (old == RLT_NONE)
-                rlt__mm_set_other(mm, flow);
-        }
+    rlt_mm_link *l = &mm->links[link];
+    if (level == mm->level[link])
+        return;
+    l->served = l->own ? rlt__mm_served(mm, link, now) : 0;
+    l->at = now;
+    l->touched |= RLT_MM_STALE;
+    mm->level[link] = level;
+}
+
+static void fix_link(rlt_maxmin *mm, uint32_t link, const rlt_mm_claim *claim, rlt_time now)
+{
+    rlt_mm_share *s = &mm->shares[link];
+    rlt_mm_rate rate = divide(claim->left, claim->weight);
+    if (rate == 0)
+        rate = 1; /* only if the rounding of levels that differ by less than their keys added up */
+    if (s->mark == mm->epoch + OPEN)
+        account_own(mm, link, rate, -1);
+    else
+        account_own(mm, link, rate - s->rate, 0);
+    set_level(mm, link, rlt__mm_level(rate), now);
+    s->rate = rate;
+    s->key = mm->lowest;
+    s->mark = mm->epoch + FIXED;
+    for (uint32_t i = 0; i < mm->taken.n; i++)
+        take(mm, link, mm->taken.items[i], now);
+    if (mm->taken.n)
         mm->links[link].touched |= RLT_MM_STALE;
-    }
 }
+
+/* Handles the first candidate c: computes its level again, and moves it back in the heap if that is higher.
+ * Otherwise opens or fixes it, or finds that it stays. */
+static void settle(rlt_maxmin *mm, rlt_mm_candidate c, rlt_time now)
+{
+    uint32_t link = (uint32_t)c;
+    const rlt_mm_link *l = &mm->links[link];
+    rlt_mm_share *s = &mm->shares[link];
+    rlt_mm_claim claim = {left_on(mm, link), l->own_weight + s->open};
+    if (s->mark == mm->epoch + HELD && l->own && s->key <= mm->lowest) {
+        if (s->open == 0 && divide(claim.left, claim.weight) == s->rate) {
+            drop(mm, link);
+            return;
+        }
+        open_link(mm, link);
+    }
+    uint64_t key = claim.weight ? key_of(mm, claim.left, claim.weight) : mm->lowest;
+    if (key == mm->lowest) {
+        if (claim.weight || is_full(mm, link))
+            claim_flows(mm, link, c, &claim);
+        if (!claim.weight) {
+            drop(mm, link);
+            return;
+        }
+        key = key_of(mm, claim.left, claim.weight);
+    }
+    if (s->mark == mm->epoch + HELD && l->own && s->key < key)
+        key = s->key; /* where it opens */
+    if (key > mm->lowest || mm->candidates[0] < c) {
+        candidate_down(mm, s->place, candidate(mm, key, link));
+        return;
+    }
+    drop(mm, link);
+    fix_link(mm, link, &claim, now);
+}
+
+/* ---- a solve ---- */
 
 static int reserve(rlt_mm_list *list, uint64_t room)
 {
@@ -371,27 +413,42 @@ static int reserve_all(rlt_maxmin *mm)
 {
     int rc = reserve(&mm->component, mm->n_links);
     if (!rc)
-        rc = reserve(&mm->groups, (uint64_t)mm->n_links * 2);
+        rc = reserve(&mm->queued, mm->n_links);
     if (!rc)
-        rc = reserve(&mm->moves, mm->live + 1); /* one more is written before it is known to count */
+        rc = reserve(&mm->taken, mm->live);
     if (!rc && mm->candidates_room <= mm->n_links)
         rc = rlt_grow(&mm->candidates, &mm->candidates_room, sizeof(*mm->candidates),
                       (uint64_t)mm->n_links + 1, UINT32_MAX, "links", NULL);
     return rc;
 }
 
-static int fill(rlt_maxmin *mm, double x, rlt_time now)
+/* Makes the changed links and the new flows the first candidates. */
+static void begin(rlt_maxmin *mm)
 {
-    const double least = open_component(mm, x);
-    open_candidates(mm);
-    mm->moves.n = mm->groups.n = 0;
-    for (uint32_t link; (link = next_bottleneck(mm, least, &x)) != RLT_NONE;)
-        freeze(mm, link, x);
-    set_levels(mm, now);
-    move_flows(mm, now);
+    next_epoch(mm);
+    mm->component.n = mm->queued.n = mm->n_candidates = 0;
+    mm->lowest = 0;
+    for (uint32_t i = 0; i < mm->touched.n; i++) {
+        uint32_t link = mm->touched.items[i];
+        if (mm->links[link].n && mm->links[link].touched & RLT_MM_CHANGED)
+            reach(mm, link);
+    }
+    for (uint32_t i = 0; i < mm->started.n; i++)
+        account_flow(mm, mm->started.items[i], RLT_NONE, 0, +1);
+    mm->started.n = mm->queued.n = 0;
+    for (uint32_t i = 0; i < mm->component.n; i++) {
+        mm->shares[mm->component.items[i]].listed = 0;
+        queue(mm, mm->component.items[i]);
+    }
+}
+
+static int end(rlt_maxmin *mm, rlt_time now)
+{
     int rc = 0;
     for (uint32_t i = 0; i < mm->component.n && !rc; i++) {
         uint32_t link = mm->component.items[i];
+        if (!mm->links[link].own)
+            set_level(mm, link, INFINITY, now);
         if (mm->links[link].touched)
             rc = rlt__mm_completion(mm, link, rlt__mm_link_next(mm, link, now));
         mm->links[link].touched = 0;
@@ -399,22 +456,23 @@ static int fill(rlt_maxmin *mm, double x, rlt_time now)
     return rc;
 }
 
-/* Gives flows that began alone on their links a rate without filling. */
+/* Gives flows that began alone on their links a rate without filling. The others stay in the list. */
 static int start_alone(rlt_maxmin *mm, rlt_time now)
 {
+    uint32_t n = 0;
     for (uint32_t i = 0; i < mm->started.n; i++) {
         uint32_t flow = mm->started.items[i];
         const rlt_mm_hop *h = rlt_maxmin_hops(mm, &mm->flows[flow]);
-        if (mm->links[h->link].n != 1)
-            continue;
-        bool alone;
-        int rc = rlt__mm_try_alone(mm, flow, now, &alone);
+        bool alone = mm->links[h->link].n == 1;
+        int rc = alone ? rlt__mm_try_alone(mm, flow, now, &alone) : 0;
         if (rc)
             return rc;
         for (uint32_t k = 0; alone && k < mm->flows[flow].n; k++)
             mm->links[h[k].link].touched = RLT_MM_NOTED;
+        if (!alone)
+            mm->started.items[n++] = flow;
     }
-    mm->started.n = 0;
+    mm->started.n = n;
     return 0;
 }
 
@@ -426,9 +484,13 @@ int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now)
         rc = start_alone(mm, now);
     if (rc)
         return rc;
-    double x0 = floor_level(mm);
-    if (x0 < INFINITY)
-        rc = fill(mm, x0, now);
+    begin(mm);
+    while (mm->n_candidates) {
+        rlt_mm_candidate c = mm->candidates[0];
+        mm->lowest = (uint64_t)(c >> 64);
+        settle(mm, c, now);
+    }
+    rc = end(mm, now);
     for (uint32_t i = 0; i < mm->touched.n; i++) {
         rlt_mm_link *l = &mm->links[mm->touched.items[i]];
         if (l->touched && mm->note_idle && !rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Storage of the solver: links, and records of flows with their paths. */
+/* Storage of the solver: links, records of flows with their paths, and what can be read from them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,20 +31,42 @@ int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out
     for (int i = 0; i < RLT_MM_CLASSES; i++)
         mm->free_long[i] = RLT_NONE;
     mm->links = calloc(n_links ? n_links : 1, sizeof(*mm->links));
-    mm->levels = calloc(n_links ? n_links : 1, sizeof(*mm->levels));
+    mm->level = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->level));
+    mm->shares = calloc(n_links ? n_links : 1, sizeof(*mm->shares));
     mm->bw_Bps = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->bw_Bps));
     mm->kind = calloc(n_links ? n_links : 1, sizeof(*mm->kind));
-    if (!mm->links || !mm->levels || !mm->bw_Bps || !mm->kind) {
+    if (!mm->links || !mm->level || !mm->shares || !mm->bw_Bps || !mm->kind) {
         rlt_maxmin_free(mm);
         return rlt_nomem(err);
     }
     for (uint32_t i = 0; i < n_links; i++) {
         rlt__mm_set_capacity(mm, i, bw_Bps[i]);
         mm->links[i].heap = RLT_NONE;
-        mm->levels[i].level = INFINITY;
+        mm->level[i] = INFINITY;
     }
     *out = mm;
     return 0;
+}
+
+/* A link without a valid share has at most one flow with a bottleneck, which was alone on all its links. */
+void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link)
+{
+    rlt_mm_link *l = &mm->links[link];
+    rlt_mm_share *s = &mm->shares[link];
+    l->exact = 1;
+    s->given = 0;
+    s->key = RLT_MM_NEVER;
+    if (l->own) {
+        s->rate = rlt__mm_whole(mm, link, l->own_weight);
+        s->key = rlt__mm_key(s->rate);
+    }
+    for (uint32_t i = l->own; i < l->n; i++) {
+        const rlt_mm_flow *f = &mm->flows[l->flows[i].flow];
+        if (f->bottleneck == RLT_NONE)
+            continue;
+        rlt__mm_exact(mm, f->bottleneck);
+        s->given += mm->shares[f->bottleneck].rate * (f->weight * rlt__mm_times(l->flows[i]));
+    }
 }
 
 void rlt_maxmin_free(rlt_maxmin *mm)
@@ -54,12 +76,13 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     for (uint32_t i = 0; mm->links && i < mm->n_links; i++)
         free(mm->links[i].flows);
     free(mm->links);
-    free(mm->levels);
+    free(mm->level);
+    free(mm->shares);
+    rlt__mm_paths_free(mm);
     free(mm->bw_Bps);
     free(mm->kind);
     free(mm->flows);
     free(mm->finish);
-    free(mm->seen);
     free(mm->long_hops);
     free(mm->completions);
     free(mm->touched.items);
@@ -67,8 +90,8 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     free(mm->drained.items);
     free(mm->scratch.items);
     free(mm->component.items);
-    free(mm->moves.items);
-    free(mm->groups.items);
+    free(mm->taken.items);
+    free(mm->queued.items);
     free(mm->candidates);
     free(mm);
 }
@@ -104,22 +127,12 @@ uint32_t rlt__mm_new_record(rlt_maxmin *mm)
 {
     uint64_t need = (uint64_t)mm->n_flows + 1;
     if (need > mm->flow_room &&
-        rlt_grow(&mm->flows, &mm->flow_room, sizeof(*mm->flows), need, UINT32_MAX - 1, "flows", NULL))
+        rlt_grow(&mm->flows, &mm->flow_room, sizeof(*mm->flows), need, RLT_MM_MANY - 1, "flows", NULL))
         return RLT_NONE;
     if (need > mm->finish_room &&
-        rlt_grow(&mm->finish, &mm->finish_room, sizeof(*mm->finish), need, UINT32_MAX - 1, "flows", NULL))
+        rlt_grow(&mm->finish, &mm->finish_room, sizeof(*mm->finish), need, RLT_MM_MANY - 1, "flows", NULL))
         return RLT_NONE;
     return mm->n_flows++;
-}
-
-/* Makes room to mark every flow that there is room for. */
-static int more_seen(rlt_maxmin *mm)
-{
-    uint32_t before = mm->seen_room;
-    int rc = rlt_grow(&mm->seen, &mm->seen_room, sizeof(*mm->seen), mm->flow_room, UINT32_MAX, "flows", NULL);
-    if (!rc)
-        memset(mm->seen + before, 0, (size_t)(mm->seen_room - before) * sizeof(*mm->seen));
-    return rc;
 }
 
 /* Makes room for a path of n links in the record of a flow. */
@@ -127,7 +140,24 @@ int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n)
 {
     uint32_t c = size_class(n), run = long_get(mm, c);
     mm->flows[flow].hop[0] = (rlt_mm_hop){run, c};
-    if (run == RLT_NONE)
-        return RLT_ENOMEM;
-    return n > RLT_MM_WIDE && flow >= mm->seen_room ? more_seen(mm) : 0;
+    return run == RLT_NONE ? RLT_ENOMEM : 0;
+}
+
+/* ---- rates and bytes ---- */
+
+double rlt_maxmin_remaining(const rlt_maxmin *mm, uint32_t flow, rlt_time now)
+{
+    uint32_t b = mm->flows[flow].bottleneck;
+    double left = b == RLT_NONE ? mm->finish[flow] : mm->finish[flow] - rlt__mm_served(mm, b, now);
+    return left > 0 ? left : 0;
+}
+
+double rlt_maxmin_link_rate(const rlt_maxmin *mm, uint32_t link)
+{
+    const rlt_mm_link *l = &mm->links[link];
+    double sum = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        sum += rlt_maxmin_rate(mm, l->flows[i].flow) *
+               (mm->flows[l->flows[i].flow].weight * rlt__mm_times(l->flows[i]));
+    return sum;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The incremental max-min solver compared with a plain full solve after every step, on random graphs, and
- * with the definition of max-min fairness. Also: conservation of bytes, and closed forms.
+ * The incremental max-min solver compared with a plain full solve after every step, bit by bit, on random
+ * graphs, stars, trees and fat trees, and with the definition of max-min fairness. Also: conservation of
+ * bytes, and closed forms.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -16,10 +17,11 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 
+enum { RANDOM, STAR, TREE, FAT_TREE, SHAPES };
 enum { MAX_LINKS = 24, MAX_FLOWS = 4096, MAX_PATH = MAX_LINKS };
 
 typedef struct flow {
-    uint32_t links[MAX_PATH], times[MAX_PATH], n, weight, id;
+    uint32_t links[MAX_PATH], times[MAX_PATH], n, weight, id, bottleneck;
     uint64_t bytes;
     rlt_time start;
     double rate, fastest, served; /* fastest: highest rate so far, if capacities change */
@@ -35,7 +37,10 @@ typedef struct world {
     uint64_t seed, k;
     int multiplicities; /* flows take up to this multiple of their rate on a link */
     int wide;           /* paths may have up to all links */
-    int changes;        /* capacities change, and flows are cancelled */
+    int changes;        /* capacities change, flows are cancelled, and links fail */
+    int ties;           /* few capacities and few sizes, so that levels are often equal */
+    int kinds;          /* links have kinds */
+    int shape;
 } world;
 
 static uint64_t below(world *w, uint64_t n)
@@ -43,38 +48,66 @@ static uint64_t below(world *w, uint64_t n)
     return rlt_random_below(w->seed, 0, 0, w->k++, n);
 }
 
-/* Progressive filling as in the textbook, from scratch: the link with the least share freezes its flows;
- * repeat. */
+/* Rounds a level to 40 significant bits. */
+static __int128 rounded(__int128 level)
+{
+    int low = 0;
+    while (level >> low >> 40)
+        low++;
+    return (level + (((__int128)1 << low) >> 1)) >> low << low;
+}
+
+/* Finds the link of the least rounded level. Equal ones are ordered by kind, then by number. `least` is the
+ * rounded level of the link before. Returns w->n_links when all flows have a rate. */
+static uint32_t least_link(const world *w, const __int128 *left, const uint32_t *count, __int128 *least)
+{
+    uint32_t at = w->n_links;
+    __int128 best = 0;
+    for (uint32_t l = 0; l < w->n_links; l++) {
+        if (!count[l])
+            continue;
+        __int128 level = rounded(left[l] / count[l]);
+        if (level < *least)
+            level = *least;
+        if (at == w->n_links || level < best || (level == best && w->mm->kind[l] < w->mm->kind[at])) {
+            best = level;
+            at = l;
+        }
+    }
+    *least = best;
+    return at;
+}
+
+/* Progressive filling as in the textbook, from scratch, in integers: the link with the least share freezes its
+ * flows; repeat. */
 static void naive(world *w)
 {
-    double left[MAX_LINKS];
+    __int128 left[MAX_LINKS], least = 0;
     for (uint32_t l = 0; l < w->n_links; l++)
-        left[l] = (double)w->bw[l] * 1e-12;
+        left[l] = (__int128)w->bw[l] << 60;
     for (uint32_t f = 0; f < w->n_flows; f++)
         w->flows[f].rate = -1;
     for (;;) {
-        double count[MAX_LINKS] = {0}, best = INFINITY;
-        uint32_t at = 0;
+        uint32_t count[MAX_LINKS] = {0};
         for (uint32_t f = 0; f < w->n_flows; f++)
-            for (uint32_t i = 0; w->flows[f].live && w->flows[f].rate < 0 && i < w->flows[f].n; i++)
-                count[w->flows[f].links[i]] += (double)w->flows[f].weight * w->flows[f].times[i];
-        for (uint32_t l = 0; l < w->n_links; l++)
-            if (count[l] > 0 && left[l] / count[l] < best) {
-                best = left[l] / count[l];
-                at = l;
-            }
-        if (best == INFINITY)
+            for (uint32_t i = 0; w->flows[f].rate < 0 && i < w->flows[f].n; i++)
+                count[w->flows[f].links[i]] += w->flows[f].weight * w->flows[f].times[i];
+        uint32_t at = least_link(w, left, count, &least);
+        if (at == w->n_links)
             return;
+        const __int128 share = left[at] / count[at];
+        const double rate = (double)share * 0x1p-60 * 1e-12;
         for (uint32_t f = 0; f < w->n_flows; f++) {
             flow *x = &w->flows[f];
             int here = 0;
             for (uint32_t i = 0; i < x->n; i++)
                 here |= x->links[i] == at;
-            if (!x->live || x->rate >= 0 || !here)
+            if (x->rate >= 0 || !here)
                 continue;
-            x->rate = best;
+            x->rate = rate;
+            x->bottleneck = at;
             for (uint32_t i = 0; i < x->n; i++)
-                left[x->links[i]] -= best * x->weight * x->times[i];
+                left[x->links[i]] -= share * (x->weight * x->times[i]);
         }
     }
 }
@@ -88,10 +121,12 @@ static void check_rates(world *w)
         if (!x->live)
             continue;
         double rate = rlt_maxmin_rate(w->mm, x->id);
-        if (fabs(rate - x->rate) > 1e-9 * x->rate)
+        if (rate < x->rate || rate > x->rate)
             fail_msg("seed %llu: flow %u has rate %.17g, the full solve says %.17g",
                      (unsigned long long)w->seed, f, rate, x->rate);
         assert_int_equal(w->mm->flows[x->id].weight, x->weight);
+        if (!w->kinds) /* a flow alone on its links is owned by the one with the lowest number */
+            assert_int_equal(w->mm->flows[x->id].bottleneck, x->bottleneck);
         for (uint32_t i = 0; i < x->n; i++) {
             sum[x->links[i]] += rate * x->weight * x->times[i];
             top[x->links[i]] = fmax(top[x->links[i]], rate);
@@ -158,26 +193,76 @@ static void drain(world *w, rlt_time now)
     w->n_flows = n;
 }
 
+/* Links 0 .. 11 go up from a node or leaf, links 12 .. 23 go down to it. */
+enum { DOWN = MAX_LINKS / 2 };
+
+/* A path through a binary tree of 13 nodes: link i - 1 goes up from node i. */
+static uint32_t tree_path(uint32_t from, uint32_t to, uint32_t *links)
+{
+    uint32_t n = 0, a = from, b = to;
+    while (a != b)
+        if (a > b) {
+            links[n++] = a - 1;
+            a = (a - 1) / 2;
+        } else {
+            links[n++] = DOWN + b - 1;
+            b = (b - 1) / 2;
+        }
+    return n;
+}
+
+/* A path through 3 leaves of 2 hosts and 2 spines: links 6 .. 11 go up from leaf to spine. */
+static uint32_t fat_tree_path(uint32_t from, uint32_t to, uint32_t spine, uint32_t *links)
+{
+    uint32_t n = 0;
+    links[n++] = from;
+    if (from / 2 != to / 2) {
+        links[n++] = 6 + from / 2 * 2 + spine;
+        links[n++] = DOWN + 6 + to / 2 * 2 + spine;
+    }
+    links[n++] = DOWN + to;
+    return n;
+}
+
+static void random_path(world *w, flow *x)
+{
+    x->n = 1 + (uint32_t)below(w, w->n_links < 6 ? w->n_links : 6);
+    if (below(w, 2) && w->n_links > 1)
+        x->n = 2;
+    if (w->wide && below(w, 2))
+        x->n = 1 + (uint32_t)below(w, w->n_links);
+    for (uint32_t i = 0; i < x->n; i++) {
+        int again;
+        do {
+            x->links[i] = (uint32_t)below(w, w->n_links);
+            again = 0;
+            for (uint32_t k = 0; k < i; k++)
+                again |= x->links[k] == x->links[i];
+        } while (again);
+    }
+}
+
+static void path(world *w, flow *x)
+{
+    uint32_t a = (uint32_t)below(w, 12), b = (uint32_t)below(w, 12);
+    if (w->shape == RANDOM)
+        random_path(w, x);
+    else if (w->shape == STAR)
+        x->n = 2, x->links[0] = a, x->links[1] = DOWN + b;
+    else if (w->shape == TREE)
+        x->n = tree_path(a, a == b ? 12 : b, x->links);
+    else
+        x->n = fat_tree_path(a % 6, b % 6, (uint32_t)below(w, 2), x->links);
+}
+
 static void start(world *w, rlt_time now)
 {
     flow x = {.weight = 1, .live = 1, .start = now};
-    x.n = 1 + (uint32_t)below(w, w->n_links < 6 ? w->n_links : 6);
-    if (below(w, 2) && w->n_links > 1)
-        x.n = 2;
-    if (w->wide && below(w, 2))
-        x.n = 1 + (uint32_t)below(w, w->n_links);
-    for (uint32_t i = 0; i < x.n; i++) {
-        int again;
-        do {
-            x.links[i] = (uint32_t)below(w, w->n_links);
-            again = 0;
-            for (uint32_t k = 0; k < i; k++)
-                again |= x.links[k] == x.links[i];
-        } while (again);
+    path(w, &x);
+    for (uint32_t i = 0; i < x.n; i++)
         x.times[i] =
             w->multiplicities && below(w, 2) ? 1 + (uint32_t)below(w, (uint64_t)w->multiplicities) : 1;
-    }
-    x.bytes = below(w, 3) ? 1 + below(w, 1000000) : 1000 * (1 + below(w, 3));
+    x.bytes = !w->ties && below(w, 3) ? 1 + below(w, 1000000) : 1000 * (1 + below(w, 3));
     uint32_t copies = below(w, 8) ? 1 : 1 + (uint32_t)below(w, 4);
     for (uint32_t c = 0; c < copies; c++) {
         bool merged;
@@ -195,17 +280,18 @@ static void start(world *w, rlt_time now)
     }
 }
 
-/* Changes the capacity of a link, or cancels a flow. Its remaining bytes must match the full solve. */
-static void change(world *w)
+static uint64_t capacity(world *w, uint64_t speeds)
 {
-    if (below(w, 2)) {
-        uint32_t l = (uint32_t)below(w, w->n_links);
-        w->bw[l] = below(w, 3) ? 1000000 + below(w, 400000000000u) : 50000000000u;
-        assert_int_equal(rlt_maxmin_capacity(w->mm, l, w->bw[l]), 0);
-    }
-    if (!w->n_flows || below(w, 3))
-        return;
-    uint32_t f = (uint32_t)below(w, w->n_flows);
+    static const uint64_t few[] = {1, 2, 3, 4, 6, 12};
+    return w->ties       ? few[below(w, 6)] * 10000000000u
+           : speeds == 1 ? 50000000000u
+           : speeds == 2 ? (1 + below(w, 4)) * 12500000000u
+                         : 1000000 + below(w, 400000000000u);
+}
+
+/* Cancels a flow. Its remaining bytes must match the full solve. */
+static void cancel(world *w, uint32_t f)
+{
     flow *x = &w->flows[f];
     double left = rlt_maxmin_remaining(w->mm, x->id, w->last), error = left - ((double)x->bytes - x->served);
     assert_true(fabs(error) <= (3 + w->multiplicities) * x->fastest + 1e-6 * (double)x->bytes);
@@ -214,20 +300,33 @@ static void change(world *w)
     *x = w->flows[--w->n_flows];
 }
 
-static void run_world(world *w, uint64_t seed, int multiplicities, int wide, int changes)
+/* Changes the capacity of a link, cancels a flow, or cancels all flows of a link, as if it failed. */
+static void change(world *w)
 {
-    memset(w, 0, sizeof(*w));
-    w->changes = changes;
+    uint32_t l = (uint32_t)below(w, w->n_links);
+    if (below(w, 2)) {
+        w->bw[l] = capacity(w, 1 + 2 * (below(w, 3) != 0));
+        assert_int_equal(rlt_maxmin_capacity(w->mm, l, w->bw[l]), 0);
+    }
+    if (!below(w, 6))
+        while (w->mm->links[l].n)
+            cancel(w, find(w, w->mm->links[l].flows[0].flow));
+    else if (w->n_flows && !below(w, 3))
+        cancel(w, (uint32_t)below(w, w->n_flows));
+}
+
+/* Runs the world that has been set up in *w, and clears it. */
+static void run_world(world *w, uint64_t seed)
+{
     w->seed = seed;
-    w->multiplicities = multiplicities;
-    w->wide = wide;
-    w->n_links = 1 + (uint32_t)below(w, MAX_LINKS);
-    uint64_t kinds = 1 + below(w, 3);
+    w->n_links = w->shape == RANDOM ? 1 + (uint32_t)below(w, MAX_LINKS) : MAX_LINKS;
+    w->kinds = seed % 2 != 0;
+    uint64_t speeds = 1 + below(w, 3);
     for (uint32_t l = 0; l < w->n_links; l++)
-        w->bw[l] = kinds == 1   ? 50000000000u
-                   : kinds == 2 ? (1 + below(w, 4)) * 12500000000u
-                                : 1000000 + below(w, 400000000000u);
+        w->bw[l] = capacity(w, speeds);
     assert_int_equal(rlt_maxmin_create(w->n_links, w->bw, &w->mm, NULL), 0);
+    for (uint32_t l = 0; l < w->n_links && w->kinds; l++)
+        w->mm->kind[l] = (uint32_t)below(w, 3);
     w->mm->note_idle = below(w, 2);
     uint32_t starts = 1 + (uint32_t)below(w, 60), burst = 1 + (uint32_t)below(w, 12);
     rlt_time now = 0;
@@ -250,15 +349,16 @@ static void run_world(world *w, uint64_t seed, int multiplicities, int wide, int
     }
     assert_int_equal(w->mm->live, 0);
     rlt_maxmin_free(w->mm);
+    memset(w, 0, sizeof(*w));
 }
 
 static void test_random_graphs(void **state)
 {
     (void)state;
-    world *w = malloc(sizeof(*w));
+    world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     for (uint64_t seed = 1; seed <= 3000; seed++)
-        run_world(w, seed, 0, 0, 0);
+        run_world(w, seed);
     free(w);
 }
 
@@ -266,22 +366,47 @@ static void test_random_graphs(void **state)
 static void test_multiplicities(void **state)
 {
     (void)state;
-    world *w = malloc(sizeof(*w));
+    world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    for (uint64_t seed = 1; seed <= 1500; seed++)
-        run_world(w, seed, seed % 3 ? 3 : 1000, seed % 2 != 0, 0);
-    for (uint64_t seed = 1; seed <= 500; seed++)
-        run_world(w, seed, 0, 1, 0);
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        w->multiplicities = seed % 3 ? 3 : 1000;
+        w->wide = seed % 2 != 0;
+        run_world(w, seed);
+    }
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        w->wide = 1;
+        run_world(w, seed);
+    }
     free(w);
 }
 
 static void test_changes(void **state)
 {
     (void)state;
-    world *w = malloc(sizeof(*w));
+    world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    for (uint64_t seed = 1; seed <= 3000; seed++)
-        run_world(w, seed, seed % 3 ? 0 : 3, seed % 4 == 0, 1);
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
+        w->changes = 1;
+        w->multiplicities = seed % 3 ? 0 : 3;
+        w->wide = seed % 4 == 0;
+        run_world(w, seed);
+    }
+    free(w);
+}
+
+/* Networks, where most links are full or nearly so, with many equal levels and without. */
+static void test_networks(void **state)
+{
+    (void)state;
+    world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    for (uint64_t seed = 1; seed <= 4000; seed++) {
+        w->shape = (int)(seed % SHAPES);
+        w->ties = seed / SHAPES % 2 != 0;
+        w->changes = seed / SHAPES / 2 % 2 != 0;
+        w->multiplicities = w->changes || seed % 3 ? 0 : 3;
+        run_world(w, seed);
+    }
     free(w);
 }
 
@@ -455,11 +580,11 @@ static void test_locality(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_graphs),      cmocka_unit_test(test_crossbar),
-        cmocka_unit_test(test_multiplicities),     cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_multiplicity_times), cmocka_unit_test(test_equal_shares),
-        cmocka_unit_test(test_staggered_ends),     cmocka_unit_test(test_no_drift),
-        cmocka_unit_test(test_locality),
+        cmocka_unit_test(test_random_graphs),  cmocka_unit_test(test_crossbar),
+        cmocka_unit_test(test_multiplicities), cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_networks),       cmocka_unit_test(test_multiplicity_times),
+        cmocka_unit_test(test_equal_shares),   cmocka_unit_test(test_staggered_ends),
+        cmocka_unit_test(test_no_drift),       cmocka_unit_test(test_locality),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
