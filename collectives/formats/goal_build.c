@@ -66,51 +66,62 @@ int rlt_goal_beginnings(rlt_goal *g, rlt_error *err)
     return rc;
 }
 
-/* Matches the sends and receives of each (sender, receiver, tag) in the order of the file. */
-int rlt_goal_match(rlt_goal *g, rlt_error *err)
+/* Puts each receive into the list of its (sender, receiver, tag). */
+static int list_receives(rlt_goal *g, rlt_map *lists, uint32_t *first, uint32_t *last, uint32_t *after)
 {
-    rlt_map first = {0}, last = {0};
-    uint32_t *after = malloc(((size_t)g->n_ops + 1) * sizeof *after);
-    int rc = after ? 0 : rlt_nomem(err);
-    for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
-        const rlt_goal_op *o = &g->ops[i];
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        rlt_goal_op *o = &g->ops[i];
         if (o->type != RLT_GOAL_RECV)
             continue;
         uint64_t key = (uint64_t)o->peer << 48 | (uint64_t)o->rank << 32 | o->tag;
-        uint32_t before = rlt_map_get(&last, key);
+        o->list = rlt_map_get(lists, key);
         after[i] = RLT_NONE;
-        if (before != RLT_NONE)
-            after[before] = i;
-        else if (rlt_map_put(&first, key, i) < 0)
-            rc = rlt_nomem(err);
-        if (!rc && rlt_map_put(&last, key, i) < 0)
-            rc = rlt_nomem(err);
+        if (o->list == RLT_NONE) {
+            o->list = lists->n;
+            first[o->list] = i;
+            if (rlt_map_put(lists, key, o->list) < 0)
+                return RLT_ENOMEM;
+        } else
+            after[last[o->list]] = i;
+        last[o->list] = i;
     }
-    for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
+    return 0;
+}
+
+/* Gives each send the first receive that is left in its list. */
+static int match_sends(rlt_goal *g, const rlt_map *lists, uint32_t *first, const uint32_t *after,
+                       rlt_error *err)
+{
+    for (uint32_t i = 0; i < g->n_ops; i++) {
         rlt_goal_op *o = &g->ops[i];
         if (o->type != RLT_GOAL_SEND)
             continue;
-        uint64_t key = (uint64_t)o->rank << 48 | (uint64_t)o->peer << 32 | o->tag;
-        uint32_t r = rlt_map_get(&first, key);
-        if (r == RLT_NONE) {
-            rc = rlt_goal_fail(g, o->line, RLT_ESCHEMA, err,
-                               "rank %u sends to rank %u with tag %u, but no operation receives this message",
-                               o->rank, o->peer, o->tag);
-            break;
-        }
-        if (g->ops[r].bytes != o->bytes) {
-            rc = rlt_goal_fail(
+        o->list = rlt_map_get(lists, (uint64_t)o->rank << 48 | (uint64_t)o->peer << 32 | o->tag);
+        uint32_t r = o->list == RLT_NONE ? RLT_NONE : first[o->list];
+        if (r == RLT_NONE)
+            return rlt_goal_fail(
+                g, o->line, RLT_ESCHEMA, err,
+                "rank %u sends to rank %u with tag %u, but no operation receives this message", o->rank,
+                o->peer, o->tag);
+        if (g->ops[r].bytes != o->bytes)
+            return rlt_goal_fail(
                 g, g->ops[r].line, RLT_ESCHEMA, err, "receives %llu bytes, but rank %u sends %llu on line %u",
                 (unsigned long long)g->ops[r].bytes, o->rank, (unsigned long long)o->bytes, o->line);
-            break;
-        }
         o->match = r;
         g->ops[r].match = i;
-        if (after[r] == RLT_NONE)
-            rlt_map_remove(&first, key);
-        else
-            rc = rlt_map_put(&first, key, after[r]) < 0 ? rlt_nomem(err) : 0;
+        first[o->list] = after[r];
     }
+    return 0;
+}
+
+int rlt_goal_match(rlt_goal *g, rlt_error *err)
+{
+    rlt_map lists = {0};
+    size_t n = (size_t)g->n_ops + 1;
+    uint32_t *first = malloc(3 * n * sizeof *first);
+    int rc = first && !list_receives(g, &lists, first, first + n, first + 2 * n) ? 0 : rlt_nomem(err);
+    if (!rc)
+        rc = match_sends(g, &lists, first, first + 2 * n, err);
     for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
         const rlt_goal_op *o = &g->ops[i];
         if (o->type == RLT_GOAL_RECV && o->match == RLT_NONE)
@@ -119,9 +130,8 @@ int rlt_goal_match(rlt_goal *g, rlt_error *err)
                 "rank %u receives from rank %u with tag %u, but no operation sends this message", o->rank,
                 o->peer, o->tag);
     }
-    rlt_map_free(&first);
-    rlt_map_free(&last);
-    free(after);
+    rlt_map_free(&lists);
+    free(first);
     return rc;
 }
 

@@ -19,6 +19,7 @@ typedef struct rlt_goal_op {
     uint16_t cpu, nic;   /* index within the rank */
     uint64_t bytes;      /* size of a message; duration of a calc in ns */
     uint32_t match;      /* index of the other end; filled in later */
+    uint32_t list;       /* equal for equal (sender, receiver, tag): 0, 1, ...; filled in with match */
     uint32_t lane, step; /* place in the plan; filled in later */
 } rlt_goal_op;
 
@@ -43,8 +44,9 @@ typedef struct rlt_goal {
 
 int rlt_goal_fail(const rlt_goal *g, uint32_t line, int code, rlt_error *err, const char *fmt, ...)
     RLT_PRINTF(5);
-/* Reads text into g, whose `file` and `computes` are set. *described is set if the text is one of our own
- * plans, which states its collective. The caller frees g->ops and g->edges, also after a failure. */
+/* Reads text, with a zero byte behind it, into g, whose `file` and `computes` are set. *described is set if
+ * the text is one of our own plans, which states its collective. The caller frees g->ops and g->edges, also
+ * after a failure. */
 int rlt_goal_scan(rlt_goal *g, const char *text, size_t length, bool *described, rlt_error *err) RLT_MUST_USE;
 /* Removes early edges: puts an operation that does nothing before each one whose begin is awaited. The others
  * then wait for its end. */

@@ -17,15 +17,19 @@
 
 #define MAX_MESSAGE_BYTES ((uint64_t)1 << 48)
 #define MAX_CALC_NS       ((uint64_t)1000000000000000) /* 11 days */
-enum { MAX_WORD = 64 };
+enum { MAX_WORD = 62 };
+
+/* What a byte is to the lexer; 0: part of a word. */
+enum { BLANK = 1, NEWLINE, MARK, SLASH, ZERO };
+static const uint8_t kinds[256] = {
+    [0] = ZERO,   [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = NEWLINE,
+    ['{'] = MARK, ['}'] = MARK,  [':'] = MARK,   ['/'] = SLASH};
 
 typedef struct reader {
     rlt_goal *g;
-    const char *at, *end;
-    uint32_t line;
-    char word[MAX_WORD]; /* "": end of the text */
-    uint32_t word_line;
-    bool described; /* whether our own comment describes the plan */
+    const char *at, *end; /* the current word begins at `at`; *end is zero */
+    uint32_t line;        /* of the current word */
+    bool described;       /* whether our own comment describes the plan */
     rlt_strings labels;
     uint32_t *label_op;   /* operation of each label of the current rank */
     uint32_t *label_line; /* line of each label's first use */
@@ -56,131 +60,167 @@ static int read_description(reader *r, const char *text, size_t length)
     return 0;
 }
 
-/* Skips blanks and comments. */
+/* Skips a comment. Returns 1 if none begins here. */
+static int skip_comment(reader *r)
+{
+    const char *from = r->at + 2, *to = from;
+    if (r->at[1] == '/') {
+        to = memchr(from, '\n', (size_t)(r->end - from));
+        r->at = to ? to : r->end;
+        return 0;
+    }
+    if (r->at[1] != '*')
+        return 1;
+    while (to < r->end && !(*to == '*' && to[1] == '/'))
+        to++;
+    if (to >= r->end)
+        return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a comment without an end");
+    int rc = read_description(r, from, (size_t)(to - from));
+    for (; from < to; from++)
+        r->line += *from == '\n';
+    r->at = to + 2;
+    return rc;
+}
+
+/* Skips blanks and comments, up to the next word. */
 static int skip(reader *r)
 {
-    while (r->at < r->end) {
-        if (*r->at == '\n')
-            r->line++;
-        if (strchr(" \t\r\n", *r->at) && *r->at) {
-            r->at++;
-        } else if (*r->at == '/' && r->end - r->at > 1 && r->at[1] == '*') {
-            const char *from = r->at + 2, *to = from;
-            while (to < r->end && !(*to == '*' && r->end - to > 1 && to[1] == '/'))
-                to++;
-            if (to >= r->end)
-                return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a comment without an end");
-            int rc = read_description(r, from, (size_t)(to - from));
+    const char *p = r->at;
+    for (;; p++) {
+        uint8_t kind = kinds[(unsigned char)*p];
+        if (kind == 0)
+            break;
+        if (kind == SLASH) {
+            r->at = p;
+            int rc = skip_comment(r);
             if (rc)
-                return rc;
-            for (; from < to; from++)
-                r->line += *from == '\n';
-            r->at = to + 2;
-        } else if (*r->at == '/' && r->end - r->at > 1 && r->at[1] == '/') {
-            while (r->at < r->end && *r->at != '\n')
-                r->at++;
-        } else {
-            return 0;
-        }
+                return rc < 0 ? rc : 0;
+            p = r->at - 1;
+        } else if (kind > NEWLINE)
+            break;
+        r->line += kind == NEWLINE;
     }
+    r->at = p;
     return 0;
 }
 
-static int next(reader *r)
+/* Goes to the next word; `end` is the end of the current one. */
+static inline int next(reader *r, const char *end)
 {
-    size_t n = 0;
-    int rc = skip(r);
-    r->word_line = r->line;
-    r->word[0] = '\0';
-    if (rc || r->at == r->end)
-        return rc;
-    while (r->at < r->end && !strchr(" \t\r\n{}:/", *r->at) && n + 1 < MAX_WORD)
-        r->word[n++] = *r->at++;
-    if (n == 0 || n + 1 == MAX_WORD) {
-        if (n)
-            return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a word of more than %d characters",
-                                 MAX_WORD - 2);
-        r->word[n++] = *r->at++;
-    }
-    r->word[n] = '\0';
-    if (strlen(r->word) != n)
-        return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a zero byte");
-    return 0;
+    r->at = end + (*end == ' ');
+    return kinds[(unsigned char)*r->at] ? skip(r) : 0;
 }
 
-static bool is(const reader *r, const char *word)
+static size_t word_length(const reader *r)
 {
-    return strcmp(r->word, word) == 0;
+    const char *p = r->at;
+    while (kinds[(unsigned char)*p] == 0)
+        p++;
+    return p > r->at ? (size_t)(p - r->at) : (size_t)(r->at < r->end); /* a mark is a word of its own */
 }
 
+/* Fails at a word that may not be here, or nowhere. */
 static int expected(reader *r, const char *what)
 {
-    return rlt_goal_fail(r->g, r->word_line, RLT_EMALFORMED, r->err,
-                         r->word[0] ? "expected %s, got '%s'" : "expected %s, got the end%s", what, r->word);
+    size_t n = word_length(r);
+    if (n > MAX_WORD)
+        return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a word of more than %d characters",
+                             MAX_WORD);
+    if (n && *r->at == '\0')
+        return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "a zero byte");
+    if (n)
+        return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "expected %s, got '%.*s'", what, (int)n,
+                             r->at);
+    return rlt_goal_fail(r->g, r->line, RLT_EMALFORMED, r->err, "expected %s, got the end", what);
 }
 
-/* Reads the current word as a number and advances. suffix 'b': bytes; 0: no suffix. */
+/* Returns the length of `word` if it is the current one, otherwise 0. */
+static inline size_t is(const reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    bool same = (size_t)(r->end - r->at) >= n && memcmp(r->at, word, n) == 0;
+    return same && (kinds[(unsigned char)*word] || kinds[(unsigned char)r->at[n]]) ? n : 0;
+}
+
+/* Goes past `word`. Returns 1, or 0 if the current word is another. */
+static inline int take(reader *r, const char *word)
+{
+    size_t n = is(r, word);
+    int rc = n ? next(r, r->at + n) : 0;
+    return rc ? rc : n > 0;
+}
+
+/* Goes past `word`, which must be here. */
+static int need(reader *r, const char *word, const char *what)
+{
+    int rc = take(r, word);
+    return rc > 0 ? 0 : rc < 0 ? rc : expected(r, what);
+}
+
+/* Reads the current word as a number and advances. suffix 'b': bytes; 0: no suffix. max: below 10^17. */
 static int number(reader *r, const char *what, char suffix, uint64_t max, uint64_t *out)
 {
-    const char *p = r->word;
+    const uint64_t enough = 100000000000000000u;
+    const char *p = r->at;
     uint64_t value = 0;
-    if (*p < '0' || *p > '9')
+    for (; *p >= '0' && *p <= '9'; p++)
+        value = value < enough ? value * 10 + (uint64_t)(*p - '0') : value;
+    if (p == r->at || p - r->at > MAX_WORD)
         return expected(r, what);
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (digit > max || value > (max - digit) / 10)
-            return rlt_goal_fail(r->g, r->word_line, RLT_ERANGE, r->err, "%s: '%s' is above %llu", what,
-                                 r->word, (unsigned long long)max);
-        value = value * 10 + digit;
-    }
-    if (suffix && *p == suffix)
-        p++;
-    if (*p)
+    if (value > max && word_length(r) <= MAX_WORD)
+        return rlt_goal_fail(r->g, r->line, RLT_ERANGE, r->err, "%s: '%.*s' is above %llu", what,
+                             (int)word_length(r), r->at, (unsigned long long)max);
+    p += suffix && *p == suffix;
+    if (kinds[(unsigned char)*p] == 0 || p - r->at > MAX_WORD)
         return expected(r, what);
     *out = value;
-    return next(r);
+    return next(r, p);
 }
 
 /* Reads the current word as a label and advances. */
 static int label(reader *r, uint32_t *index)
 {
-    if (!r->word[0] || strchr("{}:", r->word[0]))
-        return expected(r, "a label or '}'");
     uint32_t known = r->labels.n;
-    *index = rlt_intern(&r->labels, r->word, strlen(r->word));
+    size_t n = word_length(r);
+    if (n == 0 || n > MAX_WORD || kinds[(unsigned char)*r->at] == MARK || *r->at == '\0')
+        return expected(r, "a label or '}'");
+    *index = rlt_intern(&r->labels, r->at, n);
     if (*index == RLT_NONE)
         return rlt_nomem(r->err);
     if (*index == known) {
-        int rc = rlt_grow(&r->label_op, &r->op_capacity, sizeof *r->label_op, (uint64_t)known + 1,
+        int rc = 0;
+        if (known == r->op_capacity)
+            rc = rlt_grow(&r->label_op, &r->op_capacity, sizeof *r->label_op, (uint64_t)known + 1,
                           RLT_GOAL_MAX_OPS, "labels", r->err);
-        if (!rc)
+        if (!rc && known == r->line_capacity)
             rc = rlt_grow(&r->label_line, &r->line_capacity, sizeof *r->label_line, (uint64_t)known + 1,
                           RLT_GOAL_MAX_OPS, "labels", r->err);
         if (rc)
             return rc;
         r->label_op[known] = RLT_NONE;
-        r->label_line[known] = r->word_line;
+        r->label_line[known] = r->line;
     }
-    return next(r);
+    return next(r, r->at + n);
 }
 
 /* Reads "cpu 0", "nic 0": places within a LogGOPSim node. Plans ignore them. */
 static int read_options(reader *r, rlt_goal_op *op)
 {
+    uint64_t value = 0;
     for (;;) {
-        bool tag = is(r, "tag"), cpu = is(r, "cpu");
-        uint64_t value = 0;
-        if (!tag && !cpu && !is(r, "nic"))
-            return 0;
-        int rc = next(r);
-        if (rc || (rc = number(r, tag ? "a tag" : "a number", 0, tag ? UINT32_MAX - 1 : UINT16_MAX, &value)))
-            return rc;
-        if (tag)
+        int rc = take(r, "tag");
+        if (rc) {
+            if (rc < 0 || (rc = number(r, "a tag", 0, UINT32_MAX - 1, &value)))
+                return rc;
             op->tag = (uint32_t)value;
-        else if (cpu)
-            op->cpu = (uint16_t)value;
-        else
-            op->nic = (uint16_t)value;
+            continue;
+        }
+        bool cpu = is(r, "cpu");
+        if ((rc = take(r, cpu ? "cpu" : "nic")) <= 0)
+            return rc;
+        if ((rc = number(r, "a number", 0, UINT16_MAX, &value)))
+            return rc;
+        *(cpu ? &op->cpu : &op->nic) = (uint16_t)value;
     }
 }
 
@@ -191,9 +231,8 @@ static int read_message(reader *r, rlt_goal_op *op)
     int rc = number(r, "a size such as 8b", 'b', MAX_MESSAGE_BYTES, &op->bytes);
     if (rc)
         return rc;
-    if (!is(r, send ? "to" : "from"))
-        return expected(r, send ? "'to'" : "'from'");
-    if ((rc = next(r)) || (rc = number(r, "a rank", 0, r->g->ranks - 1, &peer)))
+    rc = send ? need(r, "to", "'to'") : need(r, "from", "'from'");
+    if (rc || (rc = number(r, "a rank", 0, r->g->ranks - 1, &peer)))
         return rc;
     op->peer = (uint32_t)peer;
     if (op->peer == op->rank)
@@ -218,20 +257,20 @@ static int read_calc(reader *r, rlt_goal_op *op)
 static int read_op(reader *r, uint32_t rank, uint32_t label_index)
 {
     rlt_goal *g = r->g;
-    rlt_goal_op op = {.rank = rank, .line = r->word_line, .match = RLT_NONE};
-    bool calc = is(r, "calc");
-    if (!calc && !is(r, "send") && !is(r, "recv"))
+    rlt_goal_op op = {.rank = rank, .line = r->line, .match = RLT_NONE};
+    bool calc = is(r, "calc"), send = is(r, "send");
+    if (!calc && !send && !is(r, "recv"))
         return expected(r, "send, recv or calc");
     if (r->label_op[label_index] != RLT_NONE)
         return rlt_goal_fail(g, op.line, RLT_ESCHEMA, r->err, "label '%s' is given twice",
                              rlt_interned(&r->labels, label_index));
-    op.type = calc ? RLT_GOAL_NOP : is(r, "send") ? RLT_GOAL_SEND : RLT_GOAL_RECV;
-    int rc = next(r);
+    op.type = calc ? RLT_GOAL_NOP : send ? RLT_GOAL_SEND : RLT_GOAL_RECV;
+    int rc = next(r, r->at + 4);
     if (rc || (rc = calc ? read_calc(r, &op) : read_message(r, &op)))
         return rc;
-    rc = rlt_grow(&g->ops, &g->op_capacity, sizeof *g->ops, (uint64_t)g->n_ops + 1, RLT_GOAL_MAX_OPS,
-                  "operations", r->err);
-    if (rc)
+    if (g->n_ops == g->op_capacity &&
+        (rc = rlt_grow(&g->ops, &g->op_capacity, sizeof *g->ops, (uint64_t)g->n_ops + 1, RLT_GOAL_MAX_OPS,
+                       "operations", r->err)))
         return rc;
     r->label_op[label_index] = g->n_ops;
     g->ops[g->n_ops++] = op;
@@ -239,18 +278,19 @@ static int read_op(reader *r, uint32_t rank, uint32_t label_index)
 }
 
 /* Reads a dependency between two labels; the labels may be defined later. */
-static int read_edge(reader *r, uint32_t label_index)
+static int read_edge(reader *r, uint32_t label_index, bool early)
 {
     rlt_goal *g = r->g;
-    rlt_goal_edge e = {.op = label_index, .early = is(r, "irequires")};
-    int rc = next(r);
-    if (rc || (rc = label(r, &e.needs)))
+    rlt_goal_edge e = {.op = label_index, .early = early};
+    int rc = label(r, &e.needs);
+    if (rc)
         return rc;
-    rc = rlt_grow(&g->edges, &g->edge_capacity, sizeof *g->edges, (uint64_t)g->n_edges + 1,
-                  2 * RLT_GOAL_MAX_OPS, "dependencies", r->err);
-    if (!rc)
-        g->edges[g->n_edges++] = e;
-    return rc;
+    if (g->n_edges == g->edge_capacity &&
+        (rc = rlt_grow(&g->edges, &g->edge_capacity, sizeof *g->edges, (uint64_t)g->n_edges + 1,
+                       2 * RLT_GOAL_MAX_OPS, "dependencies", r->err)))
+        return rc;
+    g->edges[g->n_edges++] = e;
+    return 0;
 }
 
 static int resolve_edges(reader *r, uint32_t from)
@@ -266,50 +306,49 @@ static int resolve_edges(reader *r, uint32_t from)
     return 0;
 }
 
+/* Reads an operation or a dependency. */
+static int read_statement(reader *r, uint32_t rank)
+{
+    uint32_t index = 0;
+    int rc = label(r, &index);
+    if (rc)
+        return rc;
+    if ((rc = take(r, ":")))
+        return rc < 0 ? rc : read_op(r, rank, index);
+    if ((rc = take(r, "requires")))
+        return rc < 0 ? rc : read_edge(r, index, false);
+    if ((rc = take(r, "irequires")))
+        return rc < 0 ? rc : read_edge(r, index, true);
+    return expected(r, "':' or 'requires' after a label");
+}
+
 static int read_rank(reader *r)
 {
     uint64_t rank = 0;
-    uint32_t line = r->word_line, from = r->g->n_edges;
-    int rc;
-    if (!is(r, "rank"))
-        return expected(r, "'rank'");
-    if ((rc = next(r)) || (rc = number(r, "a rank", 0, r->g->ranks - 1, &rank)))
+    uint32_t line = r->line, from = r->g->n_edges;
+    int rc = need(r, "rank", "'rank'");
+    if (rc || (rc = number(r, "a rank", 0, r->g->ranks - 1, &rank)))
         return rc;
     if (r->seen[rank])
         return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "rank %llu is given twice",
                              (unsigned long long)rank);
     r->seen[rank] = 1;
-    if (!is(r, "{"))
-        return expected(r, "'{'");
     rlt_strings_free(&r->labels);
-    if ((rc = next(r)))
+    if ((rc = need(r, "{", "'{'")))
         return rc;
-    while (!is(r, "}")) {
-        uint32_t index = 0;
-        if ((rc = label(r, &index)))
+    while ((rc = take(r, "}")) == 0)
+        if ((rc = read_statement(r, (uint32_t)rank)))
             return rc;
-        if (is(r, ":"))
-            rc = (rc = next(r)) ? rc : read_op(r, (uint32_t)rank, index);
-        else if (is(r, "requires") || is(r, "irequires"))
-            rc = read_edge(r, index);
-        else
-            rc = expected(r, "':' or 'requires' after a label");
-        if (rc)
-            return rc;
-    }
-    return (rc = next(r)) ? rc : resolve_edges(r, from);
+    return rc < 0 ? rc : resolve_edges(r, from);
 }
 
 static int read_all(reader *r)
 {
     uint64_t ranks = 0;
-    int rc = next(r);
-    if (rc)
-        return rc;
-    uint32_t line = r->word_line;
-    if (!is(r, "num_ranks"))
-        return expected(r, "'num_ranks'");
-    if ((rc = next(r)) || (rc = number(r, "a number of ranks", 0, RLT_GOAL_MAX_RANKS, &ranks)))
+    int rc = skip(r);
+    uint32_t line = r->line;
+    if (rc || (rc = need(r, "num_ranks", "'num_ranks'")) ||
+        (rc = number(r, "a number of ranks", 0, RLT_GOAL_MAX_RANKS, &ranks)))
         return rc;
     if (ranks == 0)
         return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "num_ranks 0: expected at least one rank");
@@ -317,7 +356,7 @@ static int read_all(reader *r)
     r->seen = calloc(ranks, 1);
     if (!r->seen)
         return rlt_nomem(r->err);
-    while (!rc && r->word[0])
+    while (!rc && r->at < r->end)
         rc = read_rank(r);
     if (!rc && r->g->root >= r->g->ranks)
         rc = rlt_goal_fail(r->g, 1, RLT_ESCHEMA, r->err, "root %u is not a rank; expected 0 to %u",

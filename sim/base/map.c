@@ -10,6 +10,7 @@
 
 #define FIRST_CAPACITY 16u
 #define LAST_CAPACITY  (1u << 31)
+#define EMPTY          UINT64_MAX /* RLT_NONE in its low half */
 
 static bool is_crowded(uint32_t n, uint32_t capacity)
 {
@@ -100,6 +101,44 @@ void rlt_map_free(rlt_map *m)
     *m = (rlt_map){0};
 }
 
+static uint64_t word_at(const unsigned char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Returns up to seven bytes as a word. */
+static uint64_t short_word(const unsigned char *p, size_t n)
+{
+    uint32_t low, high;
+    if (n < 4)
+        return n ? (uint64_t)p[0] | (uint64_t)p[n / 2] << 8 | (uint64_t)p[n - 1] << 16 : 0;
+    memcpy(&low, p, sizeof low);
+    memcpy(&high, p + n - 4, sizeof high);
+    return low | (uint64_t)high << 32;
+}
+
+/* Multiplies and shifts after each word. The last word of a long text overlaps the one before it. */
+static inline uint64_t hash_words(const void *data, size_t length, uint64_t seed)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    const unsigned char *p = data;
+    uint64_t h = seed ^ length * odd;
+    if (length < 8)
+        return rlt_mix64((h ^ short_word(p, length)) * odd);
+    for (size_t left = length - 1; left >= 8; left -= 8, p += 8) {
+        h = (h ^ word_at(p)) * odd;
+        h ^= h >> 32;
+    }
+    return rlt_mix64((h ^ word_at((const unsigned char *)data + length - 8)) * odd);
+}
+
+uint64_t rlt_hash_words(const void *data, size_t length, uint64_t seed)
+{
+    return hash_words(data, length, seed);
+}
+
 /* Returns the length of interned string i, without its NUL; the next string starts behind the NUL. */
 static uint32_t string_length(const rlt_strings *t, uint32_t i)
 {
@@ -107,12 +146,14 @@ static uint32_t string_length(const rlt_strings *t, uint32_t i)
     return end - t->offsets[i] - 1;
 }
 
-static uint32_t string_slot(const rlt_strings *t, const char *s, size_t length)
+/* Returns the slot of a text with this hash, or the empty slot where it belongs. */
+static inline uint32_t string_slot(const rlt_strings *t, const char *s, size_t length, uint64_t hash)
 {
-    uint32_t mask = t->slots_capacity - 1, i = (uint32_t)rlt_hash_bytes(s, length, 0) & mask;
-    for (; t->slots[i] != RLT_NONE; i = (i + 1) & mask) {
-        uint32_t candidate = t->slots[i];
-        if (string_length(t, candidate) == length && memcmp(t->text + t->offsets[candidate], s, length) == 0)
+    uint32_t mask = t->slots_capacity - 1, i = (uint32_t)hash & mask;
+    for (; t->slots[i] != EMPTY; i = (i + 1) & mask) {
+        uint32_t candidate = (uint32_t)t->slots[i];
+        if ((t->slots[i] ^ hash) >> 32 == 0 && string_length(t, candidate) == length &&
+            memcmp(t->text + t->offsets[candidate], s, length) == 0)
             break;
     }
     return i;
@@ -123,15 +164,20 @@ static int strings_rehash(rlt_strings *t)
     if (t->slots_capacity == LAST_CAPACITY)
         return RLT_ENOMEM;
     uint32_t capacity = t->slots_capacity ? t->slots_capacity * 2 : FIRST_CAPACITY;
-    uint32_t *slots = malloc((size_t)capacity * sizeof *slots);
+    uint64_t *slots = malloc((size_t)capacity * sizeof *slots);
     if (!slots)
         return RLT_ENOMEM;
-    memset(slots, 0xff, (size_t)capacity * sizeof *slots); /* RLT_NONE */
+    memset(slots, 0xff, (size_t)capacity * sizeof *slots); /* EMPTY */
+    for (uint32_t k = 0; k < t->n; k++) {
+        uint64_t hash = hash_words(t->text + t->offsets[k], string_length(t, k), 0);
+        uint32_t i = (uint32_t)hash & (capacity - 1);
+        while (slots[i] != EMPTY)
+            i = (i + 1) & (capacity - 1);
+        slots[i] = (hash >> 32 << 32) | k;
+    }
     free(t->slots);
     t->slots = slots;
     t->slots_capacity = capacity;
-    for (uint32_t i = 0; i < t->n; i++)
-        slots[string_slot(t, t->text + t->offsets[i], string_length(t, i))] = i;
     return 0;
 }
 
@@ -140,12 +186,13 @@ static int append_text(rlt_strings *t, const char *s, size_t length)
 {
     uintptr_t from = (uintptr_t)s - (uintptr_t)t->text;
     bool own = t->text && from < t->text_used;
-    int rc = rlt_grow(&t->text, &t->text_capacity, 1, (uint64_t)t->text_used + length + 1, UINT32_MAX,
+    int rc = 0;
+    if ((uint64_t)t->text_used + length + 1 > t->text_capacity)
+        rc = rlt_grow(&t->text, &t->text_capacity, 1, (uint64_t)t->text_used + length + 1, UINT32_MAX,
                       "bytes of text", NULL);
-    if (rc < 0)
-        return rc;
-    rc = rlt_grow(&t->offsets, &t->offsets_capacity, sizeof *t->offsets, (uint64_t)t->n + 1, UINT32_MAX - 1,
-                  "strings", NULL);
+    if (!rc && t->n == t->offsets_capacity)
+        rc = rlt_grow(&t->offsets, &t->offsets_capacity, sizeof *t->offsets, (uint64_t)t->n + 1,
+                      UINT32_MAX - 1, "strings", NULL);
     if (rc < 0)
         return rc;
     if (length)
@@ -160,24 +207,27 @@ uint32_t rlt_intern_find(const rlt_strings *t, const char *s, size_t length)
 {
     if (t->n == 0)
         return RLT_NONE;
-    return t->slots[string_slot(t, length ? s : "", length)];
+    return (uint32_t)t->slots[string_slot(t, length ? s : "", length, hash_words(s, length, 0))];
 }
 
 uint32_t rlt_intern(rlt_strings *t, const char *s, size_t length)
 {
+    uint32_t slot = 0;
     if (length == 0)
         s = "";
     if (length >= UINT32_MAX)
         return RLT_NONE;
-    uint32_t known = rlt_intern_find(t, s, length);
-    if (known != RLT_NONE)
-        return known;
-    if (is_crowded(t->n, t->slots_capacity) && strings_rehash(t) < 0)
-        return RLT_NONE;
-    uint32_t slot = string_slot(t, s, length);
+    uint64_t hash = hash_words(s, length, 0);
+    if (t->slots && t->slots[slot = string_slot(t, s, length, hash)] != EMPTY)
+        return (uint32_t)t->slots[slot];
+    if (is_crowded(t->n, t->slots_capacity)) {
+        if (strings_rehash(t) < 0)
+            return RLT_NONE;
+        slot = string_slot(t, s, length, hash);
+    }
     if (append_text(t, s, length) < 0)
         return RLT_NONE;
-    t->slots[slot] = t->n - 1;
+    t->slots[slot] = (hash >> 32 << 32) | (t->n - 1);
     return t->n - 1;
 }
 

@@ -34,7 +34,7 @@ void rlt_map_free(rlt_map *m);
 typedef struct rlt_strings {
     char *text;
     uint32_t *offsets; /* start of string i in text */
-    uint32_t *slots;
+    uint64_t *slots;   /* high half of the hash, then the index; UINT64_MAX: empty */
     uint32_t n, offsets_capacity, slots_capacity;
     uint32_t text_used, text_capacity;
 } rlt_strings;
@@ -50,6 +50,9 @@ void rlt_strings_free(rlt_strings *t);
 /* Returns a 64-bit hash of bytes (FNV-1a, then mixed). For manifests and ECMP; not safe against an
  * adversary. */
 uint64_t rlt_hash_bytes(const void *data, size_t length, uint64_t seed);
+
+/* Returns another hash, eight bytes at a time. For tables of texts and for whole files. */
+uint64_t rlt_hash_words(const void *data, size_t length, uint64_t seed);
 
 /* Mixes 64 bits (the finaliser of splitmix64). */
 static inline uint64_t rlt_mix64(uint64_t x)

@@ -199,6 +199,23 @@ static void strings(void **state)
     rlt_strings_free(&t);
 }
 
+/* Each byte and the length of a text count, up to several words. */
+static void hashes_of_words(void **state)
+{
+    unsigned char text[40] = {0};
+    (void)state;
+    for (size_t n = 0; n < sizeof text; n++) {
+        uint64_t plain = rlt_hash_words(text, n, 0);
+        assert_true(plain != rlt_hash_words(text, n + 1, 0));
+        assert_true(plain != rlt_hash_words(text, n, 1));
+        for (size_t i = 0; i < sizeof text; i++) {
+            text[i] = 1;
+            assert_int_equal(plain != rlt_hash_words(text, n, 0), i < n);
+            text[i] = 0;
+        }
+    }
+}
+
 /* Published values: FNV-1a of "foobar" (Fowler, Noll,
  * Vo) and splitmix64's first output from seed 0 (Vigna). */
 static void hashes(void **state)
@@ -275,6 +292,7 @@ int main(void)
         cmocka_unit_test(maps_follow_a_plain_array),
         cmocka_unit_test(strings),
         cmocka_unit_test(hashes),
+        cmocka_unit_test(hashes_of_words),
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(streams_are_uniform_and_apart),
     };

@@ -9,7 +9,6 @@
 
 #include "collectives/formats/goal_raw.h"
 #include "sim/base/heap.h"
-#include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "workload/readers/goal.h"
@@ -33,8 +32,7 @@ typedef struct model {
     uint64_t *cpu, *out, *in;    /* times at which units are free: CPUs, NICs sending, NICs receiving */
     uint32_t *then_first, *then; /* waiting operations: index * 2 + early */
     uint32_t *missing;
-    uint32_t *list;           /* by operation: its list, one per (sender, receiver, tag) */
-    uint32_t *first, *last;   /* waiting receives or messages of each list */
+    uint32_t *first, *last;   /* by list of operations: its waiting receives or messages */
     uint32_t *next;           /* next in the same list */
     bool *messages;           /* by list: true if messages wait in it, not receives */
     uint32_t *freed, n_freed; /* operations freed by the current event */
@@ -161,7 +159,7 @@ static int start_freed(model *m)
 /* Appends an operation that met no partner to its list. */
 static void wait_in_list(model *m, uint32_t op)
 {
-    uint32_t l = m->list[op];
+    uint32_t l = m->g->ops[op].list;
     m->next[op] = RLT_NONE;
     if (m->first[l] == RLT_NONE)
         m->first[l] = op;
@@ -174,7 +172,7 @@ static void wait_in_list(model *m, uint32_t op)
  * appends op to the list and returns RLT_NONE. */
 static uint32_t meet(model *m, uint32_t op, bool message)
 {
-    uint32_t l = m->list[op], found = m->first[l];
+    uint32_t l = m->g->ops[op].list, found = m->first[l];
     if (found == RLT_NONE || m->messages[l] == message) {
         m->messages[l] = message;
         wait_in_list(m, op);
@@ -277,12 +275,9 @@ static int step(model *m)
 
 /* ---- making and ending */
 
-static int link_ops(model *m)
+static void link_ops(model *m)
 {
     const rlt_goal *g = m->g;
-    rlt_map lists = {0};
-    uint32_t n = 0;
-    int rc = 0;
     for (uint32_t i = 0; i < g->n_edges; i++) {
         m->then_first[g->edges[i].needs]++;
         m->missing[g->edges[i].op]++;
@@ -291,22 +286,6 @@ static int link_ops(model *m)
         m->then_first[i] = sum += m->then_first[i];
     for (uint32_t i = g->n_edges; i-- > 0;)
         m->then[--m->then_first[g->edges[i].needs]] = g->edges[i].op * 2 + g->edges[i].early;
-    for (uint32_t i = 0; i < g->n_ops && !rc; i++) {
-        const rlt_goal_op *o = &g->ops[i];
-        bool send = o->type == RLT_GOAL_SEND;
-        uint64_t key =
-            (uint64_t)(send ? o->rank : o->peer) << 48 | (uint64_t)(send ? o->peer : o->rank) << 32 | o->tag;
-        if (o->type == RLT_GOAL_NOP)
-            continue;
-        m->first[i] = RLT_NONE;
-        m->list[i] = rlt_map_get(&lists, key);
-        if (m->list[i] == RLT_NONE) {
-            m->list[i] = n;
-            rc = rlt_map_put(&lists, key, n++) ? rlt_nomem(m->err) : 0;
-        }
-    }
-    rlt_map_free(&lists);
-    return rc;
 }
 
 static int size_units(model *m)
@@ -334,17 +313,17 @@ static int prepare(model *m)
     m->then_first = calloc(n, word);
     m->then = calloc(e, word);
     m->missing = calloc(n, word);
-    m->list = calloc(n, word);
     m->first = malloc(n * word);
     m->last = calloc(n, word);
     m->next = calloc(n, word);
     m->messages = calloc(n, sizeof *m->messages);
     m->freed = calloc(n, word);
-    if (!m->cpu || !m->out || !m->in || !m->then_first || !m->then || !m->missing || !m->list || !m->first ||
-        !m->last || !m->next || !m->messages || !m->freed)
+    if (!m->cpu || !m->out || !m->in || !m->then_first || !m->then || !m->missing || !m->first || !m->last ||
+        !m->next || !m->messages || !m->freed)
         return rlt_nomem(m->err);
     memset(m->first, 0xff, n * word);
-    return link_ops(m);
+    link_ops(m);
+    return 0;
 }
 
 /* Starts all operations without dependencies, rank by rank. */
@@ -404,7 +383,6 @@ static void clear(model *m)
     free(m->then_first);
     free(m->then);
     free(m->missing);
-    free(m->list);
     free(m->first);
     free(m->last);
     free(m->next);

@@ -126,6 +126,35 @@ static void by_hand(void **state)
     assert_int_equal(cost("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
 }
 
+/* Where words begin and end. */
+static void words(void **state)
+{
+    static const char first[] = "num_ranks 1\nrank 0 {\na: calc ", last[] = "\n}";
+    char text[200];
+    (void)state;
+    assert_int_equal(cost("/**/num_ranks 1//x\nrank/* */0{//\na:calc/**/70\r\n\tb :calc 0030}", "L=0"), 100);
+    assert_int_equal(
+        cost("num_ranks 1 rank 0 { rank: calc 1 calc: calc 2 calc requires rank requires: calc 4 "
+             "requires requires calc }",
+             "L=0"),
+        7);
+    for (size_t zeros = 60; zeros <= 62; zeros++) { /* a word has at most 62 characters */
+        memcpy(text, first, sizeof first);
+        memset(text + sizeof first - 1, '0', zeros);
+        snprintf(text + sizeof first - 1 + zeros, 10, "7%s", last);
+        assert_int_equal(refused(text, zeros == 62 ? ":3" : "goal", zeros == 62 ? "of more than 62" : ""),
+                         zeros == 62 ? RLT_EMALFORMED : 0);
+    }
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5x\n}", ":3", "got '5x'"), RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\n\na / calc 5\n}", ":4", "got '/'"), RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5 /* \n}", ":3", "a comment without an end"),
+                     RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5", ":3", "got the end"), RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calcs 5 }", ":3", "got 'calcs'"), RLT_EMALFORMED);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 18446744073709551616000000000 }", ":3", "above"),
+                     RLT_ERANGE);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -215,8 +244,8 @@ static void early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference), cmocka_unit_test(by_hand), cmocka_unit_test(refusals),
-        cmocka_unit_test(programs),  cmocka_unit_test(early),
+        cmocka_unit_test(reference), cmocka_unit_test(by_hand),  cmocka_unit_test(refusals),
+        cmocka_unit_test(words),     cmocka_unit_test(programs), cmocka_unit_test(early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
