@@ -32,6 +32,15 @@ net='ring:4@200GB/s,500ns*switch:8@50GB/s,500ns'
 # ---- the command itself
 t "--version lists what is built in" 0 '^networks:.* alpha-beta.* flow' '' --version
 t "--version names the libraries" 0 'igraph' '' --version
+# igraph is loaded by those who need it: here what the loader finds under its name is no library.
+mkdir "$tmp/late"
+for f in $(ldconfig -p 2>/dev/null | sed -n 's/^\s*\(libigraph\.so\.[0-9]*\) .*/\1/p' | sort -u); do echo none >"$tmp/late/$f"; done
+export LD_LIBRARY_PATH="$tmp/late"
+t "--version starts without igraph" 0 'igraph' '' --version
+t "a collective needs no igraph" 0 '^all_reduce' '' coll -t ring:8@50GB/s,500ns -b 1MiB -a ring
+t "a missing library is named, and its package" 3 '' "^ringlet: libigraph\.so.*cannot be loaded: .*; apt-get install libigraph-dev$" \
+    topo export ring:4@50GB/s,500ns --as graphml
+unset LD_LIBRARY_PATH
 t "--help shows the commands" 0 '^  coll ' '' --help
 t "-h is --help" 0 '^usage: ringlet COMMAND' '' -h
 t "help COMMAND is COMMAND --help" 0 '^usage: ringlet coll' '' help coll
