@@ -32,7 +32,9 @@ BUILD ?= build
 endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion
-PKGS := igraph libcjson expat zlib
+PKGS := libcjson expat zlib
+# Loaded when they are first used (sim/late.h): only their headers are needed here, and the names of their shared objects.
+LATE_PKGS := igraph
 TOOL_PKGS := libuv
 # Optional libraries; ringlet --version lists those found. WITHOUT leaves some out.
 found = $(if $(filter $(1),$(WITHOUT)),,$(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes))
@@ -44,7 +46,7 @@ ifeq ($(call found,sqlite3),yes)
 TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
 endif
-PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LATE_PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
              -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
@@ -142,6 +144,11 @@ OF_MPI   := $(MPI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-mpi
 $(sort $(TOOL_OBJ) $(COMMANDS) $(OF_SERVE) $(OF_MPI) $(TOOL_TESTS:%=%.o) $(TOOL_TESTS)): private PKGS += $(TOOL_PKGS)
 $(OF_SERVE): private PKGS += $(SERVE_PKG)
 $(OF_MPI): private PKGS += $(MPI_PKG)
+
+# The name by which the loader finds a shared library: what a program that is linked with it asks for.
+file_of = $(shell t=$$(mktemp) && echo 'int main(void){return 0;}' | $(CC) -x c -o $$t - -Wl,--no-as-needed $(LDFLAGS) $$($(PKG_CONFIG) --libs $(1)) \
+          && objdump -p $$t | sed -n 's/^ *NEEDED *\(lib$(1:lib%=%)\.so.*\)/\1/p'; rm -f $$t)
+$(BUILD)/net/topology/graph.o: private ALL_CFLAGS += -DRLT_IGRAPH_FILE='"$(call file_of,igraph)"'
 
 # Installation paths are known to this file only.
 $(BUILD)/workload/setup/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX)/share/ringlet"'

@@ -13,6 +13,7 @@
 #include "sim/base/time.h"
 
 enum { MAX_KEPT = 1 << 14 };
+#define NEAR 1e-12 /* relative error of sums of capacities */
 
 typedef struct kept {
     uint64_t key[2];
@@ -76,15 +77,23 @@ typedef struct flow_graph {
     const rlt_cut_question *q;
     uint32_t *src, *dst;
     uint64_t *bw_Bps;
-    double *capacity;
+    double *capacity, *left; /* left: what `carries` has not used */
     uint8_t *side;
+    uint32_t *first, *arcs; /* arcs by source, for `carries` */
+    uint32_t *next, *level, *path;
     uint32_t n_nodes, n_links, source;
     bool symmetric;
 } flow_graph;
 
 static void free_graph(flow_graph *g)
 {
+    free(g->path);
+    free(g->level);
+    free(g->next);
+    free(g->arcs);
+    free(g->first);
     free(g->side);
+    free(g->left);
     free(g->capacity);
     free(g->bw_Bps);
     free(g->dst);
@@ -126,15 +135,93 @@ static int draw(const rlt_topology *t, const rlt_cut_question *q, bool inwards, 
     g->dst = malloc(room * sizeof *g->dst);
     g->bw_Bps = calloc(room, sizeof *g->bw_Bps);
     g->capacity = calloc(room, sizeof *g->capacity);
+    g->left = malloc(room * sizeof *g->left);
     g->side = malloc(g->n_nodes);
-    if (!g->src || !g->dst || !g->bw_Bps || !g->capacity || !g->side || draw_links(t, inwards, g))
+    g->first = calloc((size_t)g->n_nodes + 1, sizeof *g->first);
+    g->arcs = malloc(room * sizeof *g->arcs);
+    g->next = malloc(g->n_nodes * sizeof *g->next);
+    g->level = malloc(g->n_nodes * sizeof *g->level);
+    g->path = malloc(g->n_nodes * sizeof *g->path);
+    if (!g->src || !g->dst || !g->bw_Bps || !g->capacity || !g->left || !g->side || !g->first || !g->arcs ||
+        !g->next || !g->level || !g->path || draw_links(t, inwards, g))
         return rlt_nomem(err);
     for (uint32_t i = 0; i < q->n; i++) {
         bool out = q->split && i >= q->split;
         g->src[g->n_links + i] = out ? q->accelerators[i] : g->source;
         g->dst[g->n_links + i] = out ? g->source + 1 : q->accelerators[i];
     }
+    for (uint32_t e = 0; e < g->n_links + q->n; e++)
+        g->first[g->src[e] + 1]++;
+    for (uint32_t v = 0; v < g->n_nodes; v++)
+        g->next[v] = g->first[v + 1] += g->first[v];
+    for (uint32_t e = g->n_links + q->n; e-- > 0;)
+        g->arcs[--g->next[g->src[e]]] = e;
     return 0;
+}
+
+/* Numbers nodes by their distance from the source over arcs with capacity left. Returns true if one of them
+ * is the sink. */
+static bool find_levels(flow_graph *g, uint32_t sink)
+{
+    uint32_t *queue = g->path, n = 0;
+    memset(g->level, 0xff, g->n_nodes * sizeof *g->level);
+    g->level[g->source] = 0;
+    queue[n++] = g->source;
+    for (uint32_t k = 0; k < n && g->level[sink] == RLT_NONE; k++)
+        for (uint32_t i = g->first[queue[k]]; i < g->first[queue[k] + 1]; i++) {
+            uint32_t to = g->dst[g->arcs[i]];
+            if (g->left[g->arcs[i]] > 0 && g->level[to] == RLT_NONE) {
+                g->level[to] = g->level[queue[k]] + 1;
+                queue[n++] = to;
+            }
+        }
+    return g->level[sink] != RLT_NONE;
+}
+
+/* Fills one more shortest path. Returns what it carries, 0 if there is none. */
+static double fill_path(flow_graph *g, uint32_t sink)
+{
+    uint32_t at = g->source, n = 0;
+    while (at != sink) {
+        uint32_t i = g->next[at], end = g->first[at + 1];
+        while (i < end && (g->left[g->arcs[i]] <= 0 || g->level[g->dst[g->arcs[i]]] != g->level[at] + 1))
+            i++;
+        g->next[at] = i;
+        if (i < end) {
+            g->path[n++] = g->arcs[i];
+            at = g->dst[g->arcs[i]];
+        } else if (n) {
+            at = g->src[g->path[--n]];
+            g->next[at]++;
+        } else {
+            return 0;
+        }
+    }
+    double least = g->left[g->path[0]];
+    for (uint32_t i = 1; i < n; i++)
+        least = g->left[g->path[i]] < least ? g->left[g->path[i]] : least;
+    for (uint32_t i = 0; i < n; i++)
+        g->left[g->path[i]] -= least;
+    return least;
+}
+
+/*
+ * Fills shortest paths, then longer ones, and never takes back. True: a flow of this size was found, so no
+ * cut is smaller. False says nothing. Most networks are so even that this is enough, and igraph, which
+ * takes longer to load than most collectives to simulate, is not needed.
+ */
+static bool carries(flow_graph *g, uint32_t sink, double wanted)
+{
+    double found = 0;
+    memcpy(g->left, g->capacity, (g->n_links + g->q->n) * sizeof *g->left);
+    while (find_levels(g, sink)) {
+        memcpy(g->next, g->first, g->n_nodes * sizeof *g->next);
+        for (double more; (more = fill_path(g, sink)) > 0;)
+            found += more;
+        if (found >= wanted * (1 - NEAR))
+            return true;
+    }
+    return false;
 }
 
 /* Returns the cut that g->side describes. */
@@ -164,9 +251,11 @@ static int try_sink(flow_graph *g, uint32_t sink, rlt_cut *best, rlt_error *err)
             g->capacity[g->n_links + i] = q->source == RLT_NONE || q->source == i ? each : 0;
             wanted += g->capacity[g->n_links + i];
         }
+        if (carries(g, q->accelerators[sink], wanted))
+            return 0;
         int rc =
             rlt_graph_min_cut(&edges, g->capacity, g->source, q->accelerators[sink], &value, g->side, err);
-        if (rc || value >= wanted * (1 - 1e-12))
+        if (rc || value >= wanted * (1 - NEAR))
             return rc;
         rlt_cut found = measure(g);
         if (found.inside == 0 || !tighter(found, *best))
@@ -194,6 +283,21 @@ static rlt_cut guess(flow_graph *g)
     return best;
 }
 
+/* Returns the smaller of two cuts between the members inside and those outside: only the former are in S, or
+ * only the latter are not. */
+static rlt_cut guess_given(flow_graph *g)
+{
+    rlt_cut best = {0};
+    for (int others = 0; others < 2; others++) {
+        memset(g->side, others, g->n_nodes);
+        for (uint32_t i = 0; i < g->q->n; i++)
+            g->side[g->q->accelerators[i]] = i < g->q->split;
+        rlt_cut c = measure(g);
+        best = others == 0 || tighter(c, best) ? c : best;
+    }
+    return best;
+}
+
 /* Finds a smallest cut between the members inside and those outside. Arcs without limit hold them there. */
 static int cut_given(flow_graph *g, rlt_cut *out, rlt_error *err)
 {
@@ -204,6 +308,9 @@ static int cut_given(flow_graph *g, rlt_cut *out, rlt_error *err)
         all += g->capacity[e];
     for (uint32_t i = 0; i < q->n; i++)
         g->capacity[g->n_links + i] = all;
+    *out = guess_given(g);
+    if (carries(g, g->source + 1, (double)out->bw_Bps))
+        return 0;
     int rc = rlt_graph_min_cut(&edges, g->capacity, g->source, g->source + 1, &value, g->side, err);
     if (rc == 0)
         *out = measure(g);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The only user of igraph. Its handlers and attribute table are process-wide and not thread-safe, so one lock
- * spans each call; previous handlers are restored.
+ * The only user of igraph, which is loaded by the first call: it brings twenty libraries with it, and most
+ * runs do without. Its handlers and attribute table are process-wide and not thread-safe, so one lock spans
+ * each call; previous handlers are restored.
  */
 #include "net/topology/graph.h"
 
@@ -15,6 +16,31 @@
 #include "net/topology/graphml_scan.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
+#include "sim/late.h"
+
+/* clang-format off */
+#define CALLS(X) /* names without "igraph_" */                                                               \
+    X(cattribute_table) X(set_attribute_table) X(set_error_handler) X(set_warning_handler) X(strerror)       \
+    X(create) X(destroy) X(vcount) X(ecount) X(is_directed) X(vss_all) X(vss_vector) X(ess_all)              \
+    X(connected_components) X(distances) X(maxflow) X(maxflow_value)                                         \
+    X(read_graph_graphml) X(write_graph_graphml) X(write_graph_dot)                                          \
+    X(vector_init) X(vector_destroy) X(vector_int_init) X(vector_int_destroy) X(vector_int_size)             \
+    X(vector_bool_init) X(vector_bool_destroy) X(matrix_init) X(matrix_destroy)                              \
+    X(strvector_init) X(strvector_destroy) X(strvector_get) X(strvector_set) X(strvector_size)               \
+    X(cattribute_list) X(cattribute_GAB) X(cattribute_GAN) X(cattribute_GAS) X(cattribute_GAS_set)           \
+    X(cattribute_VABV) X(cattribute_VANV) X(cattribute_VAS)                                                  \
+    X(cattribute_VAB_setv) X(cattribute_VAN_setv) X(cattribute_VAS_setv)                                     \
+    X(cattribute_EABV) X(cattribute_EANV) X(cattribute_EAS)                                                  \
+    X(cattribute_EAB_setv) X(cattribute_EAN_setv) X(cattribute_EAS_setv)
+/* clang-format on */
+#define POINTER(name) __typeof__(igraph_##name) *name;
+#define NAME(name)    "igraph_" #name,
+static struct {
+    CALLS(POINTER)
+    __typeof__(IGRAPH_FINALLY_FREE) *finally_free;
+} ig;
+static const char *const names[] = {CALLS(NAME) "IGRAPH_FINALLY_FREE", NULL};
+static const rlt_late_library library = {RLT_IGRAPH_FILE, "libigraph-dev", names, &ig};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char reason[512]; /* igraph's last error; guarded by the lock */
@@ -30,7 +56,7 @@ static void keep_reason(const char *text, const char *file, int line, igraph_err
 {
     (void)file, (void)line, (void)code;
     snprintf(reason, sizeof reason, "%s", text);
-    IGRAPH_FINALLY_FREE();
+    ig.finally_free();
 }
 
 static void ignore_warning(const char *text, const char *file, int line)
@@ -38,13 +64,18 @@ static void ignore_warning(const char *text, const char *file, int line)
     (void)text, (void)file, (void)line;
 }
 
-static session enter(void)
+/* Loads igraph and takes the lock. */
+static int enter(session *s, rlt_error *err)
 {
+    int rc = rlt_late_load(&library, err);
+    if (rc)
+        return rc;
     pthread_mutex_lock(&lock);
     reason[0] = '\0';
-    return (session){.error = igraph_set_error_handler(keep_reason),
-                     .warning = igraph_set_warning_handler(ignore_warning),
-                     .attributes = igraph_set_attribute_table(&igraph_cattribute_table)};
+    *s = (session){.error = ig.set_error_handler(keep_reason),
+                   .warning = ig.set_warning_handler(ignore_warning),
+                   .attributes = ig.set_attribute_table(ig.cattribute_table)};
+    return 0;
 }
 
 /* Converts an igraph code to ours and releases the lock. */
@@ -55,10 +86,10 @@ static int leave(session s, igraph_error_t code, const char *where, rlt_error *e
         rc = rlt_nomem(err);
     else if (code != IGRAPH_SUCCESS)
         rc = rlt_fail(err, code == IGRAPH_PARSEERROR ? RLT_EMALFORMED : RLT_ETOPOLOGY, where, "%s",
-                      reason[0] ? reason : igraph_strerror(code));
-    igraph_set_attribute_table(s.attributes);
-    igraph_set_warning_handler(s.warning);
-    igraph_set_error_handler(s.error);
+                      reason[0] ? reason : ig.strerror(code));
+    ig.set_attribute_table(s.attributes);
+    ig.set_warning_handler(s.warning);
+    ig.set_error_handler(s.error);
     pthread_mutex_unlock(&lock);
     return rc;
 }
@@ -66,41 +97,44 @@ static int leave(session s, igraph_error_t code, const char *where, rlt_error *e
 static igraph_error_t make_graph(const rlt_edges *g, igraph_t *graph)
 {
     igraph_vector_int_t ends;
-    igraph_error_t code = igraph_vector_int_init(&ends, 2 * (igraph_integer_t)g->n_edges);
+    igraph_error_t code = ig.vector_int_init(&ends, 2 * (igraph_integer_t)g->n_edges);
     if (code)
         return code;
     for (uint32_t i = 0; i < g->n_edges; i++) {
         VECTOR(ends)[2 * (size_t)i] = g->src[i];
         VECTOR(ends)[2 * (size_t)i + 1] = g->dst[i];
     }
-    code = igraph_create(graph, &ends, g->n_nodes, IGRAPH_DIRECTED);
-    igraph_vector_int_destroy(&ends);
+    code = ig.create(graph, &ends, g->n_nodes, IGRAPH_DIRECTED);
+    ig.vector_int_destroy(&ends);
     return code;
 }
 
 int rlt_graph_components(const rlt_edges *g, uint32_t *component, uint32_t *n, rlt_error *err)
 {
-    session s = enter();
+    session s;
     igraph_t graph;
     igraph_vector_int_t membership;
     igraph_integer_t count = 0;
+    int rc = enter(&s, err);
+    if (rc)
+        return rc;
     igraph_error_t code = make_graph(g, &graph);
     if (code)
         return leave(s, code, "graph", err);
-    if ((code = igraph_vector_int_init(&membership, 0)) == 0) {
-        code = igraph_connected_components(&graph, &membership, NULL, &count, IGRAPH_STRONG);
+    if ((code = ig.vector_int_init(&membership, 0)) == 0) {
+        code = ig.connected_components(&graph, &membership, NULL, &count, IGRAPH_STRONG);
         for (uint32_t i = 0; !code && i < g->n_nodes; i++)
             component[i] = (uint32_t)VECTOR(membership)[i];
-        igraph_vector_int_destroy(&membership);
+        ig.vector_int_destroy(&membership);
     }
     *n = (uint32_t)count;
-    igraph_destroy(&graph);
+    ig.destroy(&graph);
     return leave(s, code, "graph", err);
 }
 
 static igraph_error_t fill(igraph_vector_int_t *v, const uint32_t *values, uint32_t n)
 {
-    igraph_error_t code = igraph_vector_int_init(v, n);
+    igraph_error_t code = ig.vector_int_init(v, n);
     for (uint32_t i = 0; !code && i < n; i++)
         VECTOR(*v)[i] = values[i];
     return code;
@@ -115,24 +149,27 @@ static igraph_error_t distance_rows(const igraph_t *graph, const uint32_t *from,
     igraph_error_t code = fill(&sources, from, n);
     if (code)
         return code;
-    if ((code = igraph_matrix_init(&m, 0, 0)) == 0) {
-        code = igraph_distances(graph, &m, igraph_vss_vector(&sources), igraph_vss_vector(to), IGRAPH_OUT);
-        igraph_integer_t columns = igraph_vector_int_size(to);
+    if ((code = ig.matrix_init(&m, 0, 0)) == 0) {
+        code = ig.distances(graph, &m, ig.vss_vector(&sources), ig.vss_vector(to), IGRAPH_OUT);
+        igraph_integer_t columns = ig.vector_int_size(to);
         for (igraph_integer_t i = 0; !code && i < n; i++)
             for (igraph_integer_t j = 0; j < columns; j++)
                 distance[i * columns + j] = isfinite(MATRIX(m, i, j)) ? (uint32_t)MATRIX(m, i, j) : RLT_NONE;
-        igraph_matrix_destroy(&m);
+        ig.matrix_destroy(&m);
     }
-    igraph_vector_int_destroy(&sources);
+    ig.vector_int_destroy(&sources);
     return code;
 }
 
 int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_from, const uint32_t *to,
                         uint32_t n_to, uint32_t *distance, rlt_error *err)
 {
-    session s = enter();
+    session s;
     igraph_t graph;
     igraph_vector_int_t targets;
+    int rc = enter(&s, err);
+    if (rc)
+        return rc;
     igraph_error_t code = make_graph(g, &graph);
     if (code)
         return leave(s, code, "graph", err);
@@ -143,9 +180,9 @@ int rlt_graph_distances(const rlt_edges *g, const uint32_t *from, uint32_t n_fro
             uint32_t n = n_from - i < block ? n_from - i : block;
             code = distance_rows(&graph, from + i, n, &targets, distance + (size_t)i * n_to);
         }
-        igraph_vector_int_destroy(&targets);
+        ig.vector_int_destroy(&targets);
     }
-    igraph_destroy(&graph);
+    ig.destroy(&graph);
     return leave(s, code, "graph", err);
 }
 
@@ -156,35 +193,38 @@ static igraph_error_t cut_of(const igraph_t *graph, const igraph_vector_t *capac
     igraph_vector_int_t near;
     igraph_error_t code;
     if (!side)
-        return igraph_maxflow_value(graph, value, source, sink, capacities, NULL);
-    if ((code = igraph_vector_int_init(&near, 0)) != 0)
+        return ig.maxflow_value(graph, value, source, sink, capacities, NULL);
+    if ((code = ig.vector_int_init(&near, 0)) != 0)
         return code;
-    code = igraph_maxflow(graph, value, NULL, NULL, &near, NULL, source, sink, capacities, NULL);
-    memset(side, 0, (size_t)igraph_vcount(graph));
-    for (igraph_integer_t i = 0; !code && i < igraph_vector_int_size(&near); i++)
+    code = ig.maxflow(graph, value, NULL, NULL, &near, NULL, source, sink, capacities, NULL);
+    memset(side, 0, (size_t)ig.vcount(graph));
+    for (igraph_integer_t i = 0; !code && i < ig.vector_int_size(&near); i++)
         side[VECTOR(near)[i]] = 1;
-    igraph_vector_int_destroy(&near);
+    ig.vector_int_destroy(&near);
     return code;
 }
 
 int rlt_graph_min_cut(const rlt_edges *g, const double *capacity, uint32_t source, uint32_t sink,
                       double *value, uint8_t *side, rlt_error *err)
 {
-    session s = enter();
+    session s;
     igraph_t graph;
     igraph_vector_t capacities;
     igraph_real_t flow = 0;
+    int rc = enter(&s, err);
+    if (rc)
+        return rc;
     igraph_error_t code = make_graph(g, &graph);
     if (code)
         return leave(s, code, "graph", err);
-    if ((code = igraph_vector_init(&capacities, g->n_edges)) == 0) {
+    if ((code = ig.vector_init(&capacities, g->n_edges)) == 0) {
         for (uint32_t i = 0; i < g->n_edges; i++)
             VECTOR(capacities)[i] = capacity[i];
         code = cut_of(&graph, &capacities, source, sink, &flow, side);
-        igraph_vector_destroy(&capacities);
+        ig.vector_destroy(&capacities);
     }
     *value = flow;
-    igraph_destroy(&graph);
+    ig.destroy(&graph);
     return leave(s, code, "graph", err);
 }
 
@@ -202,26 +242,26 @@ static igraph_error_t copy_numbers(const igraph_t *graph, char what, const char 
     igraph_vector_bool_t b;
     igraph_error_t code;
     if (what == 'g') {
-        out[0] = is_bool ? igraph_cattribute_GAB(graph, name) : igraph_cattribute_GAN(graph, name);
+        out[0] = is_bool ? ig.cattribute_GAB(graph, name) : ig.cattribute_GAN(graph, name);
         return IGRAPH_SUCCESS;
     }
     if (is_bool) {
-        if ((code = igraph_vector_bool_init(&b, 0)) != 0)
+        if ((code = ig.vector_bool_init(&b, 0)) != 0)
             return code;
-        code = what == 'v' ? igraph_cattribute_VABV(graph, name, igraph_vss_all(), &b)
-                           : igraph_cattribute_EABV(graph, name, igraph_ess_all(IGRAPH_EDGEORDER_ID), &b);
+        code = what == 'v' ? ig.cattribute_VABV(graph, name, ig.vss_all(), &b)
+                           : ig.cattribute_EABV(graph, name, ig.ess_all(IGRAPH_EDGEORDER_ID), &b);
         for (uint32_t i = 0; !code && i < n; i++)
             out[i] = VECTOR(b)[i] ? 1 : 0;
-        igraph_vector_bool_destroy(&b);
+        ig.vector_bool_destroy(&b);
         return code;
     }
-    if ((code = igraph_vector_init(&v, 0)) != 0)
+    if ((code = ig.vector_init(&v, 0)) != 0)
         return code;
-    code = what == 'v' ? igraph_cattribute_VANV(graph, name, igraph_vss_all(), &v)
-                       : igraph_cattribute_EANV(graph, name, igraph_ess_all(IGRAPH_EDGEORDER_ID), &v);
+    code = what == 'v' ? ig.cattribute_VANV(graph, name, ig.vss_all(), &v)
+                       : ig.cattribute_EANV(graph, name, ig.ess_all(IGRAPH_EDGEORDER_ID), &v);
     for (uint32_t i = 0; !code && i < n; i++)
         out[i] = VECTOR(v)[i];
-    igraph_vector_destroy(&v);
+    ig.vector_destroy(&v);
     return code;
 }
 
@@ -229,9 +269,9 @@ static igraph_error_t copy_texts(const igraph_t *graph, char what, const char *n
                                  rlt_arena *arena, const char **out)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const char *text = what == 'g'   ? igraph_cattribute_GAS(graph, name)
-                           : what == 'v' ? igraph_cattribute_VAS(graph, name, i)
-                                         : igraph_cattribute_EAS(graph, name, i);
+        const char *text = what == 'g'   ? ig.cattribute_GAS(graph, name)
+                           : what == 'v' ? ig.cattribute_VAS(graph, name, i)
+                                         : ig.cattribute_EAS(graph, name, i);
         if (!(out[i] = rlt_arena_strdup(arena, text ? text : "")))
             return IGRAPH_ENOMEM;
     }
@@ -249,13 +289,13 @@ typedef struct attributes {
 static igraph_error_t copy_attributes(const igraph_t *graph, const attributes *a, rlt_arena *arena,
                                       const rlt_attribute **list, uint32_t *n_list)
 {
-    uint32_t count = (uint32_t)igraph_strvector_size(&a->names), n = a->n;
+    uint32_t count = (uint32_t)ig.strvector_size(&a->names), n = a->n;
     rlt_attribute *to = rlt_arena_array(arena, count + 1, sizeof *to);
     if (!to)
         return IGRAPH_ENOMEM;
     *list = to;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = igraph_strvector_get(&a->names, i);
+        const char *name = ig.strvector_get(&a->names, i);
         igraph_integer_t type = VECTOR(a->types)[i];
         igraph_error_t code;
         if (!(to[i].name = rlt_arena_strdup(arena, name)))
@@ -286,16 +326,16 @@ static igraph_error_t copy_all_attributes(const igraph_t *graph, rlt_graphml *ou
     igraph_error_t code = IGRAPH_SUCCESS;
     int made = 0;
     for (; made < 3; made++) {
-        if ((code = igraph_strvector_init(&a[made].names, 0)) != 0)
+        if ((code = ig.strvector_init(&a[made].names, 0)) != 0)
             break;
-        if ((code = igraph_vector_int_init(&a[made].types, 0)) != 0) {
-            igraph_strvector_destroy(&a[made].names);
+        if ((code = ig.vector_int_init(&a[made].types, 0)) != 0) {
+            ig.strvector_destroy(&a[made].names);
             break;
         }
     }
     if (!code)
-        code = igraph_cattribute_list(graph, &a[0].names, &a[0].types, &a[1].names, &a[1].types, &a[2].names,
-                                      &a[2].types);
+        code = ig.cattribute_list(graph, &a[0].names, &a[0].types, &a[1].names, &a[1].types, &a[2].names,
+                                  &a[2].types);
     if (!code)
         code = copy_attributes(graph, &a[0], &out->arena, &out->graph_attributes, &out->n_graph_attributes);
     if (!code)
@@ -303,8 +343,8 @@ static igraph_error_t copy_all_attributes(const igraph_t *graph, rlt_graphml *ou
     if (!code)
         code = copy_attributes(graph, &a[2], &out->arena, &out->edge_attributes, &out->n_edge_attributes);
     while (made-- > 0) {
-        igraph_vector_int_destroy(&a[made].types);
-        igraph_strvector_destroy(&a[made].names);
+        ig.vector_int_destroy(&a[made].types);
+        ig.strvector_destroy(&a[made].names);
     }
     return code;
 }
@@ -340,22 +380,27 @@ static int copy_elements(const rlt_graphml_scan *s, rlt_graphml *out, rlt_error 
 static int read_graphml(const char *name, const char *text, size_t length, const rlt_graphml_scan *scan,
                         rlt_graphml *out, rlt_error *err)
 {
+    session s;
     igraph_t graph;
     /* Opened for reading only: the text is not written to. */
     FILE *in = fmemopen((void *)(uintptr_t)text, length, "r");
     if (!in)
         return rlt_nomem(err);
-    session s = enter();
-    igraph_error_t code = igraph_read_graph_graphml(&graph, in, 0);
+    int rc = enter(&s, err);
+    if (rc) {
+        fclose(in);
+        return rc;
+    }
+    igraph_error_t code = ig.read_graph_graphml(&graph, in, 0);
     fclose(in);
     if (code)
         return leave(s, code, name, err);
-    bool same = igraph_vcount(&graph) == scan->n_nodes && igraph_ecount(&graph) == scan->n_edges &&
-                igraph_is_directed(&graph) == scan->directed;
+    bool same = ig.vcount(&graph) == scan->n_nodes && ig.ecount(&graph) == scan->n_edges &&
+                ig.is_directed(&graph) == scan->directed;
     if (same)
         code = copy_all_attributes(&graph, out);
-    igraph_destroy(&graph);
-    int rc = leave(s, code, name, err);
+    ig.destroy(&graph);
+    rc = leave(s, code, name, err);
     if (!rc && !same)
         rc = rlt_fail(err, RLT_EMALFORMED, name, "not GraphML in UTF-8 with plain ids");
     return rc;
@@ -395,43 +440,41 @@ const rlt_attribute *rlt_attribute_find(const rlt_attribute *list, uint32_t n, c
 static igraph_error_t set_texts(igraph_t *graph, bool nodes, const rlt_attribute *a, uint32_t n)
 {
     igraph_strvector_t v;
-    igraph_error_t code = igraph_strvector_init(&v, n);
+    igraph_error_t code = ig.strvector_init(&v, n);
     if (code)
         return code;
     for (uint32_t i = 0; !code && i < n; i++)
-        code = igraph_strvector_set(&v, i, a->texts[i]);
+        code = ig.strvector_set(&v, i, a->texts[i]);
     if (!code)
-        code = nodes ? igraph_cattribute_VAS_setv(graph, a->name, &v)
-                     : igraph_cattribute_EAS_setv(graph, a->name, &v);
-    igraph_strvector_destroy(&v);
+        code =
+            nodes ? ig.cattribute_VAS_setv(graph, a->name, &v) : ig.cattribute_EAS_setv(graph, a->name, &v);
+    ig.strvector_destroy(&v);
     return code;
 }
 
 static igraph_error_t set_numbers(igraph_t *graph, bool nodes, const rlt_attribute *a, uint32_t n)
 {
     igraph_vector_t v;
-    igraph_error_t code = igraph_vector_init(&v, n);
+    igraph_error_t code = ig.vector_init(&v, n);
     if (code)
         return code;
     for (uint32_t i = 0; i < n; i++)
         VECTOR(v)[i] = a->numbers[i];
-    code = nodes ? igraph_cattribute_VAN_setv(graph, a->name, &v)
-                 : igraph_cattribute_EAN_setv(graph, a->name, &v);
-    igraph_vector_destroy(&v);
+    code = nodes ? ig.cattribute_VAN_setv(graph, a->name, &v) : ig.cattribute_EAN_setv(graph, a->name, &v);
+    ig.vector_destroy(&v);
     return code;
 }
 
 static igraph_error_t set_bools(igraph_t *graph, bool nodes, const rlt_attribute *a, uint32_t n)
 {
     igraph_vector_bool_t v;
-    igraph_error_t code = igraph_vector_bool_init(&v, n);
+    igraph_error_t code = ig.vector_bool_init(&v, n);
     if (code)
         return code;
     for (uint32_t i = 0; i < n; i++)
         VECTOR(v)[i] = a->numbers[i] > 0;
-    code = nodes ? igraph_cattribute_VAB_setv(graph, a->name, &v)
-                 : igraph_cattribute_EAB_setv(graph, a->name, &v);
-    igraph_vector_bool_destroy(&v);
+    code = nodes ? ig.cattribute_VAB_setv(graph, a->name, &v) : ig.cattribute_EAB_setv(graph, a->name, &v);
+    ig.vector_bool_destroy(&v);
     return code;
 }
 
@@ -457,28 +500,30 @@ static igraph_error_t set_all_attributes(igraph_t *graph, const rlt_graph_text *
     if (!code)
         code = set_attributes(graph, false, g->edge_attributes, g->n_edge_attributes, g->edges.n_edges);
     for (uint32_t i = 0; !code && i < g->n_graph_attributes; i++)
-        code = igraph_cattribute_GAS_set(graph, g->graph_attributes[i].name, g->graph_attributes[i].texts[0]);
+        code = ig.cattribute_GAS_set(graph, g->graph_attributes[i].name, g->graph_attributes[i].texts[0]);
     return code;
 }
 
 static int write_text(const rlt_graph_text *g, bool graphml, char **text, rlt_error *err)
 {
+    session s;
     igraph_t graph;
     size_t length = 0;
     *text = NULL;
     FILE *out = open_memstream(text, &length);
     if (!out)
         return rlt_nomem(err);
-    session s = enter();
-    igraph_error_t code = make_graph(&g->edges, &graph);
-    if (!code) {
-        code = set_all_attributes(&graph, g);
-        if (!code)
-            code =
-                graphml ? igraph_write_graph_graphml(&graph, out, true) : igraph_write_graph_dot(&graph, out);
-        igraph_destroy(&graph);
+    int rc = enter(&s, err);
+    if (!rc) {
+        igraph_error_t code = make_graph(&g->edges, &graph);
+        if (!code) {
+            code = set_all_attributes(&graph, g);
+            if (!code)
+                code = graphml ? ig.write_graph_graphml(&graph, out, true) : ig.write_graph_dot(&graph, out);
+            ig.destroy(&graph);
+        }
+        rc = leave(s, code, "graph", err);
     }
-    int rc = leave(s, code, "graph", err);
     if (fclose(out) != 0 && !rc)
         rc = rlt_nomem(err);
     if (rc) {
@@ -500,7 +545,5 @@ int rlt_dot_write(const rlt_graph_text *g, char **text, rlt_error *err)
 
 const char *rlt_graph_version(void)
 {
-    const char *version;
-    igraph_version(&version, NULL, NULL, NULL);
-    return version;
+    return IGRAPH_VERSION;
 }

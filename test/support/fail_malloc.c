@@ -2,7 +2,8 @@
 /*
  * A preloaded library. Allocation number FAIL_MALLOC (from 1; malloc, calloc, realloc) fails; with
  * FAIL_MALLOC_ALL set, all later ones fail, too. FAIL_MALLOC_COUNT names a file that receives the number of
- * allocations. Allocations before main, by the loader and the C library, are not counted.
+ * allocations. Allocations by the loader, by constructors and destructors of libraries are not counted,
+ * whether before main, after it, or while a library is loaded on the way: several crash without memory.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,6 +35,21 @@ __attribute__((destructor)) static void end(void)
         fprintf(f, "%lu\n", count);
         fclose(f);
     }
+}
+
+static void stop(void)
+{
+    counting = 0;
+}
+
+void *dlopen(const char *file, int mode)
+{
+    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    counting = 0;
+    void *object = next(file, mode);
+    atexit(stop); /* runs before the destructors of what was loaded just now */
+    counting = 1;
+    return object;
 }
 
 static int fails(void)

@@ -4,11 +4,34 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Temporary files, so that an end in the midst of work leaves none. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *temporary[16];
+enum { ROOM = sizeof temporary / sizeof *temporary };
+
+static void note(const char *old, const char *new)
+{
+    for (int i = 0; i < ROOM; i++)
+        if (temporary[i] == old) {
+            temporary[i] = new;
+            return;
+        }
+}
+
+void rlt_files_abandon(void)
+{
+    pthread_mutex_lock(&lock); /* for good */
+    for (int i = 0; i < ROOM; i++)
+        if (temporary[i])
+            unlink(temporary[i]);
+}
 
 static const char *shown(const rlt_file *f)
 {
@@ -43,15 +66,19 @@ static int open_beside(rlt_file *f, rlt_error *err)
     if (!f->beside)
         return rlt_nomem(err);
     snprintf(f->beside, length, "%s.XXXXXX", f->target);
+    pthread_mutex_lock(&lock);
     fd = mkstemp(f->beside);
+    int number = errno;
+    if (fd >= 0)
+        note(NULL, f->beside);
+    pthread_mutex_unlock(&lock);
     if (fd < 0) {
-        int number = errno;
         free(f->beside);
         f->beside = NULL;
         return io_error(f, "create", number, err);
     }
     if (fchmod(fd, 0666 & ~mask) || !(f->stream = fdopen(fd, "w"))) {
-        int number = errno;
+        number = errno;
         close(fd);
         return io_error(f, "open", number, err);
     }
@@ -120,8 +147,13 @@ int rlt_file_close(rlt_file *f, rlt_error *err)
         rc = io_error(f, "write", errno, err);
     f->stream = NULL;
     if (!rc && f->beside) {
-        if (rename(f->beside, f->target))
-            rc = io_error(f, "rename into place", errno, err);
+        pthread_mutex_lock(&lock);
+        int failed = rename(f->beside, f->target), number = errno;
+        if (!failed)
+            note(f->beside, NULL);
+        pthread_mutex_unlock(&lock);
+        if (failed)
+            rc = io_error(f, "rename into place", number, err);
         else {
             free(f->beside);
             f->beside = NULL;
@@ -135,8 +167,12 @@ void rlt_file_discard(rlt_file *f)
 {
     if (f->stream && f->stream != stdout)
         fclose(f->stream);
-    if (f->beside)
+    if (f->beside) {
+        pthread_mutex_lock(&lock);
         unlink(f->beside);
+        note(f->beside, NULL);
+        pthread_mutex_unlock(&lock);
+    }
     free(f->beside);
     free(f->target);
     *f = (rlt_file){0};

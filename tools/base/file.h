@@ -30,6 +30,10 @@ void rlt_file_discard(rlt_file *f);
 /* Writes a whole text to a file. */
 int rlt_file_write(const char *path, const char *text, size_t length, rlt_error *err) RLT_MUST_USE;
 
+/* Removes all temporary files; no file is opened or renamed from now on. For the end of the program, while
+ * other threads still run. */
+void rlt_files_abandon(void);
+
 /* Flushes standard output before the program ends. Returns RLT_EIO if not all of it was written. */
 int rlt_stdout_finish(rlt_error *err) RLT_MUST_USE;
 

@@ -1,15 +1,83 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ctrl-C. A signal handler has no context pointer, hence the two static variables. */
+/* Ctrl-C. A signal handler has no context pointer, hence the static variables. */
 #include "tools/base/interrupt.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "sim/base/error.h"
+#include "tools/base/file.h"
 #include "tools/base/message.h"
 
 static _Atomic(rlt_sim *) running;
 static atomic_int arrived;
+static sem_t alarmed; /* posted when a signal arrives */
+
+/*
+ * Time left after a signal, for work that notices it late. Processor time counts, so that a busy machine does
+ * not take partial results away; a program that waits, as for the reader of a pipe, uses none.
+ */
+enum { LEFT_MS = 400, BUSY_MS = 300, STEP_MS = 50, ASLEEP_STEPS = 4, MOST_MS = 3000 };
+
+static int64_t spent_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void wait_for_the_end(void)
+{
+    int64_t begun = spent_ms(), seen = begun;
+    int asleep = 0;
+    for (int ms = 0; ms < MOST_MS; ms += STEP_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+        int64_t now = spent_ms();
+        asleep = now == seen ? asleep + 1 : 0;
+        seen = now;
+        if (ms + STEP_MS >= LEFT_MS && (now - begun >= BUSY_MS || asleep >= ASLEEP_STEPS))
+            return;
+    }
+}
+
+/* Returns true if the stream is not in use and can be written to at once; then it is locked for good. */
+static bool take(FILE *stream)
+{
+    struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && out.revents & POLLOUT && ftrylockfile(stream) == 0;
+}
+
+/* Ends the program. Lines that were printed are passed on. */
+static void end_now(void)
+{
+    rlt_error err = {0};
+    int rc = rlt_fail(&err, RLT_ECANCELLED, NULL,
+                      "interrupted: work that could not stop was ended, and what it had not written is lost");
+    rlt_files_abandon();
+    if (take(stdout))
+        fflush(stdout);
+    if (take(stderr))
+        rlt_say(&err);
+    _exit(rlt_exit_status(rc));
+}
+
+static void *guard(void *unused)
+{
+    (void)unused;
+    while (sem_wait(&alarmed) != 0)
+        ;
+    wait_for_the_end();
+    end_now();
+    return NULL;
+}
 
 static void on_signal(int number)
 {
@@ -18,11 +86,29 @@ static void on_signal(int number)
     atomic_store(&arrived, 1);
     if (sim)
         rlt_sim_stop(sim);
+    sem_post(&alarmed);
+}
+
+/* Starts the guard once. Without it, work that does not look ends with the second signal. */
+static void start_guard(void)
+{
+    static bool started;
+    pthread_t thread;
+    sigset_t all, before;
+    if (started || sem_init(&alarmed, 0, 0) != 0)
+        return;
+    started = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, guard, NULL) == 0)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void rlt_interrupt_init(void)
 {
     struct sigaction stop = {0}, ignore = {0};
+    start_guard();
     atomic_store(&arrived, 0);
     stop.sa_handler = on_signal;
     stop.sa_flags = (int)(SA_RESETHAND | SA_RESTART);

@@ -2,6 +2,9 @@
 /*
  * Ctrl-C: the running simulation stops and its partial results are written. A second Ctrl-C ends the program
  * at once. One simulation is watched at a time.
+ *
+ * Long work looks at the watch. What cannot, such as a call of another library, is ended by a thread after
+ * 0.4 s: lines that were printed are passed on, and output files that are incomplete vanish.
  */
 #ifndef RLT_TOOLS_BASE_INTERRUPT_H
 #define RLT_TOOLS_BASE_INTERRUPT_H
@@ -12,7 +15,7 @@
 #include "sim/watch.h"
 
 /* Catches SIGINT and SIGTERM, ignores SIGPIPE (a failed write reports it), and clears the flag of an arrived
- * signal. Called at the start. */
+ * signal. Called at the start, before other threads are there. */
 void rlt_interrupt_init(void);
 /* Sets the simulation to stop. Call with NULL before it is freed. */
 void rlt_interrupt_watch(rlt_sim *sim);

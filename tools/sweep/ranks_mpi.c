@@ -18,7 +18,7 @@
 #include "workload/experiment/shared.h"
 
 /* Points assigned to a rank at once: one waits while the other runs. */
-enum { DEPTH = 2, PAUSE_NS = 50000, PATIENCE_MS = 1000 };
+enum { DEPTH = 2, PAUSE_NS = 50000, PATIENCE_MS = 250 };
 enum { TAG_POINT = 1, TAG_STOP, TAG_OUTCOME, TAG_INPUT, TAG_FATAL, TAG_BYE };
 
 /* A point, and the study's number of draws: places that are dropped are known only on rank 0. */
