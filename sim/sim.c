@@ -68,8 +68,7 @@ int rlt_sim_create(rlt_sim **out, rlt_error *err)
     sim->free_slot = RLT_NONE;
     sim->head.scheduled = 1;
     sim->progress_at = UINT64_MAX;
-    atomic_init(&sim->halt, HALT_NO);
-    rlt_queue_init(&sim->queue);
+    atomic_init(&sim->halt, HALT_NO); /* the queue of zeroes is an empty one */
     *out = sim;
     return 0;
 }
@@ -368,17 +367,24 @@ static bool is_halted(const rlt_sim *sim)
     return atomic_load_explicit(&sim->halt, memory_order_relaxed) != HALT_NO;
 }
 
+/* Handles the events of the queue's last key, those included that it gets meanwhile. */
+static void run_instant(rlt_sim *sim)
+{
+    const rlt_queue *q = &sim->queue;
+    const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
+    while (q->head < b->n && !is_halted(sim))
+        handle(sim, &b->items[q->head]);
+}
+
 int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
 {
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
     if (until >= sim->head.now) {
-        do {
-            const rlt_entry *e;
-            while (!is_halted(sim) && (e = rlt_queue_tie(&sim->queue)))
-                handle(sim, e);
-        } while (!is_halted(sim) && advance(sim, until));
+        do
+            run_instant(sim);
+        while (!is_halted(sim) && advance(sim, until));
     }
     sim->running = false;
     if (sim->error.code != 0)

@@ -48,6 +48,9 @@ typedef struct rlt__flow {
     rlt_time progress_ps; /* time of the last acknowledgement, or of the first packet after rest */
     rlt_time pace_ps;     /* earliest time of the next packet */
     uint32_t tries;       /* consecutive timeouts */
+    /* Quiet: packet after the last one that is heard; last packet of message `sending`, 0 if unknown. */
+    uint64_t heard, tail_at;
+    rlt_packet whole; /* quiet: a data packet with a full payload, the next one that is sent */
     /* Receiver, packet numbers: first missing one, the one after the highest received, answered so far. */
     bool asked; /* go-back-N: `expected` has been asked for */
     uint64_t expected, high, answered;
@@ -80,6 +83,9 @@ typedef struct rlt__packet_net {
     rlt_map by_hash;
     bool reliable; /* true if no packet can be lost */
     bool back_pressure;
+    /* True if packets arrive in order and nothing waits for answers: the sender knows which packets the
+     * receiver will answer, and the others need not be heard. */
+    bool quiet;
     bool selective, spray;
     int free_port, pace, timeout, deliver; /* event handlers */
 } rlt__packet_net;

@@ -52,6 +52,9 @@ typedef enum rlt_packet_flag {
     RLT_PACKET_CE = 2,     /* was marked: congestion experienced */
     RLT_PACKET_RESEND = 4, /* retransmission */
     RLT_PACKET_PROBE = 8,  /* shown to `pass` at the switches on its way */
+    /* Nothing depends on its arrival, of which the client is not told if the network is so simple that the
+     * event can be spared. The event still counts, as soon as the packet is put on its last link. */
+    RLT_PACKET_UNHEARD = 16,
     RLT_PACKET_GUEST = 32, /* packet of the guest, see rlt_packets_guest */
 } rlt_packet_flag;
 
@@ -112,6 +115,10 @@ RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32
 /* Queues a packet now at the first port of its route (hop 0). A packet whose route has no links arrives at
  * once. Failures go to rlt_sim_fail. */
 RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
+/* As rlt_packets_send, after an event of `handler` with `payload` has been posted for the time at which the
+ * last byte leaves the source. The route must have links, and there must be no back-pressure, under which
+ * that time is unknown. */
+RLT_API void rlt_packets_send_then(rlt_packets *p, const rlt_packet *packet, int handler, uint32_t payload);
 RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* Returns the time at which a packet of `bytes` bytes, sent now, would leave the first port of the route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);

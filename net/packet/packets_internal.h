@@ -40,8 +40,10 @@ enum {
 /* A packet under way. One cache line. */
 typedef struct rlt__slot {
     rlt_packet p;
-    uint32_t at, end; /* its next link and the end of its route, indices into `links` */
-    uint32_t next;    /* next packet in a port's list; on a link: failures of the link so far */
+    /* Its next link and the end of its route, indices into `links`. The end for an unheard packet is its last
+     * link: the port there is the last place that handles it. */
+    uint32_t at, end;
+    uint32_t next; /* next packet in a port's list; on a link: failures of the link so far */
 } rlt__slot;
 
 /* State of a port under back-pressure. */
@@ -72,13 +74,14 @@ struct rlt_packets {
     rlt__queue *queues;      /* NULL: no back-pressure */
     rlt_pool slots;
     uint64_t live;
-    uint32_t n; /* number of links */
+    rlt_time unheard_ps; /* latest arrival of a packet that is not heard */
+    uint32_t n;          /* number of links */
     uint32_t *links, links_used, links_room;
     rlt__route *routes;
     uint32_t routes_used, routes_room;
     rlt_map known;   /* hash of links -> route */
     rlt_pool copies; /* copies of packets for cfg.left */
-    bool plain;      /* packets are only sent: no marks, drops, losses, series */
+    bool plain;      /* packets are only sent: no marks, drops, losses, series; accounts are open */
     int hop, left, departed, pause, resume, credit; /* event handlers */
 };
 

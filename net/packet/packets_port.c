@@ -202,13 +202,18 @@ void rlt_packets_settle(rlt_packets *n)
     rlt_time now = rlt_sim_now(n->cfg.sim);
     if (n->usage->horizon >= 0)
         return;
+    if (!rlt_sim_more(n->cfg.sim) && n->unheard_ps > now)
+        now = n->unheard_ps; /* the run ended with the arrival of a packet */
     for (uint32_t i = 0; i < n->n; i++) {
         rlt_account *a = &n->usage->links[i];
-        if (n->ports[i].free_ps <= now)
+        rlt_time later = n->ports[i].free_ps - now;
+        if (later <= 0)
             continue;
-        uint64_t left = queued_bytes(&n->ports[i], n->ports[i].free_ps - now);
+        uint64_t left = queued_bytes(&n->ports[i], later);
         a->bytes -= left < a->bytes ? left : a->bytes;
+        a->active -= later < a->active ? later : a->active;
     }
+    n->plain = false; /* the accounts are closed */
     rlt__usage_settle(n->usage, now);
 }
 
