@@ -114,7 +114,7 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     int rc = fold_translations(plan, router, out, err);
     if (rc == RLT_EUNSUPPORTED && verbs)
         rc = fold_turns(plan, router, out, err);
-    else if (rc == RLT_EUNSUPPORTED)
+    else if (rc == RLT_EUNSUPPORTED && (rc = rlt__fold_blocks(plan, router, out, err)) == RLT_EUNSUPPORTED)
         rc = rlt__fold_refine(plan, router, how, out, err);
     if (rc)
         rlt_fold_free(out);
