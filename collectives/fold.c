@@ -120,10 +120,13 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     if (plan->req.n < 2)
         return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the group has only one member");
     int rc = fold_translations(plan, router, out, err);
-    if (rc == RLT_EUNSUPPORTED && verbs)
+    if (rc == RLT_EUNSUPPORTED && verbs) {
         rc = fold_turns(plan, router, out, err);
-    else if (rc == RLT_EUNSUPPORTED && how->percent)
-        rc = rlt__fold_refine(plan, router, how, out, anew(err));
+    } else if (rc == RLT_EUNSUPPORTED) {
+        rc = rlt__fold_blocks(plan, router, out, err);
+        if (rc == RLT_EUNSUPPORTED && how->percent)
+            rc = rlt__fold_refine(plan, router, how, out, anew(err));
+    }
     if (rc)
         rlt_fold_free(out);
     return rc;

@@ -2,13 +2,17 @@
 /*
  * Folding by symmetry. Members whose steps, peers and routes are alike do the same things at the same times,
  * so one member of each class is simulated. Links that carry the same load form classes, too (net/fold.h).
- * The folded run equals the whole run to the picosecond. There are three ways to find the classes:
+ * The folded run equals the whole run to the picosecond. There are four ways to find the classes:
  *
  *   translations   Algorithm and topology share a group of renumberings that takes any member to any other.
  *                  Then all members are one class. O(dimensions), whatever the number of members; needs
  *                  blocks of one size.
  *   turns          Algorithm and topology stay the same if all nodes are turned by a member. Then the members
  *                  of a node are a class. O(members + links).
+ *   blocks         The network stays the same if blocks of accelerators are exchanged, such as the pods of a
+ *                  fat tree, and the algorithm if it moves on by the members of a block. Then the members at
+ *                  one place of their blocks are a class. The group may be a part of the topology. O(members
+ *                  + links).
  *   refinement     Otherwise: the coarsest equitable partition of members and links over all messages of
  *                  the plan (sim/partition.h). A partition is equitable if any two members (or links) of a
  *                  class have the same number of messages of each sort with each other class. A slow link, a
@@ -69,6 +73,8 @@ RLT_API bool rlt_plan_is_even(const rlt_plan *plan);
 /* Whether the algorithm says that the members of an even plan are alike. */
 RLT_API bool rlt_plan_is_alike(const rlt_plan *plan);
 
+/* Folds by blocks. RLT_EUNSUPPORTED without a reason if there are none. Internal. */
+int rlt__fold_blocks(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err) RLT_MUST_USE;
 /* Folds by refinement. Internal. */
 int rlt__fold_refine(const rlt_plan *plan, rlt_router *router, const rlt_fold_options *how, rlt_fold *out,
                      rlt_error *err) RLT_MUST_USE;

@@ -65,6 +65,17 @@ RLT_API int rlt_net_fold_translations(const rlt_topology *t, const uint32_t *siz
  *   same again for the links to and from the leaves.
  */
 RLT_API int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
+/*
+ * Folds the links that some blocks of a dimension use, when these blocks can be exchanged
+ * (rlt_topology_exchanges): the same link of each of blocks[0 .. n) is a class. They are those beside
+ * accelerator `beside`, which differs from theirs along the dimension only. All other links of a dimension
+ * are one class, which must carry nothing. RLT_EUNSUPPORTED if a link is not in one block. Memory O(links).
+ *
+ *   Example: fat-tree:16 with hosts_per_leaf=4: leaves 0 and 2 have 8 links to accelerators and 8 to spines
+ *   each: 16 classes of two links, and one class with the 32 links of leaves 1 and 3.
+ */
+RLT_API int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, const uint32_t *blocks,
+                                uint32_t n, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
 /* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
  * smaller for links that leave an accelerator. In a product it is the class of the link under all

@@ -92,6 +92,17 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
     return sim->handlers_used++;
 }
 
+int rlt_sim_handlers(const rlt_sim *sim)
+{
+    return sim->handlers_used;
+}
+
+void rlt_sim_forget(rlt_sim *sim, int first)
+{
+    if (first >= 0 && first < sim->handlers_used)
+        sim->handlers_used = first;
+}
+
 uint64_t rlt_sim_events(const rlt_sim *sim)
 {
     return sim->head.events;

@@ -46,6 +46,11 @@ RLT_API void rlt_sim_free(rlt_sim *sim);
  * borrowed. */
 RLT_API int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx) RLT_MUST_USE;
 
+/* Returns the number of handlers. */
+RLT_API int rlt_sim_handlers(const rlt_sim *sim);
+/* Forgets the handlers from number `first` on. None of their events may be pending. */
+RLT_API void rlt_sim_forget(rlt_sim *sim, int first);
+
 /* First member of a simulation, public so that reading it costs no call. Read only. */
 typedef struct rlt_sim_head {
     rlt_time now;

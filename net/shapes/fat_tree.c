@@ -159,10 +159,34 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
     return n;
 }
 
+/* A leaf, or a pod, if the place of a destination in it tells which spine and core D-mod-k takes. */
+static uint32_t block(const rlt_factor *f)
+{
+    const uint32_t *v = f->number;
+    if (v[PODS] == 1)
+        return v[HOSTS] % v[SPINES] ? 0 : v[HOSTS];
+    uint64_t pod = (uint64_t)v[HOSTS] * v[LEAVES_PER_POD];
+    return pod % ((uint64_t)v[SPINES] * v[CORES]) ? 0 : (uint32_t)pod;
+}
+
+static uint32_t block_link(const rlt_factor *f, uint32_t at, uint32_t i)
+{
+    const uint32_t *v = f->number;
+    uint32_t leaves = v[PODS] == 1 ? 1 : v[LEAVES_PER_POD];
+    uint32_t hosts = 2 * v[HOSTS] * leaves, cables = 2 * v[SPINES] * leaves;
+    if (i < hosts)
+        return at * hosts + i;
+    if (i - hosts < cables)
+        return v[BASE_SPINE] + at * cables + i - hosts;
+    return v[BASE_CORE] + at * 2 * v[SPINES] * v[CORES] + i - hosts - cables;
+}
+
 const rlt_shape rlt_shape_fat_tree = {
     .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
              parameters},
     .build = build,
     .ends = ends,
     .route = route,
+    .block = block,
+    .block_link = block_link,
 };

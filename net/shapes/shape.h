@@ -50,6 +50,17 @@ typedef struct rlt_shape {
     uint32_t (*turned)(const rlt_factor *f, uint32_t link);
     /* Returns true if all ports at one place in their nodes hang on one switch. NULL: false. */
     bool (*one_leaf)(const rlt_factor *f);
+    /*
+     * Blocks: `block` returns the least b, a divisor of n, such that any renumbering that moves whole blocks
+     * of b consecutive accelerators maps links and D-mod-k routes onto themselves; 0: there is none. Each
+     * link then belongs to one block, and block_link returns link i of a block, i < links / (n / b). The link
+     * i of one block takes the place of link i of another. NULL: none.
+     *
+     *   Example: a fat tree of two levels with 8 accelerators and 4 spines: b = 8 is a leaf; its links are 8
+     *   cables to accelerators and 4 to spines, each up and down.
+     */
+    uint32_t (*block)(const rlt_factor *f);
+    uint32_t (*block_link)(const rlt_factor *f, uint32_t block, uint32_t i);
 } rlt_shape;
 
 /* The shapes. A new shape is one file and one line here. */

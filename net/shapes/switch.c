@@ -30,6 +30,18 @@ static uint32_t route(const rlt_factor *f, uint32_t src, uint32_t dst, rlt_pick 
     return 2;
 }
 
+static uint32_t block(const rlt_factor *f)
+{
+    (void)f;
+    return 1;
+}
+
+static uint32_t block_link(const rlt_factor *f, uint32_t accelerator, uint32_t i)
+{
+    (void)f;
+    return 2 * accelerator + i;
+}
+
 static const rlt_param parameters[] = {RLT_DIM_IN_NETWORK, {0}};
 
 const rlt_shape rlt_shape_switch = {
@@ -39,4 +51,6 @@ const rlt_shape rlt_shape_switch = {
     .route = route,
     .orbits = rlt_shape_two_orbits,
     .orbit = rlt_shape_parity,
+    .block = block,
+    .block_link = block_link,
 };

@@ -392,29 +392,33 @@ bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps)
     return true;
 }
 
-/* Returns true if nodes of a dimension can be exchanged, if those below it stay. */
-static bool exchanges_nodes(const rlt_product_dim *d)
+/* Returns the size of blocks of nodes of a dimension that can be exchanged, if those below it stay; 0:
+ * none. */
+static uint32_t exchanges_nodes(const rlt_product_dim *d)
 {
     const rlt_shape *s = d->f.shape;
+    uint32_t block = s->block ? s->block(&d->f) : 0;
     if (d->f.part)
-        return false;
-    if (s->orbit && !s->translations)
-        return true;
+        return 0;
+    if (block == 1 || (block && d->ports == RLT_PORTS_PLAIN))
+        return block;
     return s->one_leaf && s->one_leaf(&d->f) && (d->pxn || d->per_plane == 1);
 }
 
-bool rlt_topology_exchanges(const rlt_topology *t, uint32_t d)
+uint32_t rlt_topology_exchanges(const rlt_topology *t, uint32_t d)
 {
     uint64_t Bps;
-    if (!rlt_topology_uniform_Bps(t, &Bps) || !exchanges_nodes(&t->dims[d]))
-        return false;
+    uint32_t block = rlt_topology_uniform_Bps(t, &Bps) ? exchanges_nodes(&t->dims[d]) : 0;
+    if (!block)
+        return 0;
     for (uint32_t i = d + 1; i < t->n_dims; i++) {
         const rlt_product_dim *outer = &t->dims[i];
         bool own = outer->ports == RLT_PORTS_OWN && outer->nics == outer->stride && outer->pxn;
-        if (outer->ports != RLT_PORTS_PLAIN && !(own && (outer->per_plane == 1 || exchanges_nodes(outer))))
-            return false;
+        bool alike = own && (outer->per_plane == 1 || exchanges_nodes(outer) == 1);
+        if (outer->ports != RLT_PORTS_PLAIN && !alike)
+            return 0;
     }
-    return true;
+    return block;
 }
 
 uint32_t rlt_topology_rings(const rlt_topology *t)

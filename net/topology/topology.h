@@ -140,10 +140,12 @@ RLT_API uint64_t rlt_topology_ingress_Bps(const rlt_topology *t, uint32_t accele
  * without looking at each (products without borders). */
 RLT_API bool rlt_topology_uniform_Bps(const rlt_topology *t, uint64_t *bw_Bps);
 
-/* Returns true if any renumbering of the coordinates of dimension d, the same for all accelerators, takes
- * links to links of the same speed, and routes to routes. So it is for switches, and for rails of one leaf on
- * which messages do not change the rail; and inside a node only if each accelerator has a port of its own. */
-RLT_API bool rlt_topology_exchanges(const rlt_topology *t, uint32_t d);
+/* Returns the least b such that any renumbering of the coordinates of dimension d that moves whole blocks of
+ * b, the same for all accelerators, takes links to links of the same speed, and D-mod-k routes to such
+ * routes; 0: none is known. It is 1 for switches, whatever the routing, and for rails of one leaf on which
+ * messages do not change the rail; and inside a node only if each accelerator has a port of its own. In a fat
+ * tree it is a leaf or a pod. */
+RLT_API uint32_t rlt_topology_exchanges(const rlt_topology *t, uint32_t d);
 
 /* Returns the parameters of a dimension of any shape: how accelerators reach it (net/topology/ports.h). */
 RLT_API const rlt_param *rlt_port_parameters(void);

@@ -8,7 +8,10 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/executor.h"
+#include "collectives/fold.h"
 #include "collectives/plan.h"
+#include "net/endpoint/endpoint.h"
+#include "net/fold.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
@@ -26,11 +29,12 @@ enum { MAX_KNOWN = 1 << 20, REQUEST_WORDS = 5 + 3 * RLT_MAX_DIMS };
 typedef struct alone {
     rlt_timing timing; /* must be first: the base */
     rlt_replay_options how;
-    /* One network serves all collectives, one after the other: at the end of each, nothing is under way. */
+    /* One network serves all collectives that do not fold, one after the other: at the end of each, nothing
+     * is under way. It is made for the first of them. */
     rlt_placement identity;
     rlt_router *router;
     rlt_sim *sim;
-    rlt_exec *exec;
+    rlt_exec *whole;
     bool done;  /* state of the collective under way */
     int broken; /* error of a simulation that did not end; what it left stays in the queue */
     rlt_strings keys, classes;
@@ -38,11 +42,11 @@ typedef struct alone {
     uint32_t n, room;
     uint64_t *key; /* buffer for the next key: request, members */
     uint32_t key_room;
-    /* In dimensions whose accelerators can be exchanged, members are numbered in the order in which they
-     * appear: groups that differ by an exchange take the same time. */
+    /* In dimensions whose blocks of accelerators can be exchanged, blocks are numbered in the order in which
+     * they appear: groups that differ by an exchange take the same time. */
     uint32_t dims, sizes[RLT_MAX_DIMS];
-    bool exchange[RLT_MAX_DIMS];
-    uint32_t *number[RLT_MAX_DIMS]; /* by coordinate, in the group `seen` */
+    uint32_t block[RLT_MAX_DIMS];   /* accelerators of a block; 0: none can be exchanged */
+    uint32_t *number[RLT_MAX_DIMS]; /* by block, in the group `seen` */
     uint32_t *seen[RLT_MAX_DIMS], turn;
 } alone;
 
@@ -65,51 +69,92 @@ static int plan_of(const alone *a, const rlt_coll_request *req, rlt_plan *plan, 
     return rc < 0 ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-static int open_network(alone *a, rlt_error *err)
+static int open_router(alone *a, rlt_error *err)
 {
     const rlt_topology *t = a->how.topology;
     int rc = rlt_sim_create(&a->sim, err);
     if (rc == 0)
         rc = rlt_placement_identity(t, rlt_topology_accelerators(t), &a->identity, err);
-    if (rc == 0)
-        rc = rlt_router_create(t, a->how.placement ? a->how.placement : &a->identity, a->how.routing,
-                               &a->router, err);
-    if (rc < 0)
-        return rc;
+    return rc ? rc
+              : rlt_router_create(t, a->how.placement ? a->how.placement : &a->identity, a->how.routing,
+                                  &a->router, err);
+}
+
+static int open_network(alone *a, const rlt_net_fold *fold, rlt_exec **exec, rlt_error *err)
+{
     rlt_net_config cfg = {.sim = a->sim,
                           .router = a->router,
                           .endpoint = a->how.endpoint,
                           .bandwidth_scale = a->how.network_scale,
                           .latency_scale = 1 / a->how.network_scale,
-                          .packet = a->how.packet};
-    return rlt_exec_create(a->how.model, &cfg, &a->exec, err);
+                          .packet = a->how.packet,
+                          .fold = fold};
+    return rlt_exec_create(a->how.model, &cfg, exec, err);
+}
+
+/* Runs a plan, folded or (n_classes 0) whole. */
+static int run(alone *a, rlt_exec *exec, const rlt_plan *plan, const rlt_fold *fold, rlt_error *err)
+{
+    rlt_exec_client client = {.ctx = a, .done = note_end};
+    uint32_t id = rlt_exec_add_folded(exec, plan, fold->n_classes ? fold : NULL, &client, 0, 0);
+    a->done = false;
+    if (id != RLT_NONE)
+        rlt_exec_arrive_all(exec, id);
+    int rc = rlt_sim_run(a->sim, RLT_TIME_MAX, err);
+    if (rc == 0 && !a->done)
+        rc = rlt_fail(err, RLT_ESTALL, rlt_coll_name(plan->req.kind), "ended with work pending");
+    return rc;
+}
+
+/* Finds the fold of a plan where it has a closed form. It is no error if there is none. */
+static int find_fold(const alone *a, const rlt_plan *plan, rlt_fold *fold, rlt_error *err)
+{
+    rlt_fold_options how = {.blocking = a->how.endpoint.injection == RLT_INJECT_BLOCKING,
+                            .serialises = !(a->how.model->can & RLT_NET_SHARES_LINKS)};
+    rlt_error why = {0};
+    if (!(a->how.model->can & RLT_NET_FOLDS))
+        return 0;
+    int rc = rlt_fold_create(plan, a->router, &how, fold, &why);
+    return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
+}
+
+/* Runs a plan on a network of its own if it folds, else on the one of all. */
+static int run_plan(alone *a, const rlt_plan *plan, rlt_error *err)
+{
+    rlt_fold fold = {0};
+    rlt_exec *folded = NULL;
+    int handlers = rlt_sim_handlers(a->sim), rc = find_fold(a, plan, &fold, err);
+    if (rc)
+        return rc;
+    if (fold.n_classes)
+        rc = open_network(a, &fold.net, &folded, err);
+    else if (!a->whole)
+        rc = open_network(a, NULL, &a->whole, err);
+    if (!rc)
+        a->broken = rc = run(a, folded ? folded : a->whole, plan, &fold, err);
+    if (folded && !rc)
+        rlt_sim_forget(a->sim, handlers);
+    rlt_exec_free(folded);
+    rlt_fold_free(&fold);
+    return rc;
 }
 
 static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
 {
     rlt_plan plan = {0};
-    rlt_exec_client client = {.ctx = a, .done = note_end};
     if (a->broken)
         return rlt_fail(err, a->broken, rlt_coll_name(req->kind), "follows a collective that did not end");
     int rc = plan_of(a, req, &plan, err);
     if (rc < 0)
         return rc;
     rlt_time begin = rlt_sim_now(a->sim);
-    uint32_t id = rlt_exec_add(a->exec, &plan, &client, 0, 0);
-    a->done = false;
-    if (id != RLT_NONE)
-        rlt_exec_arrive_all(a->exec, id);
-    rc = rlt_sim_run(a->sim, RLT_TIME_MAX, err);
-    if (rc == 0 && !a->done)
-        rc = rlt_fail(err, RLT_ESTALL, rlt_coll_name(req->kind), "ended with work pending");
-    a->broken = rc;
+    rc = run_plan(a, &plan, err);
     *duration_ps = rlt_sim_now(a->sim) - begin;
     rlt_plan_free(&plan);
     return rc;
 }
 
-/* Finds the dimensions whose accelerators can be exchanged: all have the same links to one switch, or to each
- * other. */
+/* Finds the dimensions whose accelerators, or blocks of them, can be exchanged. */
 static int find_symmetry(alone *a, rlt_error *err)
 {
     const rlt_topology *t = a->how.topology;
@@ -117,8 +162,9 @@ static int find_symmetry(alone *a, rlt_error *err)
     bool uniform = rlt_topology_is_product(t) && rlt_topology_uniform_Bps(t, &Bps);
     a->dims = uniform ? rlt_topology_dims(t) : 0;
     for (uint32_t d = 0; d < a->dims; d++) {
+        uint32_t block = rlt_topology_exchanges(t, d);
         a->sizes[d] = rlt_topology_dim(t, d).size;
-        a->exchange[d] = rlt_topology_exchanges(t, d);
+        a->block[d] = block == 1 || a->how.routing == RLT_ROUTE_DMODK ? block : 0;
         a->number[d] = calloc(a->sizes[d], sizeof *a->number[d]);
         a->seen[d] = calloc(a->sizes[d], sizeof *a->seen[d]);
         if (!a->number[d] || !a->seen[d])
@@ -155,12 +201,12 @@ static void write_members(alone *a, const rlt_coll_request *req)
         uint32_t dims = req->n_rings ? 0 : a->dims; /* rings are along links of their own */
         uint64_t named = dims ? 0 : at;
         for (uint32_t d = 0; d < dims; d++) {
-            uint32_t x = at % a->sizes[d];
-            if (a->exchange[d] && a->seen[d][x] != a->turn) {
-                a->seen[d][x] = a->turn;
-                a->number[d][x] = next[d]++;
+            uint32_t x = at % a->sizes[d], size = a->block[d], block = size ? x / size : 0;
+            if (size && a->seen[d][block] != a->turn) {
+                a->seen[d][block] = a->turn;
+                a->number[d][block] = next[d]++;
             }
-            named += (uint64_t)(a->exchange[d] ? a->number[d][x] : x) * stride;
+            named += (uint64_t)(size ? a->number[d][block] * size + x % size : x) * stride;
             at /= a->sizes[d];
             stride *= a->sizes[d];
         }
@@ -238,7 +284,7 @@ rlt_sim *rlt_timing_alone_sim(rlt_timing *t)
 static void destroy(rlt_timing *t)
 {
     alone *a = (alone *)t;
-    rlt_exec_free(a->exec);
+    rlt_exec_free(a->whole);
     rlt_router_free(a->router);
     rlt_placement_free(&a->identity);
     rlt_sim_free(a->sim);
@@ -267,7 +313,7 @@ int rlt_timing_alone(const rlt_replay_options *how, rlt_timing **out, rlt_error 
         return rlt_nomem(err);
     a->timing = (rlt_timing){.name = "alone", .duration = duration, .classify = classify, .destroy = destroy};
     a->how = *how;
-    int rc = open_network(a, err);
+    int rc = open_router(a, err);
     if (!rc)
         rc = find_symmetry(a, err);
     if (rc < 0) {
