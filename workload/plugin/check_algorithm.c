@@ -58,7 +58,8 @@ static int simulate(const grid *g, const rlt_plan *plan, const rlt_fold *fold, c
                           .endpoint = *rlt_topology_endpoint(g->topology),
                           .bandwidth_scale = 1,
                           .latency_scale = 1,
-                          .fold = fold ? &fold->net : NULL};
+                          .fold = fold ? &fold->net : NULL,
+                          .orderly = plan->lanes > 1 && !(model->can & RLT_NET_SHARES_LINKS)};
     if ((rc = rlt_exec_create(model, &net, &exec, err)))
         goto out;
     uint32_t id = rlt_exec_add_folded(exec, plan, fold, &client, 0, 0);
