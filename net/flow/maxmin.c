@@ -183,14 +183,18 @@ rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now)
 
 void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
 {
-    const rlt_mm_flow *f = &mm->flows[flow];
-    if (f->n != 2)
-        return;
-    const rlt_mm_hop *h = f->hop;
-    uint32_t times[2] = {rlt_maxmin_times(mm, &h[0]), rlt_maxmin_times(mm, &h[1])};
-    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE && times[0] == 1 && times[1] == 1;
-    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_MM_MANY | times[0];
-    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
+    rlt_mm_flow *f = &mm->flows[flow];
+    rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE, once = plain;
+    for (uint32_t i = 0; i < f->n; i++)
+        once &= rlt_maxmin_times(mm, &h[i]) == 1;
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint32_t *other = &mm->links[h[i].link].flows[h[i].pos].other, times = rlt_maxmin_times(mm, &h[i]);
+        if (f->n == 2)
+            *other = once ? h[1 - i].link : RLT_MM_MANY | times;
+        else
+            *other = plain && times == 1 && h[i].link != f->bottleneck ? f->bottleneck : RLT_MM_MANY | times;
+    }
 }
 
 /* rlt__mm_completion for a link that is not in the heap. In lockstep traffic it goes to the end of the

@@ -58,7 +58,7 @@ void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link)
     s->key = RLT_MM_NEVER;
     if (l->own) {
         s->rate = rlt__mm_whole(mm, link, l->own_weight);
-        s->key = rlt__mm_key(s->rate);
+        s->key = rlt__mm_key(s->rate, 1);
     }
     for (uint32_t i = l->own; i < l->n; i++) {
         const rlt_mm_flow *f = &mm->flows[l->flows[i].flow];
