@@ -271,6 +271,9 @@ void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 /* Sets the next completion of a link; `when` < 0 removes the link from the heap. */
 int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when) RLT_MUST_USE;
+/* Takes the links whose completion is due out of the heap and lists them in mm->component. If all are due, as
+ * in lockstep traffic, the heap is emptied at once. */
+int rlt__mm_take_due(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
 rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now);
 /* Gives a new flow its rate at once if it is alone on its links; *alone says so. */
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) RLT_MUST_USE;

@@ -220,13 +220,20 @@ static inline __attribute__((always_inline)) void account(rlt_maxmin *mm, uint32
     }
 }
 
+static inline void account_hop(rlt_maxmin *mm, const rlt_mm_flow *f, const rlt_mm_hop *h, rlt_mm_rate more,
+                               int opened)
+{
+    account(mm, h->link, f->weight * rlt_maxmin_times(mm, h), more, opened);
+}
+
+/* Accounts for a flow on its links other than `link`. */
 static void account_flow(rlt_maxmin *mm, uint32_t flow, uint32_t link, rlt_mm_rate more, int opened)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
         if (h[i].link != link)
-            account(mm, h[i].link, f->weight * rlt_maxmin_times(mm, &h[i]), more, opened);
+            account_hop(mm, f, &h[i], more, opened);
 }
 
 /* Accounts on all other links of the own flows of a link. */
@@ -308,7 +315,10 @@ static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
     uint32_t old = f->bottleneck, weight = weight_of(mm, e);
     bool open = old == RLT_NONE || mm->shares[old].mark == mm->epoch + OPEN;
     rlt_mm_rate before = open ? 0 : mm->shares[old].rate;
-    account_flow(mm, e.flow, link, s->rate - before, open ? -1 : 0);
+    if (f->n == 2)
+        account_hop(mm, f, &f->hop[f->hop[0].link == link], s->rate - before, open ? -1 : 0);
+    else
+        account_flow(mm, e.flow, link, s->rate - before, open ? -1 : 0);
     if (old != RLT_NONE) { /* it has counted the flow among its own, not among others */
         const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
         while (h->link != old)
@@ -434,14 +444,16 @@ static void begin(rlt_maxmin *mm)
         if (mm->links[link].n && mm->links[link].touched & RLT_MM_CHANGED)
             reach(mm, link);
     }
-    for (uint32_t i = 0; i < mm->started.n; i++)
-        account_flow(mm, mm->started.items[i], RLT_NONE, 0, +1);
+    for (uint32_t i = 0; i < mm->started.n; i++) {
+        rlt_mm_flow *f = &mm->flows[mm->started.items[i]];
+        const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+        for (uint32_t k = 0; k < f->n; k++) /* the link has been reached, since it has changed */
+            mm->shares[h[k].link].open += f->weight * rlt_maxmin_times(mm, &h[k]);
+    }
     mm->waiting = mm->started.n;
     mm->started.n = mm->queued.n = 0;
-    for (uint32_t i = 0; i < mm->component.n; i++) {
-        mm->shares[mm->component.items[i]].listed = 0;
+    for (uint32_t i = 0; i < mm->component.n; i++)
         queue(mm, mm->component.items[i]);
-    }
 }
 
 /* Settles candidates until no flow is open and no candidate owns a flow. Then only full links may differ. */
