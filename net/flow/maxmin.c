@@ -181,18 +181,6 @@ rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now)
 
 /* ---- starts ---- */
 
-void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
-{
-    const rlt_mm_flow *f = &mm->flows[flow];
-    if (f->n != 2)
-        return;
-    const rlt_mm_hop *h = f->hop;
-    uint32_t times[2] = {rlt_maxmin_times(mm, &h[0]), rlt_maxmin_times(mm, &h[1])};
-    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE && times[0] == 1 && times[1] == 1;
-    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_MM_MANY | times[0];
-    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
-}
-
 /* rlt__mm_completion for a link that is not in the heap. In lockstep traffic it goes to the end of the
  * heap. */
 static inline int add_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
@@ -402,6 +390,28 @@ static SELDOM void enlist(rlt_maxmin *mm, uint32_t flow, const uint32_t *links, 
         qsort(h, f->n, sizeof(*h), by_link);
 }
 
+/* Starts a flow on two links that have other flows. */
+static SELDOM uint32_t start_shared(rlt_maxmin *mm, const uint32_t *links, uint64_t bytes)
+{
+    rlt_mm_link *a = &mm->links[links[0]], *b = &mm->links[links[1]];
+    if ((a->n == a->room && list_room(a)) || (b->n == b->room && list_room(b)))
+        return RLT_NONE;
+    uint32_t flow = flow_get(mm);
+    if (flow == RLT_NONE)
+        return RLT_NONE;
+    mm->flows[flow] = (rlt_mm_flow){
+        .n = 2, .weight = 1, .bottleneck = RLT_NONE, .hop = {{links[0], a->n}, {links[1], b->n}}};
+    mm->finish[flow] = (double)bytes;
+    a->flows[a->n++] = b->flows[b->n++] = (rlt_mm_entry){flow, RLT_MM_MANY | 1};
+    a->weight++;
+    b->weight++;
+    mm->live++;
+    int rc = touch(mm, links[0], RLT_MM_CHANGED);
+    if (!rc)
+        rc = touch(mm, links[1], RLT_MM_CHANGED);
+    return rc || rlt__mm_append(&mm->started, flow) ? RLT_NONE : flow;
+}
+
 static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *links, uint32_t n,
                                  uint64_t bytes, bool *merged)
 {
@@ -413,14 +423,17 @@ static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *l
         uint32_t flow = first->flows[first->n - 1].flow;
         return join(mm, flow, now) ? RLT_NONE : flow;
     }
+    if (n == 2 && (first->n || mm->links[links[1]].n))
+        return start_shared(mm, links, bytes);
     uint32_t narrowest = links[0], others = 0;
     for (uint32_t i = 0; i < n; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
         if (l->n == l->room && list_room(l))
             return RLT_NONE;
         others |= l->n;
-        narrowest = narrower(mm, links[i], narrowest);
     }
+    for (uint32_t i = 1; i < n && !others; i++)
+        narrowest = narrower(mm, links[i], narrowest);
     uint32_t flow = new_flow(mm, n);
     if (flow == RLT_NONE)
         return RLT_NONE;
@@ -430,7 +443,7 @@ static SELDOM uint32_t start_any(rlt_maxmin *mm, rlt_time now, const uint32_t *l
     for (uint32_t i = 0; n == 2 && i < 2; i++) {
         rlt_mm_link *l = &mm->links[links[i]];
         mm->flows[flow].hop[i] = (rlt_mm_hop){links[i], l->n};
-        l->flows[l->n++] = (rlt_mm_entry){flow, others ? RLT_MM_MANY | 1 : links[1 - i]};
+        l->flows[l->n++] = (rlt_mm_entry){flow, links[1 - i]};
         l->weight++;
     }
     mm->live++;
@@ -525,8 +538,10 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
     rlt_mm_flow *f = &mm->flows[flow];
     rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     const bool has_times = mm->has_times;
-    if (f->bottleneck != RLT_NONE)
-        rlt__mm_own_changed(mm, f->bottleneck, flow, -(int32_t)f->weight);
+    const uint32_t owner = f->bottleneck;
+    const rlt_mm_rate rate = owner != RLT_NONE ? mm->shares[owner].rate : 0;
+    if (owner != RLT_NONE)
+        rlt__mm_own_changed(mm, owner, flow, -(int32_t)f->weight);
     for (uint32_t i = 0; i < f->n; i++) {
         rlt_mm_link *l = &mm->links[h[i].link];
         uint32_t pos = h[i].pos, last = --l->n, weight = f->weight;
@@ -535,8 +550,8 @@ int rlt__mm_unlist(rlt_maxmin *mm, uint32_t flow)
             weight *= h[i].pos;
         }
         l->weight -= weight;
-        if (l->exact && f->bottleneck != RLT_NONE && f->bottleneck != h[i].link)
-            mm->shares[h[i].link].given -= mm->shares[f->bottleneck].rate * weight;
+        if (l->exact && owner != RLT_NONE && owner != h[i].link)
+            mm->shares[h[i].link].given -= weight == 1 ? rate : rate * weight;
         if (pos != last)
             put_entry(mm, h[i].link, pos, l->flows[last]);
         if (!l->n) {
@@ -600,45 +615,6 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
     return rc;
 }
 
-/* Lists the positions in the heap whose completion is due, in mm->component, from the top down. */
-static int due_places(rlt_maxmin *mm, rlt_time now)
-{
-    rlt_mm_list *due = &mm->component;
-    int rc = 0;
-    if (mm->n_completions && mm->completions[0].when <= now)
-        rc = rlt__mm_append(due, 0);
-    for (uint32_t i = 0; i < due->n && !rc; i++) {
-        uint32_t child = 2 * due->items[i] + 1;
-        for (uint32_t k = child; k < child + 2 && k < mm->n_completions && !rc; k++)
-            if (mm->completions[k].when <= now)
-                rc = rlt__mm_append(due, k);
-    }
-    return rc;
-}
-
-/* Takes the links whose completion is due out of the heap and lists them in mm->component. If all are due, as
- * in lockstep traffic, the heap is emptied at once. */
-static int take_due(rlt_maxmin *mm, rlt_time now)
-{
-    rlt_mm_list *due = &mm->component;
-    int rc = 0;
-    due->n = 0;
-    if (mm->latest <= now) {
-        for (uint32_t i = 0; i < mm->n_completions && !rc; i++) {
-            mm->links[mm->completions[i].link].heap = RLT_NONE;
-            rc = rlt__mm_append(due, mm->completions[i].link);
-        }
-        mm->n_completions = 0;
-        return rc;
-    }
-    rc = due_places(mm, now);
-    for (uint32_t i = 0; i < due->n; i++)
-        due->items[i] = mm->completions[due->items[i]].link;
-    for (uint32_t i = 0; i < due->n && !rc; i++)
-        rc = rlt__mm_completion(mm, due->items[i], -1);
-    return rc;
-}
-
 /* Takes a flow that is alone on its two links off them; `link` is its bottleneck. */
 static inline void leave_alone(rlt_maxmin *mm, uint32_t link, rlt_mm_entry e, rlt_time now)
 {
@@ -685,7 +661,7 @@ int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now)
     if (mm->latest <= now && !mm->has_times && !mm->note_idle) {
         rc = drain_all(mm, now, &gone);
     } else {
-        rc = take_due(mm, now);
+        rc = rlt__mm_take_due(mm, now);
         for (uint32_t i = 0; i < mm->component.n && !rc; i++)
             rc = drain_link(mm, mm->component.items[i], now);
     }

@@ -60,9 +60,10 @@ typedef struct rlt_mm_flow {
     rlt_mm_hop hop[2];   /* the path if n <= 2; else hop[0] = {index into long_hops, size class} */
 } rlt_mm_flow;
 
-/* A flow in the list of a link. `other` is a shortcut for the solver's inner loops: the flow's other link, if
- * the flow has two links, weight one, a bottleneck, and takes its rate once of each. Otherwise it is
- * RLT_MM_MANY | the multiple of its rate that the flow takes of this link. */
+/* A flow in the list of a link. `other` is a shortcut for the solver's inner loops, if the flow has weight
+ * one, a bottleneck, and takes its rate once. For a flow of two links it is the other link; for a longer one
+ * whose bottleneck is another link, that bottleneck. Otherwise it is RLT_MM_MANY | the multiple of its rate
+ * that the flow takes of this link. */
 typedef struct rlt_mm_entry {
     uint32_t flow, other;
 } rlt_mm_entry;
@@ -106,6 +107,7 @@ typedef struct rlt_mm_share {
     uint32_t place;    /* during a solve: position in the heap of candidates, or RLT_NONE */
     uint32_t mark;     /* see maxmin_solve.c */
     uint32_t listed;   /* during a solve: already in the list of links to be queued */
+    uint32_t waits;    /* during a solve: 1 for a candidate that owned flows when it became one */
 } rlt_mm_share;
 
 /* Own flows of a link that cross another link: sum of weight x multiple. */
@@ -151,8 +153,8 @@ typedef struct rlt_maxmin {
     double *level; /* rate of each own flow of a link, bytes a picosecond; infinite without own flows */
     rlt_mm_share *shares;
     rlt_mm_paths *paths; /* of links with many own flows, or NULL while there are none; see maxmin_paths.c */
-    uint64_t *bw_Bps; /* capacity of each link, as given */
-    uint32_t *kind;   /* kind of each link; orders links of equal level: lowest kind, then lowest number */
+    uint64_t *bw_Bps;    /* capacity of each link, as given */
+    uint32_t *kind;      /* kind of each link; orders links of equal level: lowest kind, then lowest number */
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size until it has a bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
@@ -171,6 +173,7 @@ typedef struct rlt_maxmin {
     rlt_mm_list queued;    /* links to be put into the heap of candidates */
     rlt_mm_candidate *candidates; /* heap of links by the level they would have, see rlt_maxmin_solve */
     uint64_t lowest;              /* rounded level that the solve has come to */
+    uint32_t waiting;             /* sum of `waits` of the candidates, and new flows that are open */
     uint32_t n_candidates, candidates_room;
     uint32_t epoch;
     bool note_idle; /* also touch links that become idle, for callers that follow every rate */
@@ -260,14 +263,17 @@ static inline double rlt_maxmin_rate(const rlt_maxmin *mm, uint32_t flow)
 }
 
 /* Shared by the parts of the solver: maxmin.c (flows and lists), maxmin_store.c (records of flows),
- * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_paths.c (own flows by link), maxmin_change.c (links that change, flows
- * cancelled). */
+ * maxmin_completions.c (heap), maxmin_solve.c (levels), maxmin_paths.c (where own flows go), maxmin_change.c
+ * (links that change, flows cancelled). */
 uint32_t rlt__mm_new_record(rlt_maxmin *mm);
 int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n) RLT_MUST_USE;
 void rlt__mm_own_insert(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 void rlt__mm_own_remove(rlt_maxmin *mm, uint32_t link, uint32_t flow);
 /* Sets the next completion of a link; `when` < 0 removes the link from the heap. */
 int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when) RLT_MUST_USE;
+/* Takes the links whose completion is due out of the heap and lists them in mm->component. If all are due, as
+ * in lockstep traffic, the heap is emptied at once. */
+int rlt__mm_take_due(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
 rlt_time rlt__mm_link_next(const rlt_maxmin *mm, uint32_t link, rlt_time now);
 /* Gives a new flow its rate at once if it is alone on its links; *alone says so. */
 int rlt__mm_try_alone(rlt_maxmin *mm, uint32_t flow, rlt_time now, bool *alone) RLT_MUST_USE;
@@ -322,19 +328,32 @@ static inline double rlt__mm_level(rlt_mm_rate rate)
     return (double)rate * 0x1p-60 * 1e-12;
 }
 
-/*
- * Rounds a level to 40 significant bits. Keys are ordered like levels. Levels that are equal in theory, but
- * were rounded down on different ways, have the same key, and are then ordered by kind and link: which link
- * owns a flow matters to the last picosecond.
- */
-static inline uint64_t rlt__mm_key(rlt_mm_rate level)
+/* The key of a level `high` x 2^shift, where `high` has at least 41 bits if shift > 0. */
+static inline uint64_t rlt__mm_short_key(uint64_t high, int shift)
 {
-    uint64_t high = (uint64_t)(level >> 64), low = (uint64_t)level;
-    int bits = high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
-    if (bits <= 40)
-        return low;
-    int drop = bits - 41;
-    return ((uint64_t)(drop + 1) << 39) + (((uint64_t)(level >> drop) + 1) >> 1);
+    int drop = high ? 23 - __builtin_clzll(high) : -1;
+    if (drop < 0)
+        return high;
+    return ((uint64_t)(drop + shift + 1) << 39) + (((high >> drop) + 1) >> 1);
+}
+
+/*
+ * Rounds a level, left / weight, to 40 significant bits. Keys are ordered like levels. Levels that are equal
+ * in theory, but were rounded down on different ways, have the same key, and are then ordered by kind and
+ * link: which link owns a flow matters to the last picosecond.
+ */
+static inline uint64_t rlt__mm_key(rlt_mm_rate left, uint32_t weight)
+{
+    uint64_t high = (uint64_t)(left >> 64);
+    int shift = high ? 64 - __builtin_clzll(high) : 0;
+    uint64_t level = (uint64_t)(left >> shift) / weight; /* the leading bits of left / weight */
+    if (__builtin_expect(shift && level >> 40 == 0, 0)) {
+        unsigned __int128 all = (unsigned __int128)left / weight;
+        for (shift = 0; all >> 64; shift++)
+            all >>= 1;
+        level = (uint64_t)all;
+    }
+    return rlt__mm_short_key(level, shift);
 }
 
 /* Returns V of a link at `now`. */

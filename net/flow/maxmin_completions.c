@@ -71,3 +71,40 @@ int rlt__mm_completion(rlt_maxmin *mm, uint32_t link, rlt_time when)
         completion_down(mm, i, c);
     return 0;
 }
+
+/* Lists the positions in the heap whose completion is due, in mm->component, from the top down. */
+static int due_places(rlt_maxmin *mm, rlt_time now)
+{
+    rlt_mm_list *due = &mm->component;
+    int rc = 0;
+    if (mm->n_completions && mm->completions[0].when <= now)
+        rc = rlt__mm_append(due, 0);
+    for (uint32_t i = 0; i < due->n && !rc; i++) {
+        uint32_t child = 2 * due->items[i] + 1;
+        for (uint32_t k = child; k < child + 2 && k < mm->n_completions && !rc; k++)
+            if (mm->completions[k].when <= now)
+                rc = rlt__mm_append(due, k);
+    }
+    return rc;
+}
+
+int rlt__mm_take_due(rlt_maxmin *mm, rlt_time now)
+{
+    rlt_mm_list *due = &mm->component;
+    int rc = 0;
+    due->n = 0;
+    if (mm->latest <= now) {
+        for (uint32_t i = 0; i < mm->n_completions && !rc; i++) {
+            mm->links[mm->completions[i].link].heap = RLT_NONE;
+            rc = rlt__mm_append(due, mm->completions[i].link);
+        }
+        mm->n_completions = 0;
+        return rc;
+    }
+    rc = due_places(mm, now);
+    for (uint32_t i = 0; i < due->n; i++)
+        due->items[i] = mm->completions[due->items[i]].link;
+    for (uint32_t i = 0; i < due->n && !rc; i++)
+        rc = rlt__mm_completion(mm, due->items[i], -1);
+    return rc;
+}

@@ -57,7 +57,8 @@ static bool make_room(rlt_maxmin *mm, rlt_mm_paths *p, uint32_t more)
         return true;
     tidy(mm, p);
     uint64_t need = 2 * (uint64_t)p->n + more;
-    return need <= p->room || !rlt_grow(&p->items, &p->room, sizeof(*p->items), need, UINT32_MAX, "links", NULL);
+    return need <= p->room ||
+           !rlt_grow(&p->items, &p->room, sizeof(*p->items), need, UINT32_MAX, "links", NULL);
 }
 
 void rlt__mm_paths_change(rlt_maxmin *mm, uint32_t link, uint32_t flow, int32_t messages)

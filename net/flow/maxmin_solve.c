@@ -102,17 +102,18 @@ static void candidate_down(rlt_maxmin *mm, uint32_t i, rlt_mm_candidate c)
 }
 
 /* Adds a link to the heap, or moves it forward. */
-static void push(rlt_maxmin *mm, uint32_t link, uint64_t key)
+static void push(rlt_maxmin *mm, uint32_t link, uint64_t key, bool waits)
 {
     uint32_t i = mm->shares[link].place;
-    rlt_mm_candidate c = candidate(mm, key, link);
     if (i == RLT_NONE) {
+        mm->shares[link].waits = waits;
+        mm->waiting += waits;
         i = mm->n_candidates++;
         mm->candidates[mm->n_candidates] = ~(rlt_mm_candidate)0;
-    } else if (c >= mm->candidates[i]) {
+    } else if (key >= (uint64_t)(mm->candidates[i] >> 64)) {
         return;
     }
-    candidate_up(mm, i, c);
+    candidate_up(mm, i, candidate(mm, key, link));
 }
 
 static void drop(rlt_maxmin *mm, uint32_t link)
@@ -121,6 +122,7 @@ static void drop(rlt_maxmin *mm, uint32_t link)
     rlt_mm_candidate c = mm->candidates[n];
     mm->candidates[n] = ~(rlt_mm_candidate)0;
     mm->shares[link].place = RLT_NONE;
+    mm->waiting -= mm->shares[link].waits;
     if (i == n)
         return;
     if (i && mm->candidates[(i - 1) / 2] > c)
@@ -164,7 +166,7 @@ static inline rlt_mm_rate divide(rlt_mm_rate left, uint32_t weight)
 /* Returns the key of a level, which the solver has not yet passed. */
 static inline uint64_t key_of(const rlt_maxmin *mm, rlt_mm_rate left, uint32_t weight)
 {
-    uint64_t key = rlt__mm_key(divide(left, weight));
+    uint64_t key = left > 0 ? rlt__mm_key(left, weight) : 0;
     return key > mm->lowest ? key : mm->lowest;
 }
 
@@ -182,9 +184,9 @@ static void queue(rlt_maxmin *mm, uint32_t link)
     bool held = s->mark == mm->epoch + HELD && mm->links[link].own;
     if (weight) {
         uint64_t key = key_of(mm, left_on(mm, link), weight);
-        push(mm, link, held && s->key < key ? s->key : key);
+        push(mm, link, held && s->key < key ? s->key : key, held);
     } else if (is_full(mm, link)) {
-        push(mm, link, mm->lowest);
+        push(mm, link, mm->lowest, false);
     }
 }
 
@@ -193,21 +195,22 @@ static void queue(rlt_maxmin *mm, uint32_t link)
 static inline void queue_rising(rlt_maxmin *mm, const rlt_mm_share *s, uint32_t link)
 {
     if (s->place == RLT_NONE && s->key != RLT_MM_NEVER)
-        push(mm, link, s->key);
+        push(mm, link, s->key, true);
 }
 
-/* Returns the weight of an entry that needs its flow. */
+/* Returns weight x multiple of an entry. */
 static inline uint32_t weight_of(const rlt_maxmin *mm, rlt_mm_entry e)
 {
-    return mm->flows[e.flow].weight * rlt__mm_times(e);
+    return e.other & RLT_MM_MANY ? mm->flows[e.flow].weight * (e.other & ~RLT_MM_MANY) : 1;
 }
 
 /* Accounts on another link of an own flow: `given` changes by `more` for each message, and the messages are
  * opened (+1) or no longer open (-1). */
-static inline void account(rlt_maxmin *mm, uint32_t link, uint32_t weight, rlt_mm_rate more, int opened)
+static inline __attribute__((always_inline)) void account(rlt_maxmin *mm, uint32_t link, uint32_t weight,
+                                                          rlt_mm_rate more, int opened)
 {
     rlt_mm_share *s = reach(mm, link);
-    s->given += more * weight;
+    s->given += weight == 1 ? more : more * weight;
     s->open += (uint32_t)opened * weight;
     if (opened > 0 && !s->listed) {
         s->listed = 1;
@@ -217,17 +220,25 @@ static inline void account(rlt_maxmin *mm, uint32_t link, uint32_t weight, rlt_m
     }
 }
 
+static inline void account_hop(rlt_maxmin *mm, const rlt_mm_flow *f, const rlt_mm_hop *h, rlt_mm_rate more,
+                               int opened)
+{
+    account(mm, h->link, f->weight * rlt_maxmin_times(mm, h), more, opened);
+}
+
+/* Accounts for a flow on its links other than `link`. */
 static void account_flow(rlt_maxmin *mm, uint32_t flow, uint32_t link, rlt_mm_rate more, int opened)
 {
     rlt_mm_flow *f = &mm->flows[flow];
     const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
     for (uint32_t i = 0; i < f->n; i++)
         if (h[i].link != link)
-            account(mm, h[i].link, f->weight * rlt_maxmin_times(mm, &h[i]), more, opened);
+            account_hop(mm, f, &h[i], more, opened);
 }
 
 /* Accounts on all other links of the own flows of a link. */
-static void account_own(rlt_maxmin *mm, uint32_t link, rlt_mm_rate more, int opened)
+static inline __attribute__((always_inline)) void account_own(rlt_maxmin *mm, uint32_t link, rlt_mm_rate more,
+                                                              int opened)
 {
     const rlt_mm_link *l = &mm->links[link];
     const rlt_mm_paths *p = rlt__mm_paths_of(mm, link);
@@ -267,12 +278,6 @@ typedef struct rlt_mm_claim {
     uint32_t weight;
 } rlt_mm_claim;
 
-/* Returns the bottleneck of a flow that is not an own flow of the link of this entry. */
-static inline uint32_t bottleneck_of(const rlt_maxmin *mm, rlt_mm_entry e)
-{
-    return e.other & RLT_MM_MANY ? mm->flows[e.flow].bottleneck : e.other;
-}
-
 /* Lists the flows that a link takes if it is fixed now, in mm->taken: open ones, and unless the link is open,
  * those of held links that come later than candidate c. */
 static void claim_flows(rlt_maxmin *mm, uint32_t link, rlt_mm_candidate c, rlt_mm_claim *claim)
@@ -280,19 +285,21 @@ static void claim_flows(rlt_maxmin *mm, uint32_t link, rlt_mm_candidate c, rlt_m
     const rlt_mm_link *l = &mm->links[link];
     const rlt_mm_share *s = &mm->shares[link];
     const uint32_t epoch = mm->epoch;
+    const uint64_t key = (uint64_t)(c >> 64);
+    const bool all = s->mark != epoch + OPEN;
     uint32_t *taken = mm->taken.items, n = 0, open = s->open;
-    for (uint32_t i = l->own; i < l->n && (open || s->mark != epoch + OPEN); i++) {
+    for (uint32_t i = l->own; i < l->n && (open || all); i++) {
         rlt_mm_entry e = l->flows[i];
-        uint32_t b = bottleneck_of(mm, e);
-        const rlt_mm_share *v = &mm->shares[b == RLT_NONE ? link : b];
-        if (b != RLT_NONE && v->mark != epoch + OPEN) {
-            if (v->mark == epoch + FIXED || v->key < (uint64_t)(c >> 64) || candidate(mm, v->key, b) <= c)
+        uint32_t b = e.other & RLT_MM_MANY ? mm->flows[e.flow].bottleneck : e.other; /* not this link */
+        const rlt_mm_share *v = &mm->shares[b];
+        if (b == RLT_NONE || v->mark == epoch + OPEN) {
+            open -= weight_of(mm, e);
+        } else {
+            if (v->key < key || v->mark == epoch + FIXED || (v->key == key && candidate(mm, key, b) < c))
                 continue;
             uint32_t weight = weight_of(mm, e);
             claim->left += v->rate * weight;
             claim->weight += weight;
-        } else {
-            open -= weight_of(mm, e);
         }
         taken[n++] = i;
     }
@@ -308,7 +315,10 @@ static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
     uint32_t old = f->bottleneck, weight = weight_of(mm, e);
     bool open = old == RLT_NONE || mm->shares[old].mark == mm->epoch + OPEN;
     rlt_mm_rate before = open ? 0 : mm->shares[old].rate;
-    account_flow(mm, e.flow, link, s->rate - before, open ? -1 : 0);
+    if (f->n == 2)
+        account_hop(mm, f, &f->hop[f->hop[0].link == link], s->rate - before, open ? -1 : 0);
+    else
+        account_flow(mm, e.flow, link, s->rate - before, open ? -1 : 0);
     if (old != RLT_NONE) { /* it has counted the flow among its own, not among others */
         const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
         while (h->link != old)
@@ -321,13 +331,14 @@ static void take(rlt_maxmin *mm, uint32_t link, uint32_t pos, rlt_time now)
         rlt__mm_own_changed(mm, old, e.flow, -(int32_t)f->weight);
         mm->links[old].touched |= RLT_MM_STALE;
     }
+    mm->waiting -= old == RLT_NONE;
     s->given -= before * weight;
     s->open -= open ? weight : 0;
     mm->finish[e.flow] += rlt__mm_served(mm, link, now);
     f->bottleneck = link;
     rlt__mm_own_insert(mm, link, e.flow);
     rlt__mm_own_changed(mm, link, e.flow, (int32_t)f->weight);
-    if (old == RLT_NONE)
+    if (old == RLT_NONE || f->n > 2)
         rlt__mm_set_other(mm, e.flow);
 }
 
@@ -433,12 +444,33 @@ static void begin(rlt_maxmin *mm)
         if (mm->links[link].n && mm->links[link].touched & RLT_MM_CHANGED)
             reach(mm, link);
     }
-    for (uint32_t i = 0; i < mm->started.n; i++)
-        account_flow(mm, mm->started.items[i], RLT_NONE, 0, +1);
+    for (uint32_t i = 0; i < mm->started.n; i++) {
+        rlt_mm_flow *f = &mm->flows[mm->started.items[i]];
+        const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+        for (uint32_t k = 0; k < f->n; k++) /* the link has been reached, since it has changed */
+            mm->shares[h[k].link].open += f->weight * rlt_maxmin_times(mm, &h[k]);
+    }
+    mm->waiting = mm->started.n;
     mm->started.n = mm->queued.n = 0;
-    for (uint32_t i = 0; i < mm->component.n; i++) {
-        mm->shares[mm->component.items[i]].listed = 0;
+    for (uint32_t i = 0; i < mm->component.n; i++)
         queue(mm, mm->component.items[i]);
+}
+
+/* Settles candidates until no flow is open and no candidate owns a flow. Then only full links may differ. */
+static void settle_all(rlt_maxmin *mm, rlt_time now)
+{
+    bool looked = false; /* for full links since flows were last open */
+    while (mm->n_candidates) {
+        uint32_t i = looked ? 0 : mm->n_candidates;
+        if (!mm->waiting && !looked)
+            for (i = 0; i < mm->n_candidates && !is_full(mm, (uint32_t)mm->candidates[i]);)
+                i++;
+        if (!mm->waiting && i == mm->n_candidates)
+            return;
+        looked = !mm->waiting;
+        rlt_mm_candidate c = mm->candidates[0];
+        mm->lowest = (uint64_t)(c >> 64);
+        settle(mm, c, now);
     }
 }
 
@@ -485,11 +517,7 @@ int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now)
     if (rc)
         return rc;
     begin(mm);
-    while (mm->n_candidates) {
-        rlt_mm_candidate c = mm->candidates[0];
-        mm->lowest = (uint64_t)(c >> 64);
-        settle(mm, c, now);
-    }
+    settle_all(mm, now);
     rc = end(mm, now);
     for (uint32_t i = 0; i < mm->touched.n; i++) {
         rlt_mm_link *l = &mm->links[mm->touched.items[i]];

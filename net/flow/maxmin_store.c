@@ -58,7 +58,7 @@ void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link)
     s->key = RLT_MM_NEVER;
     if (l->own) {
         s->rate = rlt__mm_whole(mm, link, l->own_weight);
-        s->key = rlt__mm_key(s->rate);
+        s->key = rlt__mm_key(s->rate, 1);
     }
     for (uint32_t i = l->own; i < l->n; i++) {
         const rlt_mm_flow *f = &mm->flows[l->flows[i].flow];
@@ -141,6 +141,32 @@ int rlt__mm_long_path(rlt_maxmin *mm, uint32_t flow, uint32_t n)
     uint32_t c = size_class(n), run = long_get(mm, c);
     mm->flows[flow].hop[0] = (rlt_mm_hop){run, c};
     return run == RLT_NONE ? RLT_ENOMEM : 0;
+}
+
+/* As rlt__mm_set_other, for a flow of more than two links. */
+static void set_bottleneck(rlt_maxmin *mm, rlt_mm_flow *f, bool plain)
+{
+    const rlt_mm_hop *h = rlt_maxmin_hops(mm, f);
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint32_t times = rlt_maxmin_times(mm, &h[i]);
+        bool known = plain && times == 1 && h[i].link != f->bottleneck;
+        mm->links[h[i].link].flows[h[i].pos].other = known ? f->bottleneck : RLT_MM_MANY | times;
+    }
+}
+
+void rlt__mm_set_other(rlt_maxmin *mm, uint32_t flow)
+{
+    rlt_mm_flow *f = &mm->flows[flow];
+    bool plain = f->weight == 1 && f->bottleneck != RLT_NONE;
+    if (f->n > 2)
+        set_bottleneck(mm, f, plain);
+    if (f->n != 2)
+        return;
+    const rlt_mm_hop *h = f->hop;
+    uint32_t times[2] = {rlt_maxmin_times(mm, &h[0]), rlt_maxmin_times(mm, &h[1])};
+    plain &= times[0] == 1 && times[1] == 1;
+    mm->links[h[0].link].flows[h[0].pos].other = plain ? h[1].link : RLT_MM_MANY | times[0];
+    mm->links[h[1].link].flows[h[1].pos].other = plain ? h[0].link : RLT_MM_MANY | times[1];
 }
 
 /* ---- rates and bytes ---- */
