@@ -136,11 +136,23 @@ static int lists_json(rlt_json run, rlt_jw *w, rlt_error *err)
                                         "exposed_other_ps",
                                         "ended_ps",
                                         NULL};
-    static const char *const colls[] = {
-        "index",       "collective",       "algorithm",       "ranks",     "step",
-        "bytes",       "first_arrival_ps", "last_arrival_ps", "end_ps",    "wait_ps",
-        "transfer_ps", "bound_ps",         "busbw_GBps",      "last_rank", "dims",
-        NULL};
+    static const char *const colls[] = {"index",
+                                        "collective",
+                                        "algorithm",
+                                        "ranks",
+                                        "step",
+                                        "bytes",
+                                        "first_arrival_ps",
+                                        "last_arrival_ps",
+                                        "end_ps",
+                                        "wait_ps",
+                                        "transfer_ps",
+                                        "bound_ps",
+                                        "busbw_GBps",
+                                        "last_rank",
+                                        "dims",
+                                        "count",
+                                        NULL};
     static const char *const links[] = {
         "id",        "src",         "dst",   "dim",   "count",  "bandwidth_Bps", "bytes", "busy_ps",
         "active_ps", "utilization", "drops", "marks", "pauses", "peak_bytes",    NULL};

@@ -41,6 +41,10 @@ static const rlt_option run_report_options[] = {
     {"explain", 'e', RLT_PARAM_FLAG, NULL,
      "Explain what bounds the run: the critical path, the links, and who waits for whom.", AT(explain),
      .unrecorded = true},
+    {"all", 0, RLT_PARAM_FLAG, NULL,
+     "List every collective in JSON and pages. By default those that differ only in when they take place are "
+     "one row with their count.",
+     AT(all), .unrecorded = true},
     {"timeline", 0, RLT_PARAM_TEXT, "FILE",
      "Write the timeline as Chrome trace JSON to this file (opens in Perfetto).", AT(timeline),
      .unrecorded = true},
@@ -221,13 +225,9 @@ out:
 
 static const rlt_command *const verbs[] = {&rlt_run_stragglers, NULL};
 
-static const rlt_columns *const tables[] = {&rlt_run_rank_columns,
-                                            &rlt_run_link_columns,
-                                            &rlt_link_columns,
-                                            &rlt_compare_columns,
-                                            &rlt_daso_columns,
-                                            &rlt_loggops_columns,
-                                            NULL};
+static const rlt_columns *const tables[] = {
+    &rlt_run_rank_columns, &rlt_run_class_columns, &rlt_run_link_columns, &rlt_link_columns,
+    &rlt_compare_columns,  &rlt_daso_columns,      &rlt_loggops_columns,  NULL};
 
 const rlt_command rlt_cmd_run = {
     .name = "run",

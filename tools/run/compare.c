@@ -114,7 +114,7 @@ static int add_collective(side *s, const source *f, rlt_error *err)
 {
     const char *kind, *algorithm;
     char name[64];
-    rlt_time transfer = 0, wait = 0, bytes = 0;
+    rlt_time transfer = 0, wait = 0, bytes = 0, count = 1;
     uint32_t k = 0;
     int rc;
     if ((rc = get_text(f, member(f, 0, "collective"), "collective", &kind, err)) ||
@@ -124,7 +124,9 @@ static int add_collective(side *s, const source *f, rlt_error *err)
     if (member(f, 0, "transfer_ps") == RLT_NONE) /* this communication did not take place */
         return 0;
     if ((rc = get_time(f, member(f, 0, "transfer_ps"), "transfer_ps", &transfer, err)) ||
-        (rc = get_time(f, member(f, 0, "wait_ps"), "wait_ps", &wait, err)))
+        (rc = get_time(f, member(f, 0, "wait_ps"), "wait_ps", &wait, err)) ||
+        (member(f, 0, "count") != RLT_NONE &&
+         (rc = get_time(f, member(f, 0, "count"), "count", &count, err))))
         return rc;
     snprintf(name, sizeof name, "%.28s by %.28s", kind, algorithm);
     while (k < s->n_kinds && strcmp(s->kinds[k].name, name) != 0)
@@ -136,10 +138,10 @@ static int add_collective(side *s, const source *f, rlt_error *err)
         s->n_kinds++;
         memcpy(s->kinds[k].name, name, sizeof name);
     }
-    s->kinds[k].count++;
-    s->kinds[k].bytes += (uint64_t)bytes;
-    s->kinds[k].transfer_ps = rlt_time_add(s->kinds[k].transfer_ps, transfer);
-    s->kinds[k].wait_ps = rlt_time_add(s->kinds[k].wait_ps, wait);
+    s->kinds[k].count += (uint64_t)count;
+    s->kinds[k].bytes += (uint64_t)bytes * (uint64_t)count;
+    s->kinds[k].transfer_ps = rlt_time_add(s->kinds[k].transfer_ps, rlt_time_mul(transfer, (uint64_t)count));
+    s->kinds[k].wait_ps = rlt_time_add(s->kinds[k].wait_ps, rlt_time_mul(wait, (uint64_t)count));
     return 0;
 }
 

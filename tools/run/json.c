@@ -81,8 +81,7 @@ static void totals(const rlt_run *r, rlt_jw *w)
     rlt_jw_bool(w, "partial", r->partial);
 }
 
-/* Writes the members of rank or communication i. Unknown numbers are left out; an unknown text is "". */
-static void members(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w)
+void rlt_run_row_json(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w)
 {
     for (; c->shape.meaning; c++) {
         rlt_value v = c->value ? c->value(r, i) : rlt_absent();
@@ -101,7 +100,7 @@ static void rows(const rlt_run *r, const char *name, const rlt_run_column *c, ui
     rlt_jw_array(w, name);
     for (uint32_t i = 0; i < n; i++) {
         rlt_jw_object(w, NULL);
-        members(r, c, i, e, w);
+        rlt_run_row_json(r, c, i, e, w);
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
@@ -131,8 +130,13 @@ int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw
     totals(r, w);
     exposed_names(&exposed, w);
     rows(r, "ranks", rlt_rank_columns, r->program->n_ranks, &exposed, w);
-    rows(r, "collectives", rlt_comm_columns, r->program->n_comms, &exposed, w);
+    if (s->all)
+        rows(r, "collectives", rlt_comm_columns, r->program->n_comms, &exposed, w);
+    else
+        rc = rlt_run_collectives_json(r, &exposed, w, err);
     rlt_exposed_free(&exposed);
+    if (rc)
+        return rc;
     rlt_run_react_json(r, w);
     if ((rc = rlt_run_training_json(r, w, err)))
         return rc;

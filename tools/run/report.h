@@ -16,6 +16,7 @@
 #include "tools/base/command.h"
 #include "tools/output/report_options.h"
 #include "workload/daso/daso.h"
+#include "workload/experiment/run/columns.h"
 #include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/run.h"
 #include "workload/setup/settings.h"
@@ -25,13 +26,13 @@ typedef struct rlt_run_asked {
     rlt_run_settings run;
     rlt_report_settings report;
     const char *memory_csv, *timeline, *page, *plot;
-    bool compare, explain, quiet;
+    bool compare, explain, all, quiet;
 } rlt_run_asked;
 
 /* Columns of the tables for people, and of DASO and LogGOPSim. rlt_run_rank_columns: what the table of ranks
  * has beside rlt_rank_columns. */
-extern const rlt_columns rlt_run_rank_columns, rlt_run_link_columns, rlt_compare_columns, rlt_daso_columns,
-    rlt_loggops_columns;
+extern const rlt_columns rlt_run_rank_columns, rlt_run_link_columns, rlt_run_class_columns,
+    rlt_compare_columns, rlt_daso_columns, rlt_loggops_columns;
 
 /* Compares two runs. */
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err) RLT_MUST_USE;
@@ -46,6 +47,11 @@ int rlt_run_table(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error
  * what bounds the run, leaves out series. Free the writer in every case. */
 int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw *w,
                      rlt_error *err) RLT_MUST_USE;
+/* Writes the members of rank or communication i. Unknown numbers are left out; an unknown text is "". */
+void rlt_run_row_json(const rlt_run *r, const rlt_run_column *c, uint32_t i, const rlt_exposed *e, rlt_jw *w);
+/* Writes "collectives": [...]. Those that differ only in when they take place are one row, that of the first,
+ * with "count" and "members", the ranks that take part in one of them. */
+int rlt_run_collectives_json(const rlt_run *r, const rlt_exposed *e, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 /* Writes the page of a run (tools/report/) with all results. */
 int rlt_run_report(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err) RLT_MUST_USE;
 int rlt_run_json(const rlt_run *r, const rlt_run_asked *s, const char *path, rlt_error *err) RLT_MUST_USE;

@@ -152,4 +152,20 @@ expect 3 "names rank 1, but there is only 1 rank" run --trace "$dir/pair/trace.0
 expect 0 "collective of a single rank: moves nothing; pass the files of all ranks, or use --trace-ranks and --replicate" run --trace traces/transformer-8/transformer.0.et $t
 expect 0 "partial" run $m $t --until 1us
 
+# Collectives that differ only in when they take place are one row. --all lists each: counted here by sort.
+pipeline="--model transformer:layers=4,hidden=256,heads=4 -t switch:8@50GB/s,1us --layout tp=2,dp=2,pp=2"
+same() { # FILE: a line for each collective, without what may differ
+    sed -n 's/^ *{"index": [0-9]*, \("collective".*\)"first_arrival_ps".*"end_ps": [0-9]*, \(.*\), "last_rank": [0-9]*\(.*\)}.*/\1\2\3/p' "$1"
+}
+json "$dir/classes" $pipeline && json "$dir/each" $pipeline --all
+same "$dir/each" | sort | uniq -c | sed 's/^ *//' >"$dir/counted"
+same "$dir/classes" | sed 's/\(.*\), "count": \([0-9]*\), "members".*/\2 \1/' | sort >"$dir/out"
+[ "$(wc -l <"$dir/out")" -gt 10 ] && sort "$dir/counted" | cmp -s - "$dir/out" && ok "equal collectives are one row" || no "equal collectives are one row"
+# The gradients of the word embedding: stage 0 is ranks 0 to 3, or every second rank if stages are innermost.
+embedding() { grep '"bytes": 13393152,.*"count": 2, "members": "'"$1"'"' "$2" >"$dir/out"; }
+json "$dir/inner" $pipeline,order=pp-tp-dp
+embedding 0-3 "$dir/classes" && embedding 0-6:2 "$dir/inner" && ok "and say which ranks take part" || no "and say which ranks take part"
+"$ringlet" run --compare "$dir/classes" "$dir/each" >"$dir/out" 2>"$dir/err"
+[ "$(grep -cE ' \(([0-9]+), \1\) ' "$dir/out")" = 3 ] && ok "a comparison counts them" || no "a comparison counts them"
+
 exit $bad

@@ -17,7 +17,7 @@ between() { # name, value, least, most
 model=gpt3-2.7b:fused_attention=yes batch=512
 train() { # strategy, stages, GPUs, more settings, tensor-parallel ranks (1); sets $took to seconds
     "$ringlet" run -q --model "$model" --accelerator v100-sxm2-16gb --topology summit --layout "dp=$(($3 / $2 / ${5:-1})),pp=$2,tp=${5:-1}" \
-        --strategy "$1:batch=$batch$4" --any-memory --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "$1 on $3 GPUs runs" "exit $?"
+        --strategy "$1:batch=$batch$4" --any-memory --all --format json -o "$tmp/run.json" >"$tmp/out" 2>"$tmp/err" || verdict "$1 on $3 GPUs runs" "exit $?"
     took=$(field time_ps | awk '{ printf "%.4f", $1 / 1e12 }')
 }
 sum() { # of a field over all its lines

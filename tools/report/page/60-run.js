@@ -38,7 +38,7 @@ const collectivesSection = (run, heat, timeline) => {
   const place = new Map(list.rows.map((r, i) => [r, i]));
   const columns = getters(list, [
     { key: "index", title: "#", kind: "count" }, { key: "collective", title: "collective", kind: "text" }, { key: "algorithm", title: "algorithm", kind: "text" },
-    { key: "ranks", title: "ranks", kind: "count" }, { key: "bytes", title: "bytes", kind: "bytes" }, { key: "last_arrival_ps", title: "begins", kind: "time" },
+    { key: "ranks", title: "ranks", kind: "count" }, { key: "count", title: "times", kind: "count", help: "how often, in all groups; other columns are of the first" }, { key: "bytes", title: "bytes", kind: "bytes" }, { key: "last_arrival_ps", title: "begins", kind: "time" },
     { key: "wait_ps", title: "wait", kind: "time", help: "first to last arrival" }, { key: "transfer_ps", title: "transfer", kind: "time" },
     { key: "bound_ps", title: "bound", kind: "time", help: "no algorithm can be faster" },
     { key: "efficiency", title: "efficiency", unit: "bound / transfer", kind: "percent", meter: true, fn: (r) => (r[at("bound_ps")] && r[at("transfer_ps")] ? r[at("bound_ps")] / r[at("transfer_ps")] : null) },
@@ -47,7 +47,7 @@ const collectivesSection = (run, heat, timeline) => {
   const t = dataTable({ rows: list.rows, columns, label: "collectives", filterLabel: "algorithm=ring transfer>100us",
     onPick: timeline ? (r) => { if (r[at("end_ps")] !== null) timeline.goTo(r[at("first_arrival_ps")], r[at("end_ps")]); } : null });
   const kinds = new Map();
-  for (const r of list.rows) { const k = r[at("collective")], v = kinds.get(k) || [0, 0, 0]; v[0]++; v[1] += r[at("transfer_ps")] || 0; v[2] += r[at("wait_ps")] || 0; kinds.set(k, v); }
+  for (const r of list.rows) { const k = r[at("collective")], v = kinds.get(k) || [0, 0, 0], n = r[at("count")] || 1; v[0] += n; v[1] += n * (r[at("transfer_ps")] || 0); v[2] += n * (r[at("wait_ps")] || 0); kinds.set(k, v); }
   toolbar(s, t.input, t.number);
   s.append(t.grid, h("p", { class: "note" }, [...kinds].sort((a, b) => b[1][1] - a[1][1]).map(([k, v]) => `${count(v[0])} \u00d7 ${k}: transfers ${time(v[1])}, waits ${time(v[2])}`).join("; ") + ".",
     list.total > list.rows.length ? ` Only the ${count(list.rows.length)} of ${count(list.total)} that took longest are here.` : "", timeline ? " A click on a row shows it in the timeline." : ""));
