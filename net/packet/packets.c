@@ -232,8 +232,8 @@ static inline rlt_time easy_span(const rlt__slot *s, const rlt__port *p)
     return (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
 }
 
-/* transmit() in a plain network, at a port that is not easy. With `handler` >= 0, posts its event for when the
- * packet has left. */
+/* transmit() in a plain network, at a port that is not easy. With `handler` >= 0, posts its event for when
+ * the packet has left. */
 __attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i, int handler, uint32_t payload)
 {
     rlt__slot *s = rlt__slot_at(n, i);
