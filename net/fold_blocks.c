@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folds of a part of a product: of the links of blocks that can be exchanged, or of those that carry anything.
- * The other links of a dimension are one class. */
+/* Folds of a part of a product: of the links of blocks that can be exchanged, or of those that carry
+ * anything. The other links of a dimension are one class. */
 #include <stdlib.h>
 
 #include "net/fold.h"

@@ -12,6 +12,7 @@
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
 #include "net/endpoint/endpoint.h"
+#include "net/fold.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/placement.h"

@@ -49,7 +49,7 @@ static int add_route(rlt_replay *r, used *u, uint32_t from, uint32_t to, rlt_err
     int rc = rlt_route(r->router, from, to, 0, &path);
     if (rc)
         return rlt_fail(err, rc, "replay", "no route from rank %u to rank %u", from, to);
-    rc = rlt_grow(&u->links, &u->room, sizeof *u->links, (uint64_t)u->n + path.n, RLT_MAX_LINKS,
+    rc = rlt_grow(&u->links, &u->room, sizeof *u->links, (uint64_t)u->n + path.n, UINT32_MAX,
                   "links of messages", err);
     for (uint32_t k = 0; k < path.n && !rc; k++)
         u->links[u->n++] = path.links[k];
