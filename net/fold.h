@@ -76,6 +76,10 @@ RLT_API int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_err
  */
 RLT_API int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, const uint32_t *blocks,
                                 uint32_t n, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
+/* Folds a product of which only the links[0 .. n) carry anything, in ascending order: each of them is a class
+ * of its own, and all other links of a dimension are one. Memory O(links), but 4 bytes each. */
+RLT_API int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, rlt_net_fold *out,
+                              rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
 /* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
  * smaller for links that leave an accelerator. In a product it is the class of the link under all

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Classes of the links of blocks that can be exchanged. */
+/* Folds of a part of a product: of the links of blocks that can be exchanged, or of those that carry
+ * anything. The other links of a dimension are one class. */
 #include <stdlib.h>
 
 #include "net/fold.h"
@@ -10,24 +11,21 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 
-/* Puts the other links of each dimension into a class. The classes of blocks come first. */
-static void fold_rest(const rlt_topology *t, uint32_t dim, uint32_t in_blocks, rlt_net_fold *out)
+/* Puts the other links of each dimension into a class. Classes are in order of their lowest link, but for
+ * these, which come last. */
+static void fold_rest(const rlt_topology *t, rlt_net_fold *out)
 {
     for (uint32_t i = 0; i < t->n_dims; i++) {
-        const rlt_product_dim *d = &t->dims[i];
-        uint32_t links = d->f.links * d->groups, rest = links - (i == dim ? in_blocks : 0),
-                 c = out->n_classes;
-        if (!rest)
-            continue;
-        out->size[c] = rest;
-        out->link[c] = RLT_NONE;
-        for (uint32_t k = d->first_link; k < d->first_link + links; k++) {
+        uint32_t end = i + 1 < t->n_dims ? t->dims[i + 1].first_link : t->links, c = out->n_classes;
+        out->size[c] = 0;
+        for (uint32_t k = t->dims[i].first_link; k < end; k++) {
             if (out->of_link[k] != RLT_NONE)
                 continue;
             out->of_link[k] = c;
-            out->link[c] = out->link[c] == RLT_NONE ? k : out->link[c];
+            if (!out->size[c]++)
+                out->link[c] = k;
         }
-        out->n_classes++;
+        out->n_classes += out->size[c] > 0;
     }
 }
 
@@ -69,6 +67,23 @@ int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, co
     }
     out->n_classes = classes;
     if (!rc)
-        fold_rest(t, dim, classes * n, out);
+        fold_rest(t, out);
     return rc;
+}
+
+int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, rlt_net_fold *out,
+                      rlt_error *err)
+{
+    *out = (rlt_net_fold){.topology = t};
+    int rc = allocate(t, n, out, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < n; i++) {
+        out->size[i] = 1;
+        out->link[i] = links[i];
+        out->of_link[links[i]] = i;
+    }
+    out->n_classes = n;
+    fold_rest(t, out);
+    return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * State of a replay, shared by replay.c (the run), comm.c (communications), react.c (reactive protocols),
  * faults.c (disturbances), result.c (results), causes.c (what held a
- * rank up) and stall.c (the reason of a stall).
+ * rank up), stall.c (the reason of a stall) and used.c (links that can be used).
  */
 #ifndef RLT_WORKLOAD_REPLAY_INTERNAL_H
 #define RLT_WORKLOAD_REPLAY_INTERNAL_H
@@ -11,6 +11,7 @@
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
+#include "net/fold.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
@@ -78,6 +79,7 @@ struct rlt_replay {
     rlt_placement placement; /* the identity if the options give none */
     rlt_sim *sim;
     rlt_router *router;
+    rlt_net_fold used; /* links that can be used; no classes: all */
     rlt_exec *exec;
     rlt_fabric *fabric; /* NULL: no reactive protocol */
     rlt__lane *lanes;   /* by group, for jobs of the fabric */
@@ -100,6 +102,8 @@ struct rlt_replay {
     double *compute_noise, *host_noise; /* factors by rank and step; NULL: none */
 };
 
+/* used.c: fills r->used if few links of the network can be used, and it is known which. */
+int rlt__replay_used(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
 /* faults.c: link events and noise. */
 rlt_link_changes rlt__replay_changes(const rlt_replay_options *o);
 /* Returns the greatest factor on bandwidths during the run. */

@@ -12,6 +12,7 @@
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
 #include "net/endpoint/endpoint.h"
+#include "net/fold.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
@@ -348,6 +349,9 @@ static int open_network(rlt_replay *r, rlt_error *err)
     if (rc < 0 || o->timing)
         return rc;
     cfg.router = r->router;
+    if ((rc = rlt__replay_used(r, err)))
+        return rc;
+    cfg.fold = r->used.n_classes ? &r->used : NULL;
     rc = rlt_exec_create(o->model, &cfg, &r->exec, err);
     if (!rc && rlt__replay_reacts(o))
         rc = rlt__replay_fabric(r, err);
@@ -434,6 +438,7 @@ void rlt_replay_free(rlt_replay *r)
     rlt__replay_free_plans(r);
     rlt_fabric_free(r->fabric);
     rlt_exec_free(r->exec);
+    rlt_net_fold_free(&r->used);
     rlt_router_free(r->router);
     rlt__replay_faults_free(r);
     rlt__overlap_free(r);

@@ -4,8 +4,13 @@
 #include "workload/replay/replay.h"
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
+#include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
@@ -443,9 +448,79 @@ static void overlap_slows(void **state)
         }
 }
 
+/* Fails unless two runs took the same time and used each link alike. Frees the copies. */
+static void same_links(const fixture *f, rlt_time end, rlt_link_usage *before, rlt_link_class *classes,
+                       uint32_t n)
+{
+    rlt_error err = {0};
+    const rlt_usage *u = rlt_replay_net(f->r)->usage;
+    rlt_link_class *now = NULL;
+    uint32_t n_now = 0;
+    assert_int_equal(rlt_replay_time(f->r), end);
+    for (uint32_t i = 0; i < rlt_topology_links(f->t); i++) {
+        rlt_link_usage a = rlt_usage_link(u, i), b = before[i];
+        if (a.bytes != b.bytes || a.busy_ps != b.busy_ps || a.active_ps != b.active_ps ||
+            a.messages != b.messages || a.bw_Bps != b.bw_Bps)
+            fail_msg("link %u: %llu and %llu bytes", i, (unsigned long long)b.bytes,
+                     (unsigned long long)a.bytes);
+    }
+    assert_int_equal(rlt_links_list(f->t, u, end, true, &now, &n_now, &err), 0);
+    assert_int_equal(n_now, n);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(now[i].first, classes[i].first);
+        assert_int_equal(now[i].count, classes[i].count);
+    }
+    free(now);
+    free(before);
+    free(classes);
+}
+
+/* Three ranks far apart on a network of thousands of links: the run that keeps a state for the links on
+ * their routes is the one that keeps it for all, as it does if a link may change. */
+static void few_of_many_links(void **state)
+{
+    static const uint32_t all[] = {0, 1, 2};
+    uint32_t at[] = {0, 9, 21}, link = 0;
+    rlt_placement where = {.n = 3, .accelerator = at};
+    const rlt_link_event never = {.when_ps = RLT_S, .links = &link, .n = 1, .factor = 1};
+    (void)state;
+    for (int v = 0; v < 4; v++) {
+        fixture f;
+        open_fixture(&f, 3, "switch:4@200GB/s,100ns*fat-tree:512@50GB/s,500ns,hosts_per_leaf=2");
+        f.o.placement = &where;
+        f.o.model = v & 1 ? &rlt_net_flow : &rlt_net_alpha_beta;
+        f.o.endpoint.injection = v & 2 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
+        uint32_t g = rlt_build_group(f.b, "", all, 3);
+        for (uint32_t r = 0; r < 3; r++)
+            all_reduce(&f, r, g, MIB + 1);
+        message(&f, RLT_OP_SEND, 0, 1, MIB, 0);
+        message(&f, RLT_OP_SEND, 2, 1, MIB + 3, 0);
+        message(&f, RLT_OP_RECV, 1, 0, MIB, 0);
+        message(&f, RLT_OP_RECV, 1, 2, MIB + 3, 0);
+        f.o.link_events = &never;
+        f.o.n_link_events = 1;
+        assert_int_equal(go(&f), 0);
+        assert_null(rlt_usage_fold(rlt_replay_net(f.r)->usage));
+        uint32_t links = rlt_topology_links(f.t), n = 0;
+        rlt_time end = rlt_replay_time(f.r);
+        rlt_link_usage *before = malloc(links * sizeof *before);
+        rlt_link_class *classes = NULL;
+        assert_non_null(before);
+        for (uint32_t i = 0; i < links; i++)
+            before[i] = rlt_usage_link(rlt_replay_net(f.r)->usage, i);
+        assert_int_equal(rlt_links_list(f.t, rlt_replay_net(f.r)->usage, end, true, &classes, &n, &f.err), 0);
+        f.o.n_link_events = 0;
+        assert_int_equal(go(&f), 0);
+        assert_non_null(rlt_usage_fold(rlt_replay_net(f.r)->usage));
+        same_links(&f, end, before, classes, n);
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_of_many_links),
         cmocka_unit_test(early_rank_waits),
         cmocka_unit_test(overlap_slows),
         cmocka_unit_test(overlap_hides_communication),

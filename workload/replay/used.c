@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The links that a program uses. A training folded to a rank a stage sends a few messages over
+ * a network of millions of links. Its network then keeps a state for these links only.
+ */
+#include <stdlib.h>
+
+#include "net/fold.h"
+#include "net/network.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
+#include "sim/base/mem.h"
+#include "workload/program/program.h"
+#include "workload/replay/internal.h"
+#include "workload/replay/replay.h"
+
+/* Links of the network for each pair of ranks that may talk; a network of all links is faster below that. */
+enum { MANY = 64 };
+
+typedef struct used {
+    uint32_t *links, n, room;
+} used;
+
+/* Returns true if all that uses the network are messages of members to each other, on routes known now. Trees
+ * of switches that add up or replicate may take other links. */
+static bool is_known(const rlt_replay *r)
+{
+    const rlt_replay_options *o = &r->options;
+    return !rlt__replay_reacts(o) && !o->n_link_events && !o->n_background && !o->series_bin_ps &&
+           o->routing == RLT_ROUTE_DMODK && (o->model->can & RLT_NET_FOLDS) &&
+           rlt_topology_is_product(o->topology) && !rlt_topology_in_networks(o->topology);
+}
+
+static uint64_t count_pairs(const rlt_program *p)
+{
+    uint64_t pairs = 0;
+    for (uint32_t g = 0; g < p->n_groups; g++) {
+        uint64_t n = p->group_first[g + 1] - p->group_first[g];
+        pairs += n * (n - 1);
+    }
+    return pairs;
+}
+
+static int add_route(rlt_replay *r, used *u, uint32_t from, uint32_t to, rlt_error *err)
+{
+    rlt_path path;
+    int rc = rlt_route(r->router, from, to, 0, &path);
+    if (rc)
+        return rlt_fail(err, rc, "replay", "no route from rank %u to rank %u", from, to);
+    rc = rlt_grow(&u->links, &u->room, sizeof *u->links, (uint64_t)u->n + path.n, UINT32_MAX,
+                  "links of messages", err);
+    for (uint32_t k = 0; k < path.n && !rc; k++)
+        u->links[u->n++] = path.links[k];
+    return rc;
+}
+
+static int add_group(rlt_replay *r, used *u, const uint32_t *ranks, uint32_t n, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        for (uint32_t k = 0; k < n && !rc; k++)
+            rc = i == k ? 0 : add_route(r, u, ranks[i], ranks[k], err);
+    return rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+int rlt__replay_used(rlt_replay *r, rlt_error *err)
+{
+    const rlt_program *p = r->program;
+    uint32_t n = 0;
+    used u = {0};
+    int rc = 0;
+    if (count_pairs(p) * MANY > rlt_topology_links(r->options.topology) || !is_known(r))
+        return 0;
+    for (uint32_t g = 0; g < p->n_groups && !rc; g++)
+        rc = add_group(r, &u, p->group_ranks + p->group_first[g], p->group_first[g + 1] - p->group_first[g],
+                       err);
+    if (!rc && u.n) {
+        qsort(u.links, u.n, sizeof *u.links, ascending);
+        for (uint32_t i = 0; i < u.n; i++)
+            if (!n || u.links[i] != u.links[n - 1])
+                u.links[n++] = u.links[i];
+        rc = rlt_net_fold_used(r->options.topology, u.links, n, &r->used, err);
+    }
+    free(u.links);
+    return rc;
+}
