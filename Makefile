@@ -5,7 +5,7 @@
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
-#   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt mpi metis
+#   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt libisal mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
@@ -45,6 +45,10 @@ endif
 ifeq ($(call found,sqlite3),yes)
 TOOL_PKGS += sqlite3
 OPTIONAL += -DRLT_WITH_SQLITE
+endif
+ifeq ($(call found,libisal),yes)
+PKGS += libisal
+OPTIONAL += -DRLT_WITH_ISAL
 endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LATE_PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)

@@ -10,7 +10,7 @@ set -u
 # cblas.h alone proves nothing: other packages have one, too.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
-optional="lib=nlopt:libnlopt-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
+optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz

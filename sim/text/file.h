@@ -6,7 +6,9 @@
 #ifndef RLT_SIM_TEXT_FILE_H
 #define RLT_SIM_TEXT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sim/base/error.h"
 
@@ -21,8 +23,18 @@ int rlt_read_file(const char *path, size_t max_bytes, char **text, size_t *lengt
                   rlt_error *err) RLT_MUST_USE;
 /* Reads the first bytes of a file, up to `size`, into buffer. */
 int rlt_read_head(const char *path, char *buffer, size_t size, size_t *length, rlt_error *err) RLT_MUST_USE;
-/* Version of zlib. */
-const char *rlt_zlib_version(void);
+
+/* A file that is read from begin to end. */
+typedef struct rlt_input rlt_input;
+int rlt_input_open(const char *path, rlt_input **out, rlt_error *err) RLT_MUST_USE;
+/* Fills buffer[0..size), or less at the end of the file. A failure comes after the bytes that could be read
+ * before it; `err` then says what is wrong and names the file as the place. */
+int rlt_input_read(rlt_input *in, char *buffer, size_t size, size_t *got, rlt_error *err) RLT_MUST_USE;
+/* Returns the size on disk of a regular file; otherwise 0. */
+uint64_t rlt_input_size(const rlt_input *in);
+void rlt_input_close(rlt_input *in);
+/* Name and version of the library that inflates. */
+const char *rlt_inflate_version(void);
 
 #ifdef __cplusplus
 }

@@ -1,48 +1,71 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pull reader of JSON. It takes bytes from zlib and parses one value at a time into a table of tokens,
- * without recursion. */
+/*
+ * A pull reader of JSON. Parses one value at a time, where it lies in the buffer, into a table of tokens,
+ * without recursion. A text ends in the buffer with a zero byte: it takes the place of the closing quote, or
+ * of the byte after a number.
+ *
+ * The buffer ends with a zero byte, too. No loop runs past it, as it is no part of any token; whoever meets
+ * it at the end of the buffer asks for more.
+ */
 #include "sim/text/json_stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/text/file.h"
+#include "sim/text/json_scan.h"
 
-enum { CHUNK = 1 << 16, KEY_MAX = 256, INFLATE_RATIO = 300, INFLATE_FREE = 256 << 20 };
+enum { BLOCK = 1 << 16, ROOM = 4 * BLOCK, KEY_MAX = 256, INFLATE_RATIO = 300, INFLATE_FREE = 256 << 20 };
+enum { WORD = sizeof(uint64_t), SCALAR_MAX = 128, KEY_SLOTS = 4 * RLT_JSON_KEYS_MAX, NO_KEY = UINT16_MAX };
 
 typedef enum stage { AT_START, IN_OBJECT, IN_LIST, AT_END } stage;
 
+/* A key that the caller looks up. */
+typedef struct wanted_key {
+    uint64_t word; /* first_word() */
+    const char *text;
+    uint32_t length;
+    uint16_t index; /* NO_KEY: an empty slot */
+} wanted_key;
+
 struct rlt_jstream {
     char *path;
-    gzFile file;
+    rlt_input *input;
     const char *const *members;
-    unsigned char *chunk;
-    uint32_t at, filled;
-    uint64_t before; /* bytes of earlier chunks */
+    char *buffer;   /* capacity + 1 + WORD bytes */
+    char *at, *end; /* the text still to be read */
+    char *begin;    /* of the text that must stay in the buffer, if `keeps` */
+    uint32_t capacity;
+    uint64_t before; /* bytes of the file before the buffer */
     uint64_t limit, hash;
+    bool keeps, ended;
+    bool first;     /* no member or element of the current container has been read yet */
+    bool filters;   /* the caller named keys */
     rlt_error *err; /* error of the current call */
     int failed;
     stage stage;
-    bool first; /* no member or element of the current container has been read yet */
-    char key[KEY_MAX];
-    char *text;
+    char key[KEY_MAX], scalar[SCALAR_MAX]; /* scalar: a piece that is a number */
     rlt_jtoken *tokens;
-    uint32_t text_used, text_capacity, n_tokens, tokens_capacity;
+    uint32_t n_tokens, tokens_capacity;
+    uint32_t text_used; /* bytes of the texts of the piece */
+    wanted_key keys[KEY_SLOTS];
 };
+
+/* Returns the place of s->at in the text that stays. */
+static inline uint32_t place(const rlt_jstream *s)
+{
+    return (uint32_t)(s->at - s->begin);
+}
 
 static uint64_t offset(const rlt_jstream *s)
 {
-    return s->before + s->at;
+    return s->before + (uint64_t)(s->at - s->buffer);
 }
 
 static int fail_at(rlt_jstream *s, int code, uint64_t where, const char *fmt, ...)
@@ -56,16 +79,16 @@ static int fail_at(rlt_jstream *s, int code, uint64_t where, const char *fmt, ..
     return s->failed;
 }
 
+/* Refuses byte c, at s->at; -1: the end of the file. */
 static int malformed(rlt_jstream *s, int c, const char *expected)
 {
-    uint64_t where = offset(s) ? offset(s) - 1 : 0;
     if (s->failed)
         return s->failed;
     if (c < 0)
         return fail_at(s, RLT_EMALFORMED, offset(s), "the file ends here, where %s was expected", expected);
     if (c > 32 && c < 127)
-        return fail_at(s, RLT_EMALFORMED, where, "expected %s, got '%c'", expected, c);
-    return fail_at(s, RLT_EMALFORMED, where, "expected %s, got a byte of value %d", expected, c);
+        return fail_at(s, RLT_EMALFORMED, offset(s), "expected %s, got '%c'", expected, c);
+    return fail_at(s, RLT_EMALFORMED, offset(s), "expected %s, got a byte of value %d", expected, c);
 }
 
 int rlt_jstream_fail(const rlt_jstream *s, const rlt_jpiece *piece, int code, rlt_error *err, const char *fmt,
@@ -87,29 +110,16 @@ int rlt_jstream_open(const char *path, const char *const *members, rlt_jstream *
     if (!s)
         return rlt_nomem(err);
     s->members = members;
+    s->capacity = ROOM;
     s->path = strdup(path);
-    s->chunk = malloc(CHUNK);
-    if (!s->path || !s->chunk) {
-        rlt_jstream_close(s);
-        return rlt_nomem(err);
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        int rc = rlt_fail(err, RLT_EIO, path, "cannot open: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    s->buffer = malloc((size_t)ROOM + 1 + WORD);
+    int rc = s->path && s->buffer ? rlt_input_open(s->path, &s->input, err) : rlt_nomem(err);
+    if (rc < 0) {
         rlt_jstream_close(s);
         return rc;
     }
-    s->limit = INFLATE_FREE + INFLATE_RATIO * (uint64_t)(st.st_size > 0 ? st.st_size : 0);
-    s->file = gzdopen(fd, "rb");
-    if (!s->file) {
-        close(fd);
-        rlt_jstream_close(s);
-        return rlt_nomem(err);
-    }
-    gzbuffer(s->file, CHUNK);
+    s->at = s->end = memset(s->buffer, 0, 1 + WORD);
+    s->limit = INFLATE_FREE + INFLATE_RATIO * rlt_input_size(s->input);
     *out = s;
     return 0;
 }
@@ -118,11 +128,9 @@ void rlt_jstream_close(rlt_jstream *s)
 {
     if (!s)
         return;
-    if (s->file)
-        gzclose_r(s->file);
+    rlt_input_close(s->input);
     free(s->path);
-    free(s->chunk);
-    free(s->text);
+    free(s->buffer);
     free(s->tokens);
     free(s);
 }
@@ -132,305 +140,387 @@ uint64_t rlt_jstream_hash(const rlt_jstream *s)
     return s->hash;
 }
 
-/* Reads the next chunk. Returns its first byte, or -1 at the end and after a failure. */
-static int refill(rlt_jstream *s)
+/* ---- keys */
+
+/* Returns the first eight bytes of a text, or all of it; eight bytes can be read at p. */
+static inline uint64_t first_word(const char *p, size_t n)
 {
-    if (s->failed)
-        return -1;
-    s->before += s->filled;
-    s->at = s->filled = 0;
-    int n = gzread(s->file, s->chunk, CHUNK), code = Z_OK;
-    const char *message = gzerror(s->file, &code);
-    if (n < 0 || code != Z_OK) {
-        if (code == Z_ERRNO)
-            fail_at(s, RLT_EIO, s->before, "cannot read: %s", strerror(errno));
-        else if (code == Z_MEM_ERROR)
-            s->failed = rlt_nomem(s->err);
-        else if (code == Z_BUF_ERROR)
-            fail_at(s, RLT_EMALFORMED, s->before + (n > 0 ? (uint64_t)n : 0),
-                    "the compressed file is cut off here");
-        else
-            fail_at(s, RLT_EMALFORMED, s->before, "damaged compressed file: %s", message);
-        return -1;
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    if (n >= sizeof word)
+        return word;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return word & (((uint64_t)1 << 8 * n) - 1);
+#else
+    return n ? word >> 8 * (sizeof word - n) : 0;
+#endif
+}
+
+/* Returns the slot of a key, or the empty slot where it belongs. */
+static inline wanted_key *key_slot(rlt_jstream *s, const char *text, size_t n)
+{
+    uint64_t word = first_word(text, n);
+    uint32_t i = (uint32_t)(((word + n) * 0x9e3779b97f4a7c15u) >> 48);
+    for (;; i++) {
+        wanted_key *k = &s->keys[i % KEY_SLOTS];
+        if (k->index == NO_KEY || (k->word == word && k->length == n &&
+                                   (n <= sizeof word || !memcmp(text + WORD, k->text + WORD, n - WORD))))
+            return k;
     }
-    if (n == 0)
-        return -1;
-    s->filled = (uint32_t)n;
-    s->hash = rlt_hash_bytes(s->chunk, (size_t)n, s->hash);
-    if (s->before + s->filled > s->limit) {
-        fail_at(s, RLT_ERANGE, s->before,
+}
+
+void rlt_jstream_keys(rlt_jstream *s, const char *const *keys)
+{
+    s->filters = true;
+    for (uint32_t i = 0; i < KEY_SLOTS; i++)
+        s->keys[i].index = NO_KEY;
+    for (uint16_t i = 0; keys[i] && i < RLT_JSON_KEYS_MAX; i++) {
+        char word[WORD] = "";
+        size_t n = strlen(keys[i]);
+        memcpy(word, keys[i], n < WORD ? n : WORD);
+        wanted_key *k = n < WORD ? key_slot(s, word, n) : key_slot(s, keys[i], n);
+        if (k->index == NO_KEY)
+            *k = (wanted_key){first_word(word, n), keys[i], (uint32_t)n, i};
+    }
+}
+
+/* ---- the buffer */
+
+/* Makes room for a block: forgets what need not stay, then grows. */
+static int make_room(rlt_jstream *s)
+{
+    char *from = s->keeps ? s->begin : s->at, *grown = s->buffer;
+    size_t kept = (size_t)(s->end - from), read = (size_t)(s->at - from);
+    s->before += (uint64_t)(from - s->buffer);
+    memmove(s->buffer, from, kept);
+    if (s->capacity - kept < BLOCK && kept <= RLT_JSON_SPAN_MAX) {
+        grown = realloc(s->buffer, (size_t)s->capacity * 2 + 1 + WORD);
+        s->capacity *= grown ? 2 : 1;
+    }
+    s->buffer = grown ? grown : s->buffer;
+    s->begin = s->buffer;
+    s->at = s->begin + read;
+    s->end = s->begin + kept;
+    if (!grown)
+        return s->failed = rlt_nomem(s->err);
+    if (kept > RLT_JSON_SPAN_MAX)
+        return fail_at(s, RLT_ERANGE, offset(s), "a value of more than %d MiB", RLT_JSON_SPAN_MAX >> 20);
+    return 0;
+}
+
+/* Reads the next block. Returns false at the end and after a failure. */
+static bool refill(rlt_jstream *s)
+{
+    size_t got = 0;
+    rlt_error why = {0};
+    if (s->failed || s->ended || (s->buffer + s->capacity - s->end < BLOCK && make_room(s) < 0))
+        return false;
+    int rc = rlt_input_read(s->input, s->end, BLOCK, &got, &why);
+    uint64_t end = s->before + (uint64_t)(s->end - s->buffer);
+    if (rc < 0) {
+        fail_at(s, rc, end + got, "%s", why.what);
+        return false;
+    }
+    s->ended = got < BLOCK;
+    s->hash = rlt_hash_words(s->end, got, s->hash);
+    s->end += got;
+    memset(s->end, 0, 1 + WORD);
+    if (end + got > s->limit)
+        fail_at(s, RLT_ERANGE, end,
                 "the file decompresses to over %d times its size: not a plausible recording", INFLATE_RATIO);
+    return got > 0 && !s->failed;
+}
+
+/* Returns the byte at s->at, or -1 at the end and after a failure. */
+static inline int peek(rlt_jstream *s)
+{
+    if (s->at == s->end && !refill(s))
         return -1;
+    return (unsigned char)*s->at;
+}
+
+/* Skips blanks. Returns the byte after them, or -1. */
+static inline int visible(rlt_jstream *s)
+{
+    static const bool blank[256] = {[' '] = true, ['\n'] = true, ['\t'] = true, ['\r'] = true};
+    for (;;) {
+        char *p = s->at;
+        while (blank[(unsigned char)*p])
+            p++;
+        s->at = p;
+        if (p < s->end)
+            return (unsigned char)*p;
+        if (!refill(s))
+            return -1;
     }
-    return s->chunk[s->at++];
 }
 
-static inline int next(rlt_jstream *s)
-{
-    return s->at < s->filled ? s->chunk[s->at++] : refill(s);
-}
-
-/* Puts back the byte that next() returned last. */
-static inline void back(rlt_jstream *s, int c)
-{
-    if (c >= 0)
-        s->at--;
-}
-
-static int next_visible(rlt_jstream *s)
-{
-    int c;
-    do
-        c = next(s);
-    while (c == ' ' || c == '\n' || c == '\t' || c == '\r');
-    return c;
-}
+/* ---- texts */
 
 static int too_large(rlt_jstream *s)
 {
     return fail_at(s, RLT_ERANGE, offset(s), "a value of more than %d MiB", RLT_JSON_PIECE_MAX >> 20);
 }
 
-static int reserve(rlt_jstream *s, uint32_t n)
+static inline int add_token(rlt_jstream *s, rlt_jtype type, uint32_t *index)
 {
-    uint64_t need = (uint64_t)s->text_used + n;
-    if (need <= s->text_capacity)
-        return 0;
-    if (need > RLT_JSON_PIECE_MAX)
-        return too_large(s);
-    int rc = rlt_grow(&s->text, &s->text_capacity, 1, need < 4096 ? 4096 : need, RLT_JSON_PIECE_MAX,
-                      "bytes of one value", s->err);
-    return s->failed = rc;
-}
-
-static int put(rlt_jstream *s, int c)
-{
-    if (reserve(s, 1) < 0)
-        return s->failed;
-    s->text[s->text_used++] = (char)c;
-    return 0;
-}
-
-static int add_token(rlt_jstream *s, rlt_jtype type, uint32_t *index)
-{
-    if (s->n_tokens == RLT_JSON_TOKENS_MAX)
-        return fail_at(s, RLT_ERANGE, offset(s), "a value of more than %d parts", RLT_JSON_TOKENS_MAX);
-    int rc = rlt_grow(&s->tokens, &s->tokens_capacity, sizeof *s->tokens, (uint64_t)s->n_tokens + 1,
-                      RLT_JSON_TOKENS_MAX, "parts of one value", s->err);
-    if (rc < 0)
-        return s->failed = rc;
+    if (s->n_tokens == s->tokens_capacity) {
+        if (s->n_tokens == RLT_JSON_TOKENS_MAX)
+            return fail_at(s, RLT_ERANGE, offset(s), "a value of more than %d parts", RLT_JSON_TOKENS_MAX);
+        int rc = rlt_grow(&s->tokens, &s->tokens_capacity, sizeof *s->tokens, (uint64_t)s->n_tokens + 1,
+                          RLT_JSON_TOKENS_MAX, "parts of one value", s->err);
+        if (rc < 0)
+            return s->failed = rc;
+    }
     *index = s->n_tokens++;
-    s->tokens[*index] = (rlt_jtoken){.text = s->text_used, .next = s->n_tokens, .type = type};
+    s->tokens[*index] =
+        (rlt_jtoken){.text = place(s), .next = s->n_tokens, .type = (uint16_t)type, .key = NO_KEY};
     return 0;
+}
+
+static inline int count_text(rlt_jstream *s, uint32_t n)
+{
+    s->text_used += n + 1;
+    return s->text_used > RLT_JSON_PIECE_MAX ? too_large(s) : 0;
 }
 
 static int hex4(rlt_jstream *s, uint32_t *value)
 {
     *value = 0;
     for (int i = 0; i < 4; i++) {
-        int c = next(s);
+        int c = peek(s);
         int digit = c >= '0' && c <= '9'                          ? c - '0'
                     : (c | 32) >= 'a' && (c | 32) <= 'f' && c > 0 ? (c | 32) - 'a' + 10
                                                                   : -1;
         if (digit < 0)
             return malformed(s, c, "four hexadecimal digits");
         *value = *value << 4 | (uint32_t)digit;
+        s->at++;
     }
     return 0;
 }
 
-static int put_utf8(rlt_jstream *s, uint32_t u)
+/* Writes a character to out[0..4). Returns its length. */
+static uint32_t utf8(uint32_t u, char *out)
 {
-    int rc = 0;
-    if (u == 0)
-        u = 0xfffd; /* NUL would end the text */
-    if (u < 0x80)
-        return put(s, (int)u);
-    if (u < 0x800)
-        rc = put(s, (int)(0xc0 | u >> 6));
-    else if (u < 0x10000) {
-        rc = put(s, (int)(0xe0 | u >> 12));
-        rc = rc ? rc : put(s, (int)(0x80 | (u >> 6 & 63)));
-    } else {
-        rc = put(s, (int)(0xf0 | u >> 18));
-        rc = rc ? rc : put(s, (int)(0x80 | (u >> 12 & 63)));
-        rc = rc ? rc : put(s, (int)(0x80 | (u >> 6 & 63)));
-    }
-    return rc ? rc : put(s, (int)(0x80 | (u & 63)));
+    uint32_t n = u < 0x80 ? 1 : u < 0x800 ? 2 : u < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (uint32_t i = n - 1; i > 0; i--, u >>= 6)
+        out[i] = (char)(0x80 | (u & 63));
+    out[0] = (char)(lead[n] | u);
+    return n;
 }
 
-/* Reads \uXXXX, perhaps the first half of a surrogate pair. A lone half becomes U+FFFD. */
-static int unicode(rlt_jstream *s, bool keep)
+/* Writes a character behind the text that ends at *to, counted from s->begin. NULL: nowhere. */
+static void put(rlt_jstream *s, uint32_t u, uint32_t *to)
+{
+    if (to)
+        *to += utf8(u, s->begin + *to);
+}
+
+/* Reads XXXX of \uXXXX, perhaps the first half of a surrogate pair. A lone half becomes U+FFFD, and so does
+ * zero, which would end the text. */
+static int unicode(rlt_jstream *s, uint32_t *to)
 {
     uint32_t u, low = 0;
     if (hex4(s, &u) < 0)
         return s->failed;
     while (u >= 0xd800 && u < 0xdc00) {
-        int c = next(s);
-        if (c != '\\') {
-            back(s, c);
+        if (peek(s) != '\\') {
             u = 0xfffd;
             break;
         }
-        c = next(s);
+        s->at++;
+        int c = peek(s);
         if (c != 'u')
             return malformed(s, c, "the second half of a surrogate pair");
+        s->at++;
         if (hex4(s, &low) < 0)
             return s->failed;
         if (low >= 0xdc00 && low < 0xe000) {
             u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);
             break;
         }
-        if (keep && put_utf8(s, 0xfffd) < 0)
-            return s->failed;
+        put(s, 0xfffd, to);
         u = low;
     }
-    if (u >= 0xdc00 && u < 0xe000)
-        u = 0xfffd;
-    return keep ? put_utf8(s, u) : 0;
-}
-
-static int escape(rlt_jstream *s, bool keep)
-{
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    int c = next(s);
-    if (c == 'u')
-        return unicode(s, keep);
-    const char *at = c > 0 ? strchr(from, c) : NULL;
-    if (!at)
-        return malformed(s, c, "an escape such as \\n");
-    return keep ? put(s, to[at - from]) : 0;
-}
-
-/* Reads the rest of a string, after its opening quote. */
-static int string_rest(rlt_jstream *s, bool keep)
-{
-    for (;;) {
-        uint32_t from = s->at;
-        while (s->at < s->filled && s->chunk[s->at] != '"' && s->chunk[s->at] != '\\' &&
-               s->chunk[s->at] >= 32)
-            s->at++;
-        uint32_t n = s->at - from;
-        if (keep && n > 0) {
-            if (reserve(s, n) < 0)
-                return s->failed;
-            memcpy(s->text + s->text_used, s->chunk + from, n);
-            s->text_used += n;
-        }
-        int c = next(s);
-        if (c == '"')
-            return keep ? put(s, 0) : 0;
-        if (c == '\\') {
-            if (escape(s, keep) < 0)
-                return s->failed;
-        } else if (c >= 32 || c == '\t') {
-            if (keep && put(s, c) < 0)
-                return s->failed;
-        } else
-            return malformed(s, c, "the end of a string");
-    }
-}
-
-static bool is_number(const char *t)
-{
-    if (!strcmp(t, "NaN") || !strcmp(t, "Infinity") || !strcmp(t, "-Infinity"))
-        return true;
-    t += *t == '-';
-    size_t digits = strspn(t, "0123456789");
-    if (digits == 0 || (t[0] == '0' && digits > 1))
-        return false;
-    t += digits;
-    if (*t == '.') {
-        digits = strspn(++t, "0123456789");
-        if (digits == 0)
-            return false;
-        t += digits;
-    }
-    if (*t == 'e' || *t == 'E') {
-        t++;
-        t += *t == '+' || *t == '-';
-        digits = strspn(t, "0123456789");
-        if (digits == 0)
-            return false;
-        t += digits;
-    }
-    return *t == '\0';
-}
-
-/* Reads a number or literal that begins with c. */
-static int scalar(rlt_jstream *s, int c, bool keep)
-{
-    char word[128];
-    uint32_t n = 0, token;
-    uint64_t where = offset(s) - 1;
-    while (c >= 0 && !strchr(",]} \n\t\r:", c) && n < sizeof word - 1) {
-        word[n++] = (char)c;
-        c = next(s);
-    }
-    if (s->failed)
-        return s->failed;
-    if (n == 0)
-        return malformed(s, c, "a value");
-    back(s, c);
-    word[n] = '\0';
-    rlt_jtype type = !strcmp(word, "null")    ? RLT_J_NULL
-                     : !strcmp(word, "true")  ? RLT_J_TRUE
-                     : !strcmp(word, "false") ? RLT_J_FALSE
-                                              : RLT_J_NUMBER;
-    if (type == RLT_J_NUMBER && !is_number(word)) {
-        for (uint32_t i = 0; i < n; i++)
-            word[i] = (unsigned char)word[i] < 32 || (unsigned char)word[i] > 126 ? '?' : word[i];
-        return fail_at(s, RLT_EMALFORMED, where, "expected a value, got '%.40s'", word);
-    }
-    if (!keep)
-        return 0;
-    if (add_token(s, type, &token) < 0 || (type == RLT_J_NUMBER && reserve(s, n + 1) < 0))
-        return s->failed;
-    if (type == RLT_J_NUMBER) {
-        memcpy(s->text + s->text_used, word, n + 1);
-        s->text_used += n + 1;
-    }
+    put(s, u == 0 || (u >= 0xdc00 && u < 0xe000) ? 0xfffd : u, to);
     return 0;
 }
 
-static int key_and_colon(rlt_jstream *s, int c, bool keep)
+/* Reads an escape, after its backslash. Its character is never longer than the escape. */
+static int escape(rlt_jstream *s, uint32_t *to)
 {
-    uint32_t token;
-    if (c != '"')
-        return malformed(s, c, "a key in quotes");
-    if ((keep && add_token(s, RLT_J_STRING, &token) < 0) || string_rest(s, keep) < 0)
+    static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
+    int c = peek(s);
+    const char *at = c > 0 ? strchr(from, c) : NULL;
+    if (!at && c != 'u')
+        return malformed(s, c, "an escape such as \\n");
+    s->at++;
+    if (c == 'u')
+        return unicode(s, to);
+    put(s, (uint32_t)is[at - from], to);
+    return 0;
+}
+
+/* Reads on in a string that has an escape, a tab or the end of the buffer at s->at. */
+static int string_rest(rlt_jstream *s, bool keep, uint32_t *to)
+{
+    for (;;) {
+        int c = peek(s);
+        if (c == '"')
+            return 0;
+        if (c == '\\') {
+            s->at++;
+            if (escape(s, keep ? to : NULL) < 0)
+                return s->failed;
+            continue;
+        }
+        if (c < 32 && c != '\t')
+            return malformed(s, c, "the end of a string");
+        char *p = s->at, *end = rlt__json_plain_end(p + (c == '\t'));
+        uint32_t n = (uint32_t)(end - p);
+        if (keep)
+            memmove(s->begin + *to, p, n);
+        *to += n;
+        s->at += n;
+    }
+}
+
+/* Reads a string, after its opening quote, and its closing quote. *length: of its text, if it is kept. */
+static inline int string(rlt_jstream *s, bool keep, uint32_t *length)
+{
+    uint32_t from = place(s), to;
+    s->at = rlt__json_plain_end(s->at);
+    to = place(s);
+    if (*s->at != '"' && string_rest(s, keep, &to) < 0)
         return s->failed;
-    c = next_visible(s);
-    return c == ':' ? 0 : malformed(s, c, "':'");
+    s->at++;
+    *length = to - from;
+    if (!keep)
+        return 0;
+    s->begin[to] = '\0';
+    return count_text(s, *length);
+}
+
+/* ---- values */
+
+static bool ends_scalar(char c)
+{
+    return c == ',' || c == ']' || c == '}' || c == '\n' || c == ' ' || c == '\t' || c == '\r' || c == ':' ||
+           c == '\0';
+}
+
+/* Reads a word that is no plain number. Sets its type. */
+static int word(rlt_jstream *s, rlt_jtype *type)
+{
+    char text[SCALAR_MAX];
+    const char *p = s->at;
+    uint32_t n = 0;
+    while (!ends_scalar(p[n]) && n < sizeof text - 1) {
+        text[n] = p[n];
+        n++;
+    }
+    if (n == 0)
+        return malformed(s, peek(s), "a value");
+    text[n] = '\0';
+    *type = !strcmp(text, "null")    ? RLT_J_NULL
+            : !strcmp(text, "true")  ? RLT_J_TRUE
+            : !strcmp(text, "false") ? RLT_J_FALSE
+                                     : RLT_J_NUMBER;
+    if (*type == RLT_J_NUMBER && strcmp(text, "NaN") && strcmp(text, "Infinity") &&
+        strcmp(text, "-Infinity")) {
+        for (uint32_t i = 0; i < n; i++)
+            text[i] = (unsigned char)text[i] < 32 || (unsigned char)text[i] > 126 ? '?' : text[i];
+        return fail_at(s, RLT_EMALFORMED, offset(s), "expected a value, got '%.40s'", text);
+    }
+    s->at += n;
+    return 0;
+}
+
+/* Reads a number or literal. *end: where the zero behind a kept number belongs, counted from s->begin, or
+ * RLT_NONE; the byte there is still to be read. */
+static inline int scalar(rlt_jstream *s, bool keep, uint32_t *end)
+{
+    rlt_jtype type = RLT_J_NUMBER;
+    uint32_t token = 0;
+    while (s->end - s->at < SCALAR_MAX && refill(s)) {
+    }
+    if (s->failed || (keep && add_token(s, type, &token) < 0))
+        return s->failed;
+    uint32_t from = place(s);
+    const char *p = s->at, *stop = rlt__json_number_end(p);
+    if (stop && ends_scalar(*stop) && stop - p < SCALAR_MAX)
+        s->at += stop - p;
+    else if (word(s, &type) < 0)
+        return s->failed;
+    if (!keep)
+        return 0;
+    s->tokens[token].type = (uint16_t)type;
+    *end = type == RLT_J_NUMBER ? place(s) : RLT_NONE;
+    return type == RLT_J_NUMBER ? count_text(s, *end - from) : 0;
 }
 
 typedef struct nest {
     uint32_t tokens[RLT_JSON_DEPTH_MAX];
     bool object[RLT_JSON_DEPTH_MAX];
     uint32_t depth;
+    uint32_t skipped; /* depth of the object of a member that is skipped, or RLT_NONE */
 } nest;
+
+/* Reads a key, at s->at, and its colon. Returns 1 if the member is to be skipped. */
+static int key_and_colon(rlt_jstream *s, int c, bool keep)
+{
+    uint32_t token = 0, length = 0;
+    bool skip = false;
+    if (c != '"')
+        return malformed(s, c, "a key in quotes");
+    s->at++;
+    uint32_t text = place(s);
+    if (string(s, keep, &length) < 0)
+        return s->failed;
+    const wanted_key *k = keep && s->filters ? key_slot(s, s->begin + text, length) : NULL;
+    if (k && k->index == NO_KEY) {
+        s->text_used -= length + 1;
+        skip = true;
+    } else if (keep) {
+        if (add_token(s, RLT_J_STRING, &token) < 0)
+            return s->failed;
+        s->tokens[token].text = text;
+        s->tokens[token].key = k ? k->index : NO_KEY;
+    }
+    c = visible(s);
+    if (c != ':')
+        return malformed(s, c, "':'");
+    s->at++;
+    return skip;
+}
 
 static int open_container(rlt_jstream *s, nest *in, int c, bool keep)
 {
     if (in->depth == RLT_JSON_DEPTH_MAX)
-        return fail_at(s, RLT_ERANGE, offset(s) - 1, "nested more than %d deep", RLT_JSON_DEPTH_MAX);
+        return fail_at(s, RLT_ERANGE, offset(s), "nested more than %d deep", RLT_JSON_DEPTH_MAX);
     in->object[in->depth] = c == '{';
     if (keep && add_token(s, c == '{' ? RLT_J_OBJECT : RLT_J_LIST, &in->tokens[in->depth]) < 0)
         return s->failed;
     in->depth++;
+    s->at++;
     return 0;
 }
 
 /* Closes the containers that end after a value, and finds the next value. Returns 1 with its first byte in
  * *c, 0 at the end of the outermost value. `opened`: a container was just opened and may be empty. */
-static int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
+static inline int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
 {
     while (in->depth > 0) {
         bool object = in->object[in->depth - 1];
-        *c = next_visible(s);
+        if (in->depth == in->skipped)
+            in->skipped = RLT_NONE;
+        *c = visible(s);
         if (*c == (object ? '}' : ']')) {
+            s->at++;
             in->depth--;
-            if (keep)
+            if (keep && in->skipped == RLT_NONE)
                 s->tokens[in->tokens[in->depth]].next = s->n_tokens;
             opened = false;
             continue;
@@ -438,37 +528,45 @@ static int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
         if (!opened) {
             if (*c != ',')
                 return malformed(s, *c, object ? "',' or '}'" : "',' or ']'");
-            *c = next_visible(s);
+            s->at++;
+            *c = visible(s);
         }
         if (object) {
-            if (key_and_colon(s, *c, keep) < 0)
-                return s->failed;
-            *c = next_visible(s);
+            int rc = key_and_colon(s, *c, keep && in->skipped == RLT_NONE);
+            if (rc < 0)
+                return rc;
+            if (rc > 0)
+                in->skipped = in->depth;
+            *c = visible(s);
         }
         return 1;
     }
     return 0;
 }
 
-/* Reads the value that begins with c; stores its tokens if `keep` is set. */
+/* Reads the value that begins with c, at s->at; stores its tokens if `keep` is set. */
 static int value(rlt_jstream *s, int c, bool keep)
 {
-    nest in = {.depth = 0};
-    int more = 1;
+    nest in = {.skipped = RLT_NONE};
+    int more = 1, rc;
     while (more == 1) {
-        bool opened = c == '{' || c == '[';
-        uint32_t token;
+        bool opened = c == '{' || c == '[', kept = keep && in.skipped == RLT_NONE, inner = in.depth > 0;
+        uint32_t token, length, end = RLT_NONE;
         if (c < 0)
             return malformed(s, c, "a value");
-        if (opened) {
-            if (open_container(s, &in, c, keep) < 0)
-                return s->failed;
-        } else if (c == '"') {
-            if ((keep && add_token(s, RLT_J_STRING, &token) < 0) || string_rest(s, keep) < 0)
-                return s->failed;
-        } else if (scalar(s, c, keep) < 0)
-            return s->failed;
+        if (opened)
+            rc = open_container(s, &in, c, kept);
+        else if (c == '"') {
+            s->at++;
+            rc = kept ? add_token(s, RLT_J_STRING, &token) : 0;
+            rc = rc ? rc : string(s, kept, &length);
+        } else
+            rc = scalar(s, kept, &end);
+        if (rc < 0)
+            return rc;
         more = step(s, &in, opened, keep, &c);
+        if (end != RLT_NONE && inner)
+            s->begin[end] = '\0';
     }
     return more;
 }
@@ -481,49 +579,64 @@ static bool wanted(const rlt_jstream *s)
     return false;
 }
 
-static void clear(rlt_jstream *s)
+/* Begins a text that stays in the buffer. */
+static void begin(rlt_jstream *s)
 {
     s->text_used = s->n_tokens = 0;
+    s->begin = s->at;
+    s->keeps = true;
 }
 
 static int hand_out(rlt_jstream *s, int c, bool element, rlt_jpiece *piece)
 {
-    clear(s);
-    uint64_t where = offset(s) - 1;
+    begin(s);
+    uint64_t where = offset(s);
     if (value(s, c, true) < 0)
         return s->failed;
+    s->keeps = false;
     *piece = (rlt_jpiece){.key = s->key,
                           .element = element,
                           .offset = where,
-                          .text = s->text,
+                          .text = s->begin,
                           .tokens = s->tokens,
                           .n_tokens = s->n_tokens};
+    if (s->tokens[0].type == RLT_J_NUMBER) { /* the byte behind it has not been read yet */
+        uint32_t n = place(s);
+        memcpy(s->scalar, piece->text, n);
+        s->scalar[n] = '\0';
+        piece->text = s->scalar;
+    }
     return 1;
 }
 
 /* Reads one member of the top-level object. Returns 1 with a piece, or 0 to carry on at `stage`. */
 static int member(rlt_jstream *s, rlt_jpiece *piece)
 {
-    int c = next_visible(s);
+    int c = visible(s);
     if (c == '}') {
+        s->at++;
         s->stage = AT_END;
         return 0;
     }
     if (!s->first) {
         if (c != ',')
             return malformed(s, c, "',' or '}'");
-        c = next_visible(s);
+        s->at++;
+        c = visible(s);
     }
     s->first = false;
-    clear(s);
-    if (key_and_colon(s, c, true) < 0)
-        return s->failed;
-    snprintf(s->key, sizeof s->key, "%s", s->text);
-    c = next_visible(s);
+    begin(s);
+    int rc = key_and_colon(s, c, true);
+    if (rc < 0)
+        return rc;
+    snprintf(s->key, sizeof s->key, "%s", s->begin + 1);
+    s->keeps = false;
+    c = visible(s);
     if (!wanted(s))
         return value(s, c, false);
     if (c != '[')
         return hand_out(s, c, false, piece);
+    s->at++;
     s->stage = IN_LIST;
     s->first = true;
     return 0;
@@ -531,8 +644,9 @@ static int member(rlt_jstream *s, rlt_jpiece *piece)
 
 static int element(rlt_jstream *s, rlt_jpiece *piece)
 {
-    int c = next_visible(s);
+    int c = visible(s);
     if (c == ']') {
+        s->at++;
         s->stage = IN_OBJECT;
         s->first = false;
         return 0;
@@ -540,7 +654,8 @@ static int element(rlt_jstream *s, rlt_jpiece *piece)
     if (!s->first) {
         if (c != ',')
             return malformed(s, c, "',' or ']'");
-        c = next_visible(s);
+        s->at++;
+        c = visible(s);
     }
     s->first = false;
     return hand_out(s, c, true, piece);
@@ -553,96 +668,19 @@ int rlt_jstream_next(rlt_jstream *s, rlt_jpiece *piece, rlt_error *err)
     int rc = s->failed, c;
     while (rc == 0 && s->stage != AT_END) {
         if (s->stage == AT_START) {
-            c = next_visible(s);
+            c = visible(s);
             if (c != '{')
                 return malformed(s, c, "'{', the start of an object");
+            s->at++;
             s->stage = IN_OBJECT;
             s->first = true;
         }
         rc = s->stage == IN_LIST ? element(s, piece) : member(s, piece);
     }
     if (rc == 0) {
-        c = next_visible(s);
+        c = visible(s);
         if (c >= 0 || s->failed)
             return malformed(s, c, "the end of the file");
     }
     return rc;
-}
-
-uint32_t rlt_jpiece_first(const rlt_jpiece *p, uint32_t parent)
-{
-    if (parent >= p->n_tokens || p->tokens[parent].type < RLT_J_LIST || p->tokens[parent].next == parent + 1)
-        return RLT_NONE;
-    return parent + 1;
-}
-
-uint32_t rlt_jpiece_after(const rlt_jpiece *p, uint32_t parent, uint32_t child)
-{
-    uint32_t after = p->tokens[child].next;
-    return after < p->tokens[parent].next ? after : RLT_NONE;
-}
-
-uint32_t rlt_jpiece_get(const rlt_jpiece *p, uint32_t token, const char *key)
-{
-    if (token >= p->n_tokens || p->tokens[token].type != RLT_J_OBJECT)
-        return RLT_NONE;
-    uint32_t end = p->tokens[token].next;
-    for (uint32_t k = token + 1; k < end; k = p->tokens[k + 1].next)
-        if (!strcmp(p->text + p->tokens[k].text, key))
-            return k + 1;
-    return RLT_NONE;
-}
-
-const char *rlt_jpiece_text(const rlt_jpiece *p, uint32_t token)
-{
-    if (token >= p->n_tokens ||
-        (p->tokens[token].type != RLT_J_STRING && p->tokens[token].type != RLT_J_NUMBER))
-        return NULL;
-    return p->text + p->tokens[token].text;
-}
-
-/* Reads the digits of a number that lie at or above the unit after shifting by `shift`. Returns false above
- * 4e18. */
-static bool shifted(const char *t, int shift, int64_t *out)
-{
-    const int64_t limit = 4000000000000000000;
-    int64_t v = 0;
-    bool point = false;
-    const char *dot = strchr(t, '.');
-    size_t whole = dot ? (size_t)(dot - t) : strspn(t, "0123456789");
-    int64_t left = (int64_t)whole + shift; /* digits to take */
-    for (; left > 0; left--) {
-        if (*t == '.' && !point) {
-            point = true;
-            t++;
-        }
-        int digit = *t >= '0' && *t <= '9' ? *t++ - '0' : 0;
-        if (v > (limit - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-        if (v == 0 && *t == '\0')
-            break;
-    }
-    *out = v;
-    return true;
-}
-
-bool rlt_decimal_i64(const char *text, int shift, int64_t *out)
-{
-    bool negative = *text == '-';
-    if (!is_number(text) || strchr(text, 'N') || strchr(text, 'I'))
-        return false;
-    text += negative;
-    const char *e = strpbrk(text, "eE");
-    if (e) {
-        long power = strtol(e + 1, NULL, 10);
-        if (power > 1000 || power < -1000)
-            return false;
-        shift += (int)power;
-    }
-    int64_t v;
-    if (!shifted(text, shift, &v))
-        return false;
-    *out = negative ? -v : v;
-    return true;
 }

@@ -105,6 +105,68 @@ static void zip_file(const char *path, const void *data, size_t length)
     assert_int_equal(gzclose(f), Z_OK);
 }
 
+/* Reads a file of at most `size` bytes with zlib. Returns -1 if it refuses the file. */
+static int unzip(const char *path, char *data, size_t size)
+{
+    int n, sum = 0, code = Z_OK;
+    gzFile f = gzopen(path, "rb");
+    assert_non_null(f);
+    while ((n = gzread(f, data + sum, (unsigned)(size - (size_t)sum))) > 0)
+        sum += n;
+    gzerror(f, &code);
+    gzclose_r(f);
+    return n < 0 || code != Z_OK ? -1 : sum;
+}
+
+/* Several members in a row, what may follow them, and every damage of one byte: what zlib reads and refuses. */
+static void members(void **state)
+{
+    (void)state;
+    enum { LENGTH = 4000 };
+    char path[] = "/tmp/rlt-test-XXXXXX", *text = NULL;
+    static char data[LENGTH], twin[4 * LENGTH], zipped[4 * LENGTH], file[8 * LENGTH];
+    size_t length, n;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < LENGTH; i++)
+        data[i] = (char)('a' + i * i / 7 % 23);
+    zip_file(path, data, LENGTH);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    n = fread(zipped, 1, sizeof zipped, f);
+    fclose(f);
+    assert_true(n < sizeof zipped / 2);
+    static const char *const ends[] = {"", "x", "\x1f", "\x1f\x8b", "\x1f\x8b\x08", "more text"};
+    for (size_t e = 0; e < N(ends); e++)
+        for (size_t k = 1; k < 4; k++) {
+            size_t end = strlen(ends[e]);
+            for (size_t i = 0; i < k; i++)
+                memcpy(file + i * n, zipped, n);
+            memcpy(file + k * n, ends[e], end);
+            write_file(path, file, k * n + end);
+            int want = unzip(path, twin, sizeof twin),
+                rc = rlt_read_file(path, 1 << 20, &text, &length, NULL);
+            assert_int_equal(rc, want < 0 ? RLT_EMALFORMED : 0);
+            if (rc == 0) {
+                assert_int_equal(length, k * LENGTH);
+                assert_int_equal(length, want);
+                assert_memory_equal(text, twin, length);
+            }
+            free(text);
+        }
+    for (size_t i = 3; i < n; i++) {
+        memcpy(file, zipped, n);
+        file[i] = (char)(file[i] ^ 1 << i % 8);
+        write_file(path, file, n);
+        int want = unzip(path, twin, sizeof twin), rc = rlt_read_file(path, 1 << 20, &text, &length, NULL);
+        if (rc != (want < 0 ? RLT_EMALFORMED : 0))
+            fail_msg("byte %zu: zlib %d, here %d", i, want, rc);
+        free(text);
+    }
+    remove(path);
+}
+
 /* Compression is recognised by content, not by name. Limits count inflated bytes. */
 static void compressed(void **state)
 {
@@ -209,10 +271,8 @@ static void pipes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files),
-        cmocka_unit_test(pipes),
-        cmocka_unit_test(compressed),
-        cmocka_unit_test(names),
+        cmocka_unit_test(files),   cmocka_unit_test(pipes), cmocka_unit_test(compressed),
+        cmocka_unit_test(members), cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,81 @@ static void members_of_a_piece(void **state)
     rlt_jstream_close(s);
 }
 
+/* Members whose keys the caller did not name are missing, but checked. */
+static void named_keys(void **state)
+{
+    static const char *const keys[] = {"x", "a long key indeed", "y", "", NULL};
+    static const char *const kept[] = {"1", "2", "3", "4"};
+    const char *text =
+        "{\"a\":[{\"z\":[{\"x\":9},[\"\\u0041\"]],\"\\u0078\":1,\"a long key\":{\"y\":8},\"x\":7,"
+        "\"\":4,\"a long key indeed\":2,\"a long key indee\":6,\"y\":3,\"w\":{}}],\"b\":5}";
+    rlt_jstream *s;
+    rlt_jpiece p;
+    rlt_error err = {0};
+    uint32_t values[4];
+    (void)state;
+    write_text(text, strlen(text), false);
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    rlt_jstream_keys(s, keys);
+    assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+    assert_int_equal(p.n_tokens, 11); /* the object and five members; the first x counts */
+    rlt_jpiece_members(&p, 0, values, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(rlt_jpiece_text(&p, values[i]), kept[i]);
+    assert_int_equal(rlt_jpiece_get(&p, 0, "z"), RLT_NONE);
+    assert_string_equal(rlt_jpiece_text(&p, rlt_jpiece_get(&p, 0, "y")), "3");
+    assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+    assert_string_equal(rlt_jpiece_text(&p, 0), "5");
+    rlt_jpiece_members(&p, 0, values, 4);
+    assert_int_equal(values[0], RLT_NONE);
+    assert_int_equal(rlt_jstream_next(s, &p, &err), 0);
+    rlt_jstream_close(s);
+    write_text("{\"a\":[{\"z\":[tru]}]}", 20, false);
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    rlt_jstream_keys(s, keys);
+    assert_int_equal(rlt_jstream_next(s, &p, &err), RLT_EMALFORMED);
+    rlt_jstream_close(s);
+}
+
+/* Each kind of token at each place across the end of a block of the file, kept and skipped. */
+static void block_ends(void **state)
+{
+    enum { BLOCK = 1 << 16 };
+    const char *body =
+        "[{\"key\\u00e9\":\"v\\ud83d\\ude00\\n\",\"m\":[true,null,-12.5e+3, {}]},17,\"t\\tx\"]";
+    char *text = malloc(3 * BLOCK);
+    (void)state;
+    assert_non_null(text);
+    for (int wanted = 0; wanted < 2; wanted++)
+        for (size_t shift = 0; shift < strlen(body) + 8; shift++) {
+            rlt_jstream *s;
+            rlt_jpiece p;
+            rlt_error err = {0};
+            memset(text, ' ', 3 * BLOCK);
+            size_t at = BLOCK - shift;
+            int n = snprintf(text + at, BLOCK, "{\"%s\":%s}", wanted ? "a" : "x", body);
+            text[at + (size_t)n] = ' ';
+            write_text(text, 3 * BLOCK, shift % 2);
+            assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+            if (wanted) {
+                assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+                assert_int_equal(p.offset, at + 6);
+                assert_string_equal(rlt_jpiece_text(&p, rlt_jpiece_get(&p, 0, "key\xc3\xa9")),
+                                    "v\xf0\x9f\x98\x80\n");
+                uint32_t m = rlt_jpiece_get(&p, 0, "m"), c = rlt_jpiece_first(&p, m);
+                c = rlt_jpiece_after(&p, m, rlt_jpiece_after(&p, m, c));
+                assert_string_equal(rlt_jpiece_text(&p, c), "-12.5e+3");
+                assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+                assert_string_equal(rlt_jpiece_text(&p, 0), "17");
+                assert_int_equal(rlt_jstream_next(s, &p, &err), 1);
+                assert_string_equal(rlt_jpiece_text(&p, 0), "t\tx");
+            }
+            assert_int_equal(rlt_jstream_next(s, &p, &err), 0);
+            rlt_jstream_close(s);
+        }
+    free(text);
+}
+
 static void escapes(void **state)
 {
     char out[200];
@@ -289,9 +364,26 @@ static void decimals(void **state)
         {"1694128201426674", 3, 1694128201426674000},
         {"0.001", 6, 1000},
         {"0e999", 0, 0},
+        {"1712195495519689.047", 3, 1712195495519689047},
+        {"-1712195495519689.0479", 3, -1712195495519689047},
+        {"4000000000000000000", 0, 4000000000000000000},
     };
-    static const char *const bad[] = {
-        "", "x", "1.", "--1", "NaN", "Infinity", "4000000000000000001", "1e19", "1e99999", " 1"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "1.",
+                                      "--1",
+                                      "NaN",
+                                      "Infinity",
+                                      "4000000000000000001",
+                                      "1e19",
+                                      "1e99999",
+                                      " 1",
+                                      "4000000000000000.001e3",
+                                      "00",
+                                      "-",
+                                      "1.2.3",
+                                      "9999999999999999999",
+                                      "18446744073709551617"};
     int64_t v;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -307,6 +399,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_and_skipping),
         cmocka_unit_test(members_of_a_piece),
+        cmocka_unit_test(named_keys),
+        cmocka_unit_test(block_ends),
         cmocka_unit_test(escapes),
         cmocka_unit_test(unknown_numbers),
         cmocka_unit_test(refused),

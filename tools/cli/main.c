@@ -46,11 +46,11 @@ static void print_version(void)
     printf("\nreaders:    ");
     for (uint32_t i = 0; rlt_reader_at(i); i++)
         printf(" %s", rlt_reader_at(i)->name);
-    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, zlib %s, NLopt %s, SQLite %s, "
+    printf("\nlibraries:   igraph %s, cJSON %s, expat %s, libuv %s, %s, NLopt %s, SQLite %s, "
            "libmicrohttpd %s, MPI %s, METIS %s\n",
-           rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(), rlt_zlib_version(),
-           rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(), rlt_http_version(),
-           rlt_ranks_version(mpi, sizeof mpi), rlt_deploy_version());
+           rlt_graph_version(), rlt_json_version(), rlt_xml_version(), rlt_pool_version(),
+           rlt_inflate_version(), rlt_fit_version(nlopt, sizeof nlopt), rlt_store_version(),
+           rlt_http_version(), rlt_ranks_version(mpi, sizeof mpi), rlt_deploy_version());
     printf("licence:     GPL-3.0-or-later\n");
 }
 

@@ -30,7 +30,7 @@ said() { # name, text in standard error
     grep -qF -- "$2" "$tmp/err" && verdict "$1" "" || verdict "$1" "no '$2' in '$(cat "$tmp/err")'"
 }
 needed="igraph libcjson libuv cmocka zlib expat"
-all="$needed nlopt sqlite3 libmicrohttpd ompi-c metis"
+all="$needed nlopt libisal sqlite3 libmicrohttpd ompi-c metis"
 
 machine 0 "$all" ""
 deps
@@ -43,6 +43,7 @@ expect "as root: what is needed in one call, what is useful singly" "$(sed 's/in
     "update -qq
 libigraph-dev libcjson-dev libuv1-dev libcmocka-dev libc6-dev
 libnlopt-dev
+libisal-dev
 libsqlite3-dev
 libmicrohttpd-dev
 libopenmpi-dev
@@ -64,7 +65,7 @@ said "it is said" "cannot install what it needs; as root: apt-get install -y --n
 machine 1000 "$needed" ""
 deps
 expect "not root, useful ones missing: goes on" "$got$(cat "$tmp/calls")" 0
-said "not root: the line is said" "as root: apt-get install -y --no-install-recommends libnlopt-dev libsqlite3-dev libmicrohttpd-dev libopenmpi-dev libmetis-dev libopenblas-serial-dev"
+said "not root: the line is said" "as root: apt-get install -y --no-install-recommends libnlopt-dev libisal-dev libsqlite3-dev libmicrohttpd-dev libopenmpi-dev libmetis-dev libopenblas-serial-dev"
 machine 1000 "libuv cmocka zlib expat" ""
 deps
 expect "not root, needed ones missing: exit" "$got$(cat "$tmp/calls")" 1
@@ -73,7 +74,7 @@ said "not root: the needed ones" "needs packages that are missing; as root: apt-
 machine 1000 "$needed" ""
 fake sudo '[ "$1" = -n ] && exit 0; exec "$@"'
 deps
-expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 6"
+expect "with sudo they are installed" "$got $(grep -c install "$tmp/calls")" "0 7"
 
 for user in 0 1000; do
     machine $user "$needed" ""

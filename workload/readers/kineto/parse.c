@@ -22,50 +22,92 @@
 /* 26 days: the limit of simulated time */
 #define MAX_DURATION_NS (RLT_TIME_MAX / RLT_NS)
 
+/* Every key that is looked up. */
+#define KEYS(X)                                                                                              \
+    X(PH, "ph")                                                                                              \
+    X(CAT, "cat")                                                                                            \
+    X(NAME, "name")                                                                                          \
+    X(TS, "ts")                                                                                              \
+    X(DUR, "dur")                                                                                            \
+    X(PID, "pid")                                                                                            \
+    X(TID, "tid")                                                                                            \
+    X(ARGS, "args")                                                                                          \
+    X(CORRELATION, "correlation")                                                                            \
+    X(STREAM, "stream")                                                                                      \
+    X(DEVICE, "device")                                                                                      \
+    X(SYNC_KIND, "cuda_sync_kind")                                                                           \
+    X(WAIT_STREAM, "wait_on_stream")                                                                         \
+    X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                      \
+    X(COLLECTIVE, "Collective name")                                                                         \
+    X(IN_ELEMS, "In msg nelems")                                                                             \
+    X(OUT_ELEMS, "Out msg nelems")                                                                           \
+    X(DTYPE, "dtype")                                                                                        \
+    X(GROUP_SIZE, "Group size")                                                                              \
+    X(GROUP_NAME, "Process Group Name")                                                                      \
+    X(GROUP_ID, "Process Group ID")                                                                          \
+    X(GROUP_RANKS, "Process Group Ranks")                                                                    \
+    X(RANK_START, "Global rank start")                                                                       \
+    X(RANK_STRIDE, "Global rank stride")                                                                     \
+    X(IN_SPLIT, "In split size")                                                                             \
+    X(SRC_RANK, "Src Rank")                                                                                  \
+    X(DST_RANK, "Dst Rank")                                                                                  \
+    X(ROOT_RANK, "Root rank")                                                                                \
+    X(RANK, "rank")                                                                                          \
+    X(WORLD, "world_size")                                                                                   \
+    X(GROUPS, "pg_config")                                                                                   \
+    X(PG_NAME, "pg_name")                                                                                    \
+    X(PG_SIZE, "pg_size")                                                                                    \
+    X(PG_RANKS, "ranks")
+
+#define KEY_INDEX(name, text) KEY_##name,
+#define KEY_TEXT(name, text)  text,
+typedef enum key { KEYS(KEY_INDEX) N_KEYS } key;
+static const char *const keys[] = {KEYS(KEY_TEXT) NULL};
+
 typedef struct parse {
     rlt_kin_recording *k;
     const rlt_jstream *stream;
     const char *mark;
     const rlt_jpiece *piece;
-    uint32_t args; /* token of the event's "args", or RLT_NONE */
+    uint32_t fields[N_KEYS], args[N_KEYS]; /* tokens of the event's values, and of those in its "args" */
     rlt_error *err;
 } parse;
 
-static const char *field(const parse *p, const char *key)
+static const char *field(const parse *p, key k)
 {
-    return rlt_jpiece_text(p->piece, rlt_jpiece_get(p->piece, 0, key));
+    return rlt_jpiece_text(p->piece, p->fields[k]);
 }
 
-static const char *arg(const parse *p, const char *key)
+static const char *arg(const parse *p, key k)
 {
-    return rlt_jpiece_text(p->piece, rlt_jpiece_get(p->piece, p->args, key));
+    return rlt_jpiece_text(p->piece, p->args[k]);
 }
 
-static int64_t arg_i64(const parse *p, const char *key, int64_t otherwise)
+static int64_t arg_i64(const parse *p, key k, int64_t otherwise)
 {
-    const char *text = arg(p, key);
+    const char *text = arg(p, k);
     int64_t v;
     return text && rlt_decimal_i64(text, 0, &v) ? v : otherwise;
 }
 
 /* Reads a number of elements; 0 if there is none. */
-static int arg_elements(const parse *p, const char *key, uint64_t *out)
+static int arg_elements(const parse *p, key k, uint64_t *out)
 {
-    const char *text = arg(p, key);
+    const char *text = arg(p, k);
     int64_t v = 0;
     *out = 0;
     if (!text || !text[0])
         return 0;
     if (!rlt_decimal_i64(text, 0, &v) || v < 0 || v >= (int64_t)1 << 50)
         return rlt_jstream_fail(p->stream, p->piece, RLT_ESCHEMA, p->err,
-                                "\"%s\" is not a number of elements: '%.40s'", key, text);
+                                "\"%s\" is not a number of elements: '%.40s'", keys[k], text);
     *out = (uint64_t)v;
     return 0;
 }
 
-static uint32_t arg_ranks(const parse *p, const char *key)
+static uint32_t arg_ranks(const parse *p, key k)
 {
-    int64_t v = arg_i64(p, key, 0);
+    int64_t v = arg_i64(p, k, 0);
     return v > 0 && v < RLT_MAX_RANKS ? (uint32_t)v : 0;
 }
 
@@ -74,23 +116,33 @@ static uint32_t intern(parse *p, const char *text)
     return rlt_intern(&p->k->strings, text, strlen(text));
 }
 
-static uint32_t intern_arg(parse *p, const char *key)
+static uint32_t intern_arg(parse *p, key k)
 {
-    const char *text = arg(p, key);
+    const char *text = arg(p, k);
     return intern(p, text ? text : "");
+}
+
+/* Appends up to 70 bytes of a text. */
+static size_t append(char *to, size_t at, const char *text)
+{
+    size_t n = text ? strnlen(text, 70) : 0;
+    memcpy(to + at, text ? text : "", n);
+    return at + n;
 }
 
 static uint32_t row(parse *p, char kind, const char *outer, const char *inner)
 {
     char text[160];
-    int n = snprintf(text, sizeof text, "%c%.70s/%.70s", kind, outer ? outer : "", inner ? inner : "");
-    return rlt_intern(&p->k->rows, text, (size_t)n);
+    text[0] = kind;
+    size_t n = append(text, 1, outer);
+    text[n++] = '/';
+    return rlt_intern(&p->k->rows, text, append(text, n, inner));
 }
 
 static uint32_t stream_row(parse *p, const char *stream)
 {
-    const char *device = arg(p, "device");
-    return row(p, 'd', device ? device : field(p, "pid"), stream);
+    const char *device = arg(p, KEY_DEVICE);
+    return row(p, 'd', device ? device : field(p, KEY_PID), stream);
 }
 
 static bool begins(const char *text, const char *with)
@@ -132,22 +184,22 @@ static rlt_kin_role runtime_role(const char *name)
 static int add_comm(parse *p, uint32_t *index)
 {
     rlt_kin_recording *k = p->k;
-    rlt_kin_comm c = {.name = intern_arg(p, "Collective name"),
-                      .dtype = intern_arg(p, "dtype"),
-                      .ranks = intern_arg(p, "Process Group Ranks"),
-                      .in_split = intern_arg(p, "In split size"),
-                      .group_size = arg_ranks(p, "Group size"),
-                      .rank_start = arg_ranks(p, "Global rank start"),
-                      .rank_stride = arg_ranks(p, "Global rank stride"),
-                      .source = arg_i64(p, "Src Rank", -1),
-                      .destination = arg_i64(p, "Dst Rank", -1),
-                      .root = arg_i64(p, "Root rank", -1)};
-    c.group = intern_arg(p, arg(p, "Process Group Name") ? "Process Group Name" : "Process Group ID");
+    rlt_kin_comm c = {.name = intern_arg(p, KEY_COLLECTIVE),
+                      .dtype = intern_arg(p, KEY_DTYPE),
+                      .ranks = intern_arg(p, KEY_GROUP_RANKS),
+                      .in_split = intern_arg(p, KEY_IN_SPLIT),
+                      .group_size = arg_ranks(p, KEY_GROUP_SIZE),
+                      .rank_start = arg_ranks(p, KEY_RANK_START),
+                      .rank_stride = arg_ranks(p, KEY_RANK_STRIDE),
+                      .source = arg_i64(p, KEY_SRC_RANK, -1),
+                      .destination = arg_i64(p, KEY_DST_RANK, -1),
+                      .root = arg_i64(p, KEY_ROOT_RANK, -1)};
+    c.group = intern_arg(p, arg(p, KEY_GROUP_NAME) ? KEY_GROUP_NAME : KEY_GROUP_ID);
     if (c.name == RLT_NONE || c.dtype == RLT_NONE || c.ranks == RLT_NONE || c.in_split == RLT_NONE ||
         c.group == RLT_NONE)
         return rlt_nomem(p->err);
-    int rc = arg_elements(p, "In msg nelems", &c.in_elems);
-    if (rc < 0 || (rc = arg_elements(p, "Out msg nelems", &c.out_elems)) < 0)
+    int rc = arg_elements(p, KEY_IN_ELEMS, &c.in_elems);
+    if (rc < 0 || (rc = arg_elements(p, KEY_OUT_ELEMS, &c.out_elems)) < 0)
         return rc;
     rc = rlt_grow(&k->comms, &k->comms_capacity, sizeof *k->comms, (uint64_t)k->n_comms + 1,
                   RLT_KIN_MAX_EVENTS, "collectives", p->err);
@@ -164,7 +216,9 @@ static int keep(parse *p, const rlt_kin_event *e)
     rlt_kin_recording *k = p->k;
     if (e->row == RLT_NONE)
         return rlt_nomem(p->err);
-    int rc = rlt_grow(&k->events, &k->events_capacity, sizeof *k->events, (uint64_t)k->n_events + 1,
+    int rc = 0;
+    if (k->n_events == k->events_capacity)
+        rc = rlt_grow(&k->events, &k->events_capacity, sizeof *k->events, (uint64_t)k->n_events + 1,
                       RLT_KIN_MAX_EVENTS, "events", p->err);
     if (rc == 0)
         k->events[k->n_events++] = *e;
@@ -176,7 +230,7 @@ static int add_step(parse *p, const rlt_kin_event *e, const char *name)
     rlt_kin_recording *k = p->k;
     if (!begins(name, p->mark))
         return 0;
-    uint32_t thread = row(p, 'h', field(p, "pid"), field(p, "tid"));
+    uint32_t thread = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
     if (thread == RLT_NONE)
         return rlt_nomem(p->err);
     int rc = rlt_grow(&k->steps, &k->steps_capacity, sizeof *k->steps, (uint64_t)k->n_steps + 1,
@@ -189,9 +243,9 @@ static int add_step(parse *p, const rlt_kin_event *e, const char *name)
 static int add_cpu_op(parse *p, rlt_kin_event *e, const char *name)
 {
     e->cat = RLT_KIN_CPU_OP;
-    e->row = row(p, 'h', field(p, "pid"), field(p, "tid"));
+    e->row = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
     if (!strcmp(name, "record_param_comms")) {
-        const char *what = arg(p, "Collective name");
+        const char *what = arg(p, KEY_COLLECTIVE);
         e->role = what && !strcmp(what, "wait") ? RLT_KIN_COMMS_WAIT : RLT_KIN_COMMS;
         int rc = what && e->role == RLT_KIN_COMMS ? add_comm(p, &e->attributes) : 0;
         if (rc < 0)
@@ -204,7 +258,7 @@ static int add_cpu_op(parse *p, rlt_kin_event *e, const char *name)
 static int add_runtime(parse *p, rlt_kin_event *e, const char *name)
 {
     e->cat = RLT_KIN_RUNTIME;
-    e->row = row(p, 'h', field(p, "pid"), field(p, "tid"));
+    e->row = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
     e->role = (uint8_t)runtime_role(name);
     return keep(p, e);
 }
@@ -217,16 +271,16 @@ static bool is_nccl(const char *name)
 
 static int add_device_work(parse *p, rlt_kin_event *e, const char *name, bool kernel)
 {
-    const char *stream = arg(p, "stream");
+    const char *stream = arg(p, KEY_STREAM);
     size_t length = strlen(name);
     e->cat = kernel ? RLT_KIN_KERNEL : RLT_KIN_MEMORY;
-    e->row = stream_row(p, stream ? stream : field(p, "tid"));
+    e->row = stream_row(p, stream ? stream : field(p, KEY_TID));
     e->name = rlt_intern(&p->k->strings, name, length < 120 ? length : 120);
     if (e->name == RLT_NONE)
         return rlt_nomem(p->err);
     if (kernel && is_nccl(name)) {
         e->role = RLT_KIN_NCCL;
-        int rc = arg(p, "Collective name") ? add_comm(p, &e->attributes) : 0;
+        int rc = arg(p, KEY_COLLECTIVE) ? add_comm(p, &e->attributes) : 0;
         if (rc < 0)
             return rc;
     } else if (!kernel && strstr(name, "DtoH") && strstr(name, "Pageable"))
@@ -237,10 +291,10 @@ static int add_device_work(parse *p, rlt_kin_event *e, const char *name, bool ke
 static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
 {
     rlt_kin_recording *k = p->k;
-    const char *kind = arg(p, "cuda_sync_kind"), *stream = arg(p, "stream");
-    int64_t source = arg_i64(p, "wait_on_stream", -1), waiter = arg_i64(p, "stream", -1);
+    const char *kind = arg(p, KEY_SYNC_KIND), *stream = arg(p, KEY_STREAM);
+    int64_t source = arg_i64(p, KEY_WAIT_STREAM, -1), waiter = arg_i64(p, KEY_STREAM, -1);
     rlt_kin_sync s = {.correlation = e->correlation,
-                      .record = arg_i64(p, "wait_on_cuda_event_record_corr_id", -1),
+                      .record = arg_i64(p, KEY_WAIT_RECORD, -1),
                       .ts = e->ts,
                       .waiter = RLT_NONE,
                       .source = RLT_NONE,
@@ -253,7 +307,7 @@ static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
     if (waiter >= 0 && waiter != UINT32_MAX && (s.waiter = stream_row(p, stream)) == RLT_NONE)
         return rlt_nomem(p->err);
     if (source >= 0 && source != UINT32_MAX &&
-        (s.source = stream_row(p, arg(p, "wait_on_stream"))) == RLT_NONE)
+        (s.source = stream_row(p, arg(p, KEY_WAIT_STREAM))) == RLT_NONE)
         return rlt_nomem(p->err);
     int rc = rlt_grow(&k->syncs, &k->syncs_capacity, sizeof *k->syncs, (uint64_t)k->n_syncs + 1,
                       RLT_KIN_MAX_EVENTS, "synchronisations", p->err);
@@ -265,7 +319,7 @@ static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
 /* Reads begin and duration. Returns 1, or 0 if the event has none. */
 static int read_times(parse *p, rlt_kin_event *e)
 {
-    const char *ts = field(p, "ts"), *dur = field(p, "dur");
+    const char *ts = field(p, KEY_TS), *dur = field(p, KEY_DUR);
     if (!ts) {
         p->k->no_time++;
         return 0;
@@ -298,34 +352,41 @@ typedef enum category {
 
 static category find_category(const char *cat)
 {
+#define NAMED(text, cat)                                                                                     \
+    {                                                                                                        \
+        text, sizeof text - 1, cat                                                                           \
+    }
     static const struct {
         const char *name;
+        size_t length;
         category cat;
     } cats[] = {
-        {"cpu_op", CAT_CPU_OP},
-        {"operator", CAT_CPU_OP},
-        {"user_annotation", CAT_ANNOTATION},
-        {"cuda_runtime", CAT_RUNTIME},
-        {"cuda_driver", CAT_RUNTIME},
-        {"hip_runtime", CAT_RUNTIME},
-        {"runtime", CAT_RUNTIME},
-        {"kernel", CAT_KERNEL},
-        {"gpu_memcpy", CAT_MEMORY},
-        {"memcpy", CAT_MEMORY},
-        {"gpu_memset", CAT_MEMORY},
-        {"memset", CAT_MEMORY},
-        {"cuda_sync", CAT_SYNC},
-        {"ac2g", CAT_IGNORED},
-        {"async_cpu_to_gpu", CAT_IGNORED},
-        {"fwdbwd", CAT_IGNORED},
-        {"python_function", CAT_IGNORED},
-        {"trace", CAT_IGNORED},
-        {"gpu_user_annotation", CAT_IGNORED},
-        {"cpu_instant_event", CAT_IGNORED},
-        {"overhead", CAT_IGNORED},
+        NAMED("cpu_op", CAT_CPU_OP),
+        NAMED("operator", CAT_CPU_OP),
+        NAMED("user_annotation", CAT_ANNOTATION),
+        NAMED("cuda_runtime", CAT_RUNTIME),
+        NAMED("cuda_driver", CAT_RUNTIME),
+        NAMED("hip_runtime", CAT_RUNTIME),
+        NAMED("runtime", CAT_RUNTIME),
+        NAMED("kernel", CAT_KERNEL),
+        NAMED("gpu_memcpy", CAT_MEMORY),
+        NAMED("memcpy", CAT_MEMORY),
+        NAMED("gpu_memset", CAT_MEMORY),
+        NAMED("memset", CAT_MEMORY),
+        NAMED("cuda_sync", CAT_SYNC),
+        NAMED("ac2g", CAT_IGNORED),
+        NAMED("async_cpu_to_gpu", CAT_IGNORED),
+        NAMED("fwdbwd", CAT_IGNORED),
+        NAMED("python_function", CAT_IGNORED),
+        NAMED("trace", CAT_IGNORED),
+        NAMED("gpu_user_annotation", CAT_IGNORED),
+        NAMED("cpu_instant_event", CAT_IGNORED),
+        NAMED("overhead", CAT_IGNORED),
     };
+#undef NAMED
+    size_t length = strlen(cat);
     for (size_t i = 0; i < sizeof cats / sizeof *cats; i++)
-        if (!strcasecmp(cat, cats[i].name))
+        if (cats[i].length == length && !strcasecmp(cat, cats[i].name))
             return cats[i].cat;
     return CAT_UNKNOWN;
 }
@@ -339,19 +400,20 @@ static void count_unknown(rlt_kin_recording *k, const char *cat)
 
 static int add_event(parse *p)
 {
-    const char *phase = field(p, "ph"), *cat = field(p, "cat"), *name = field(p, "name");
+    rlt_jpiece_members(p->piece, 0, p->fields, N_KEYS);
+    const char *phase = field(p, KEY_PH), *cat = field(p, KEY_CAT), *name = field(p, KEY_NAME);
     if (!phase || strcmp(phase, "X") != 0)
         return 0;
     cat = cat ? cat : "(none)";
     name = name ? name : "";
-    p->args = rlt_jpiece_get(p->piece, 0, "args");
     category c = find_category(cat);
     if (c == CAT_UNKNOWN)
         count_unknown(p->k, cat);
     if (c == CAT_UNKNOWN || c == CAT_IGNORED)
         return 0;
+    rlt_jpiece_members(p->piece, p->fields[KEY_ARGS], p->args, N_KEYS);
     rlt_kin_event e = {
-        .correlation = arg_i64(p, "correlation", -1), .name = RLT_NONE, .attributes = RLT_NONE};
+        .correlation = arg_i64(p, KEY_CORRELATION, -1), .name = RLT_NONE, .attributes = RLT_NONE};
     int rc = read_times(p, &e);
     if (rc <= 0)
         return rc;
@@ -484,6 +546,7 @@ int rlt__kin_parse(const char *path, const char *mark, rlt_kin_recording *k, rlt
     if (rc < 0)
         return rc;
     parse p = {.k = k, .stream = s, .mark = mark, .err = err};
+    rlt_jstream_keys(s, keys);
     rc = read_pieces(&p, s);
     rlt_jstream_close(s);
     if (rc < 0)
