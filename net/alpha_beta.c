@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/network.h"
 #include "net/network_internal.h"
@@ -63,11 +62,9 @@ typedef struct alpha_beta {
     port *ports;
     rlt_account *accounts; /* accounts of the links, part of the usage */
     rlt_pool messages;
-    rlt_batch batch;   /* plain messages that arrive together */
-    bool orderly;      /* see rlt_net_config.orderly */
-    uint32_t *arrived; /* messages that arrived at this instant, if orderly */
-    uint32_t n_arrived, arrived_room;
-    int serving;
+    rlt_batch batch; /* plain messages that arrive together */
+    bool orderly;    /* see rlt_net_config.orderly */
+    rlt_arrivals line;
     int arrival, delivery; /* event handlers */
 } alpha_beta;
 
@@ -210,68 +207,15 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
     deliver(ab, m, index);
 }
 
-/* Keeps a message until all of this instant have arrived. */
-static void line_up(alpha_beta *ab, uint32_t index)
-{
-    if (rlt_grow(&ab->arrived, &ab->arrived_room, sizeof *ab->arrived, (uint64_t)ab->n_arrived + 1,
-                 UINT32_MAX, "messages", NULL)) {
-        no_memory(ab);
-        return;
-    }
-    if (ab->n_arrived == 0)
-        rlt_sim_post(ab->core.sim, rlt_sim_now(ab->core.sim), RLT_START, ab->serving, 0);
-    ab->arrived[ab->n_arrived++] = index;
-}
-
-/* Whether message a comes before b in line. Cookies of one sender differ in rx. */
-static bool goes_before(const message *a, const message *b)
-{
-    return a->last != b->last ? a->last < b->last : a->rx != b->rx ? a->rx < b->rx : a->tx < b->tx;
-}
-
-static void sink(const alpha_beta *ab, uint32_t *line, uint32_t n, uint32_t i)
-{
-    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-        child += child + 1 < n && goes_before(message_at(ab, line[child]), message_at(ab, line[child + 1]));
-        if (!goes_before(message_at(ab, line[i]), message_at(ab, line[child])))
-            return;
-        uint32_t index = line[i];
-        line[i] = line[child];
-        line[child] = index;
-    }
-}
-
-/* Sorts messages by port and rx. */
-static void sort_line(const alpha_beta *ab, uint32_t *line, uint32_t n)
-{
-    uint32_t i = 1;
-    while (i < n && !goes_before(message_at(ab, line[i]), message_at(ab, line[i - 1])))
-        i++;
-    if (i >= n)
-        return;
-    for (i = n / 2; i-- > 0;)
-        sink(ab, line, n, i);
-    for (i = n; i-- > 1;) {
-        uint32_t index = line[0];
-        line[0] = line[i];
-        line[i] = index;
-        sink(ab, line, i, 0);
-    }
-}
-
 /* Serves the messages that have arrived at this instant. */
 static void on_serve(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
-    uint32_t n = ab->n_arrived;
+    uint32_t n = rlt__line_sort(&ab->line);
     (void)payload;
-    sort_line(ab, ab->arrived, n);
     for (uint32_t i = 0; i < n; i++)
-        arrive_anyhow(ab, message_at(ab, ab->arrived[i]), ab->arrived[i]);
-    ab->n_arrived -= n;
-    memmove(ab->arrived, ab->arrived + n, ab->n_arrived * sizeof *ab->arrived);
-    if (ab->n_arrived)
-        rlt_sim_post(ab->core.sim, rlt_sim_now(ab->core.sim), RLT_START, ab->serving, 0);
+        arrive_anyhow(ab, message_at(ab, ab->line.items[i].index), ab->line.items[i].index);
+    rlt__line_served(&ab->core, &ab->line, n);
 }
 
 /* The last byte of the message has reached the receive port, and so have those of all messages of the
@@ -282,7 +226,7 @@ static void on_arrive(void *ctx, uint64_t payload)
     uint32_t index = (uint32_t)payload;
     message *m = message_at(ab, index);
     if (ab->orderly) {
-        line_up(ab, index);
+        rlt__line_up(&ab->core, &ab->line, &(rlt_arrival){m->rx, m->tx, m->last, index});
         return;
     }
     if (!m->plain) {
@@ -656,7 +600,7 @@ static void destroy(rlt_net *net)
 {
     alpha_beta *ab = (alpha_beta *)net;
     rlt_pool_free(&ab->messages);
-    free(ab->arrived);
+    free(ab->line.items);
     free(ab->ports);
     free(ab->memos);
     rlt__net_fini(&ab->core);
@@ -728,8 +672,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc) {
         ab->arrival = rlt_sim_handler(cfg->sim, on_arrive, ab);
         ab->delivery = rlt_sim_handler(cfg->sim, on_deliver, ab);
-        ab->serving = rlt_sim_handler(cfg->sim, on_serve, ab);
-        if (ab->arrival < 0 || ab->delivery < 0 || ab->serving < 0)
+        ab->line.serve = rlt_sim_handler(cfg->sim, on_serve, ab);
+        if (ab->arrival < 0 || ab->delivery < 0 || ab->line.serve < 0)
             rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     }
     if (rc) {

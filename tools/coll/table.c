@@ -8,6 +8,7 @@
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "collectives/stated.h"
 #include "net/links.h"
@@ -251,7 +252,7 @@ static void explain(coll_result *r, const rlt_coll_request *req)
         rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
     else
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
-                 rlt_algorithm_usual(req)->name);
+                 rlt_algorithm_choose(req)->name);
     if (stated || !n)
         return;
     rlt_excluded_text(all, n, rlt_request_endpoint(req), excluded, sizeof excluded);
