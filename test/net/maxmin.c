@@ -577,6 +577,31 @@ static void test_locality(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* A chain of links, each sharing a flow with the next; every second one is slow. A flow that ends concerns
+ * three links, although all are connected and have the same level. */
+static void test_chain(void **state)
+{
+    (void)state;
+    enum { N = 1001 };
+    static uint64_t bw[N];
+    for (uint32_t l = 0; l < N; l++)
+        bw[l] = l % 2 ? 50000000000u : 10000000000u;
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(N, bw, &mm, NULL), 0);
+    uint32_t first = rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, 1000, &merged);
+    for (uint32_t l = 0; l + 1 < N; l++)
+        rlt_maxmin_start(mm, 0, (uint32_t[]){l, l + 1}, 2, 1000000, &merged);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    rlt_time now = rlt_maxmin_next(mm);
+    assert_int_equal(rlt_maxmin_drain(mm, now), 0);
+    assert_int_equal(mm->drained.n, 1);
+    assert_int_equal(mm->drained.items[0], first);
+    assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+    assert_in_range(mm->component.n, 2, 3);
+    rlt_maxmin_free(mm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_networks),       cmocka_unit_test(test_multiplicity_times),
         cmocka_unit_test(test_equal_shares),   cmocka_unit_test(test_staggered_ends),
         cmocka_unit_test(test_no_drift),       cmocka_unit_test(test_locality),
+        cmocka_unit_test(test_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
