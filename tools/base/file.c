@@ -25,12 +25,26 @@ static void note(const char *old, const char *new)
         }
 }
 
+void rlt_temporary_add(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    note(NULL, path);
+    pthread_mutex_unlock(&lock);
+}
+
+void rlt_temporary_drop(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    note(path, NULL);
+    pthread_mutex_unlock(&lock);
+}
+
 void rlt_files_abandon(void)
 {
     pthread_mutex_lock(&lock); /* for good */
-    for (int i = 0; i < ROOM; i++)
+    for (int i = ROOM; i-- > 0;)
         if (temporary[i])
-            unlink(temporary[i]);
+            remove(temporary[i]);
 }
 
 static const char *shown(const rlt_file *f)

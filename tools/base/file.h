@@ -30,6 +30,10 @@ void rlt_file_discard(rlt_file *f);
 /* Writes a whole text to a file. */
 int rlt_file_write(const char *path, const char *text, size_t length, rlt_error *err) RLT_MUST_USE;
 
+/* Notes a file or folder that rlt_files_abandon removes, too, until it is dropped. The path is borrowed. What
+ * was added last is removed first. */
+void rlt_temporary_add(const char *path);
+void rlt_temporary_drop(const char *path);
 /* Removes all temporary files; no file is opened or renamed from now on. For the end of the program, while
  * other threads still run. */
 void rlt_files_abandon(void);

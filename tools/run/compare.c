@@ -288,11 +288,13 @@ static int read_side(side *s, const char *path, rlt_error *err)
         if ((fd = mkstemp(result)) < 0)
             return rlt_fail(err, RLT_EIO, result, "cannot be made");
         close(fd);
+        rlt_temporary_add(result);
         *s = (side){0};
         rc = run_options(path, result, err);
         if (!rc)
             rc = read_result(s, result, err);
         unlink(result);
+        rlt_temporary_drop(result);
     }
     s->path = path;
     return rc;

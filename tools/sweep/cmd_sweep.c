@@ -32,6 +32,10 @@
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 
+/* Files of a database in the temporary folder. */
+static const char *const own_endings[] = {"", "-wal", "-shm", "-journal"};
+enum { N_OWN = sizeof own_endings / sizeof *own_endings };
+
 typedef struct sweep_settings {
     const char *db, *shard, *status;
     uint64_t jobs;
@@ -41,6 +45,7 @@ typedef struct sweep_settings {
     char *text;                  /* the study as changed by the command line; NULL: the file is unchanged */
     char path[PATH_MAX];         /* file of the study */
     char folder[64], own_db[80]; /* without --db: temporary folder and database; "": none */
+    char own[N_OWN][96];         /* its files */
 } sweep_settings;
 
 #define AT(field) .offset = offsetof(sweep_settings, field)
@@ -107,7 +112,8 @@ static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_err
     if (rc == RLT_ECANCELLED) {
         *err = (rlt_error){0};
         if (s->own_db[0])
-            return rlt_fail(err, rc, NULL, "interrupted; with --db the same command continues");
+            return rlt_fail(err, rc, NULL,
+                            "interrupted: the results are partial; with --db the same command continues");
         return rlt_fail(err, rc, NULL,
                         "interrupted: %llu of %llu points are in %s; the same command continues",
                         (unsigned long long)w->done, (unsigned long long)w->total, s->db);
@@ -155,14 +161,14 @@ static int draw(const sweep_settings *s, int rc, rlt_error *err)
     return drawn ? drawn : rc;
 }
 
-/* Prints the results if the database is temporary. */
+/* Prints the results if the database is temporary, after an interrupt those that are there. */
 static int print(const sweep_settings *s, int rc, rlt_error *err)
 {
     rlt_asked a;
     char *columns, *sql;
     bool people = rlt_format_of(s->report.format, s->report.output) == RLT_FORMAT_TABLE;
     rlt_error why = {0};
-    if (!s->own_db[0] || (rc && rc != RLT_ECHECK))
+    if (!s->own_db[0] || (rc && rc != RLT_ECHECK && rc != RLT_ECANCELLED))
         return rc;
     int told = rlt_asked_open(&a, s->db, &why);
     if (!told)
@@ -171,11 +177,13 @@ static int print(const sweep_settings *s, int rc, rlt_error *err)
         told = rlt_nomem(&why);
     if (!told)
         told = rlt_asked_write(&a, sql, RLT_MAX_COLUMNS, s->report.format, s->report.output, &why);
-    if (!told && people && a.baseline && strcmp(s->report.output, "-") == 0) {
+    if (!told && people && rc != RLT_ECANCELLED && a.baseline && strcmp(s->report.output, "-") == 0) {
         printf("\n");
         told = rlt_asked_wins(&a, s->report.format, s->report.output, &why);
     }
     rlt_asked_close(&a);
+    if (rc == RLT_ECANCELLED) /* there may be no row yet */
+        return rc;
     if (told)
         *err = why;
     return told ? told : rc;
@@ -251,21 +259,26 @@ static int make_own_db(sweep_settings *s, rlt_error *err)
     }
     snprintf(s->own_db, sizeof s->own_db, "%s/sweep", s->folder);
     s->db = s->own_db;
+    rlt_temporary_add(s->folder);
+    for (size_t i = 0; i < N_OWN; i++) {
+        snprintf(s->own[i], sizeof s->own[i], "%s%s", s->own_db, own_endings[i]);
+        rlt_temporary_add(s->own[i]);
+    }
     return 0;
 }
 
 /* Frees the settings and removes a temporary database. */
 static void end(void *settings)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     sweep_settings *s = settings;
-    char path[sizeof s->own_db + 10];
-    for (size_t i = 0; s->folder[0] && i < sizeof endings / sizeof *endings; i++) {
-        snprintf(path, sizeof path, "%s%s", s->own_db, endings[i]);
-        (void)unlink(path);
+    for (size_t i = 0; s->folder[0] && i < N_OWN; i++) {
+        (void)unlink(s->own[i]);
+        rlt_temporary_drop(s->own[i]);
     }
-    if (s->folder[0])
+    if (s->folder[0]) {
         (void)rmdir(s->folder);
+        rlt_temporary_drop(s->folder);
+    }
     free(s->text);
 }
 

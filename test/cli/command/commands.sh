@@ -226,6 +226,9 @@ ends() { # NAME ARGUMENTS...
     [ $after -le 100 ]
     expect "ends soon: $name" "$status-$?-$(grep -c '^ringlet: .*\(interrupted\|stopped\)' "$tmp/err")" 130-0-1
 }
+"$ringlet" --version >"$tmp/version"
+mkdir "$tmp/temporary"
+export TMPDIR="$tmp/temporary"
 h100="--accelerator h100-sxm -t switch:8@450GB/s,500ns*switch:1024@50GB/s,2us"
 ends "a search of layouts" plan -q --model llama3-70b $h100 --train batch=2048
 ends "a large training" run --model gpt3-175b $h100 --layout dp=64,tp=8,pp=16
@@ -236,9 +239,14 @@ ends "the proof of a large plan" coll -t switch:300@50GB/s,500ns -c all_to_all -
 ends "a fit to trainings" calibrate-training tools/calibrate/training/published.csv
 ends "a study of networks" design dimensions --study added-dimension -n 65536 --total 100GB/s -w gpt3-175b@tp=16,microbatch=16 \
     -w megatron-1t@tp=32,microbatch=8
-ends "a sweep" sweep tools/sweep/examples/training.json -q -j 2
+ends "a sweep" sweep tools/sweep/examples/training.json -q -j 2 -f csv
+if grep -q 'SQLite [0-9]' "$tmp/version"; then
+    rows=$(wc -l <"$tmp/out")
+    [ "$rows" -gt 1 ] && verdict "a sweep prints the points that are done" "" || verdict "a sweep prints the points that are done" "$rows lines"
+fi
 ends "a large graph" topo export switch:1048576@50GB/s,500ns --as graphml -o "$tmp/ends.graphml"
 expect "and leaves no file" "$(ls "$tmp" | grep -c ends)" 0
+expect "nor a temporary folder" "$(ls "$tmp/temporary")" ""
 # A second signal kills. One that comes while the first is pending is none.
 for again in 1 2 3 4 5; do
     "$ringlet" topo export switch:1048576@50GB/s,500ns --as graphml >"$tmp/out" 2>"$tmp/err" &
@@ -252,6 +260,7 @@ for again in 1 2 3 4 5; do
     [ $status = 143 ] && break
 done
 expect "a second signal kills" $status 143
+unset TMPDIR
 
 # ---- topo
 t "topo describes dimensions" 0 'switch  *8  *50 GB/s' '' topo "$net"
