@@ -84,6 +84,15 @@ void rlt__work_flush(rlt__work *w, const char *name)
     w->gathered = 0;
 }
 
+/* Returns the bytes of a collective in which all members have shares of one size, as NCCL demands: frameworks
+ * pad the last share. */
+static uint64_t padded(const rlt__work *w, int group, rlt_coll_kind kind, uint64_t bytes)
+{
+    uint32_t n = w->members[group];
+    bool shares = kind == RLT_REDUCE_SCATTER || kind == RLT_ALL_GATHER;
+    return shares && n > 1 && bytes % n ? bytes + n - bytes % n : bytes;
+}
+
 uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll_kind kind, uint64_t bytes,
                               const char *name)
 {
@@ -91,6 +100,7 @@ uint32_t rlt__work_collective(rlt__work *w, uint32_t stream, int group, rlt_coll
     rlt_op_desc d = rlt_op_desc_init(away ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, w->rank);
     d.name = rlt__work_name(w, name);
     d.resource = stream;
+    bytes = padded(w, group, kind, bytes);
     if (away) { /* a delay has no group whose label tells its purpose */
         rlt_error err = {0};
         d.purpose = rlt_purpose_of(rlt__group_name(group));

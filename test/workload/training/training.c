@@ -286,6 +286,36 @@ static void gradients(void **state)
             }
 }
 
+/* Shares of one size: the last one is padded, so a collective has at most as many bytes more as it has members
+ * less one. */
+static void shares(void **state)
+{
+    static const uint32_t ranks[] = {3, 6, 12};
+    uint32_t padded = 0;
+    (void)state;
+    for (int v = 0; v < 9; v++) {
+        fixture f;
+        char text[8];
+        uint64_t bytes = 0;
+        uint32_t dp = ranks[v / 3], zero = 1 + (uint32_t)v % 3;
+        open_fixture(&f, BLOCKS);
+        snprintf(text, sizeof text, "%u", zero);
+        test_set(&f, "zero", text);
+        test_set(&f, "bucket", "5000B");
+        rlt_program *p = test_program(&f, dp);
+        for (uint32_t i = 0; i < p->n_comms; i++) {
+            assert_int_equal(p->comms[i].bytes % dp, 0);
+            bytes += p->comms[i].bytes;
+        }
+        uint64_t exact = (zero == 3 ? 3 : 2) * (uint64_t)BLOCKS * WEIGHTS * 2;
+        assert_in_range(bytes, exact, exact + (uint64_t)p->n_comms * (dp - 1));
+        padded += bytes > exact;
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+    assert_true(padded > 0);
+}
+
 /* An iteration updates only the table rows that its samples look up, at most all rows: VECTORS elements per
  * sample, over 4 ranks, 2 of which share the tables. Gradients are kept, summed and stepped over for these
  * rows; state exists for all. */
@@ -467,12 +497,13 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),   cmocka_unit_test(recomputation),
-        cmocka_unit_test(moved),     cmocka_unit_test(recomputed_blocks),
-        cmocka_unit_test(tied),      cmocka_unit_test(messages),
-        cmocka_unit_test(gradients), cmocka_unit_test(inside_layers),
-        cmocka_unit_test(in_flight), cmocka_unit_test(states),
-        cmocka_unit_test(refused),   cmocka_unit_test(tables),
+        cmocka_unit_test(bubbles),       cmocka_unit_test(recomputation),
+        cmocka_unit_test(moved),         cmocka_unit_test(recomputed_blocks),
+        cmocka_unit_test(tied),          cmocka_unit_test(messages),
+        cmocka_unit_test(gradients),     cmocka_unit_test(shares),
+        cmocka_unit_test(inside_layers), cmocka_unit_test(in_flight),
+        cmocka_unit_test(states),        cmocka_unit_test(refused),
+        cmocka_unit_test(tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
