@@ -374,6 +374,48 @@ static SELDOM void settle(rlt_exec *x)
     }
 }
 
+static int compare_lanes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs the lanes that were reached at this instant, in their order. Lanes that these reach have their turn
+ * after them. */
+static void on_order(void *ctx, uint64_t payload)
+{
+    rlt_exec *x = ctx;
+    uint32_t n = x->n_reached_lanes;
+    (void)payload;
+    qsort(x->reached_lanes, n, sizeof *x->reached_lanes, compare_lanes);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t lane = x->reached_lanes[i];
+        advance(x, (uint32_t)(lane >> 32), (uint32_t)lane);
+        settle(x);
+    }
+    x->n_reached_lanes -= n;
+    memmove(x->reached_lanes, x->reached_lanes + n, x->n_reached_lanes * sizeof *x->reached_lanes);
+    if (x->n_reached_lanes)
+        rlt_sim_post(x->sim, rlt_sim_now(x->sim), RLT_SOLVE, x->on_order, 0);
+}
+
+/* Lets a lane go on: at once, or in order with others that are reached at this instant. */
+static SELDOM void go_on(rlt_exec *x, uint32_t id, uint32_t lane_index)
+{
+    if (!x->all[id].orderly) {
+        advance(x, id, lane_index);
+        return;
+    }
+    if (rlt_grow(&x->reached_lanes, &x->reached_lanes_room, sizeof *x->reached_lanes,
+                 (uint64_t)x->n_reached_lanes + 1, UINT32_MAX, "lanes that go on", NULL)) {
+        rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
+        return;
+    }
+    if (x->n_reached_lanes == 0)
+        rlt_sim_post(x->sim, rlt_sim_now(x->sim), RLT_SOLVE, x->on_order, 0);
+    x->reached_lanes[x->n_reached_lanes++] = (uint64_t)id << 32 | lane_index;
+}
+
 /* Callbacks of the network, and events of the executor. */
 
 static void on_injected(void *ctx, uint64_t tx)
@@ -386,7 +428,7 @@ static void on_injected(void *ctx, uint64_t tx)
     l->unsent--;
     if (l->missing > 0)
         return;
-    advance(x, id, li);
+    go_on(x, id, li);
     if (x->n_ready)
         settle(x);
 }
@@ -396,7 +438,7 @@ static SELDOM void release_sender(rlt_exec *x, uint64_t tx)
 {
     uint32_t id = (uint32_t)(tx >> 32), from = (uint32_t)tx;
     x->all[id].lanes[from].unsent--;
-    advance(x, id, from);
+    go_on(x, id, from);
 }
 
 static inline void note_arrival(rlt_exec *x, rlt_exec_collective *c, uint32_t to, uint32_t step)
@@ -482,7 +524,7 @@ static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
         note_arrival(x, c, to, (uint32_t)rx);
     if (x->blocking)
         release_sender(x, tx);
-    advance(x, id, to);
+    go_on(x, id, to);
     settle(x);
 }
 
@@ -544,13 +586,15 @@ int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_e
     x->sim = cfg->sim;
     x->free_head = RLT_NONE;
     x->blocking = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
+    x->orderly = cfg->orderly;
     x->launch_ps = rlt_endpoint_kernel(&cfg->endpoint, cfg->endpoint.launch_ps);
     rlt_net_config c = *cfg;
     c.client = (rlt_net_client){.ctx = x, .injected = on_injected, .delivered = on_delivered};
     if ((rc = x->on_launch = rlt_sim_handler(x->sim, on_launch, x)) < 0 ||
         (rc = x->on_member_launch = rlt_sim_handler(x->sim, on_member_launch, x)) < 0 ||
         (rc = x->on_wake = rlt_sim_handler(x->sim, on_wake, x)) < 0 ||
-        (rc = x->on_leap = rlt_sim_handler(x->sim, on_leap, x)) < 0) {
+        (rc = x->on_leap = rlt_sim_handler(x->sim, on_leap, x)) < 0 ||
+        (rc = x->on_order = rlt_sim_handler(x->sim, on_order, x)) < 0) {
         rlt_fail(err, rc, "executor", "too many event handlers in one simulation");
         goto fail;
     }
@@ -577,6 +621,7 @@ void rlt_exec_free(rlt_exec *x)
     free(x->all);
     free(x->ready);
     free(x->reached);
+    free(x->reached_lanes);
     free(x);
 }
 

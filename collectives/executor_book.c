@@ -70,7 +70,8 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
     c->folded = fold != NULL;
     c->tuning = plan->tuning.on ? &plan->tuning : NULL;
     c->n_lanes = members * plan->lanes;
-    c->direct = fold || flags & RLT_EXEC_EAGER ? 0 : c->n_lanes;
+    c->orderly = x->orderly && plan->lanes > 1;
+    c->direct = fold || c->orderly || flags & RLT_EXEC_EAGER ? 0 : c->n_lanes;
     c->arrived = 0;
     c->members = c->members_left = members;
     c->live = 1;

@@ -50,6 +50,7 @@ typedef struct rlt_exec_collective {
     bool leaping;
     uint32_t next_free;
     uint8_t flags, live, folded;
+    bool orderly; /* its lanes go on in their order, see rlt_net_config.orderly */
 } rlt_exec_collective;
 
 struct rlt_exec {
@@ -61,9 +62,12 @@ struct rlt_exec {
     uint32_t n_ready, ready_capacity;
     uint32_t *reached; /* scratch: ranks of one tree transfer */
     uint32_t reached_capacity;
+    /* Lanes that may go on at this instant, as (collective, lane), see rlt_net_config.orderly. */
+    uint64_t *reached_lanes;
+    uint32_t n_reached_lanes, reached_lanes_room;
     rlt_time launch_ps;
-    int on_launch, on_member_launch, on_wake, on_leap;
-    uint8_t blocking;
+    int on_order, on_launch, on_member_launch, on_wake, on_leap;
+    uint8_t blocking, orderly;
 };
 
 #endif

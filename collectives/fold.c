@@ -99,6 +99,14 @@ static int fold_turns(const rlt_plan *plan, rlt_router *router, rlt_fold *out, r
     return 0;
 }
 
+/* Forgets a reason that does not count any more. */
+static rlt_error *anew(rlt_error *err)
+{
+    if (err)
+        *err = (rlt_error){0};
+    return err;
+}
+
 int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_options *how, rlt_fold *out,
                     rlt_error *err)
 {
@@ -114,8 +122,9 @@ int rlt_fold_create(const rlt_plan *plan, rlt_router *router, const rlt_fold_opt
     int rc = fold_translations(plan, router, out, err);
     if (rc == RLT_EUNSUPPORTED && verbs)
         rc = fold_turns(plan, router, out, err);
-    else if (rc == RLT_EUNSUPPORTED && (rc = rlt__fold_blocks(plan, router, out, err)) == RLT_EUNSUPPORTED)
-        rc = rlt__fold_refine(plan, router, how, out, err);
+    else if (rc == RLT_EUNSUPPORTED && (rc = rlt__fold_blocks(plan, router, out, err)) == RLT_EUNSUPPORTED &&
+             how->percent)
+        rc = rlt__fold_refine(plan, router, how, out, anew(err));
     if (rc)
         rlt_fold_free(out);
     return rc;

@@ -14,12 +14,12 @@
  *                  one place of their blocks are a class. The group may be a part of the topology. O(members
  *                  + links).
  *   refinement     Otherwise: the coarsest equitable partition of members and links over all messages of
- *                  the plan (colour refinement, Weisfeiler and Leman 1968; Paige and Tarjan, SIAM J. Comput.
- *                  16, 1987). A partition is equitable if any two members (or links) of a class have the
- *                  same number of messages of each sort with each other class. A slow link, a root, uneven
- *                  blocks or an uneven group split classes. O(rounds * messages * path), where messages of
- *                  consecutive steps to one member count once. Where the algorithm says that members are
- *                  alike, the steps of only one are read.
+ *                  the plan (sim/partition.h). A partition is equitable if any two members (or links) of a
+ *                  class have the same number of messages of each sort with each other class. A slow link, a
+ *                  root, uneven blocks or an uneven group split classes. O(m log m) for m links on paths of
+ *                  messages, where messages of consecutive steps to one member count once. Where the
+ *                  algorithm says that members are alike, the steps of only one are read. The search gives up
+ *                  once it has cost a given part of what simulating all members would.
  *
  * Example: a ring all-reduce of 8 members over a ring of 8 equal links is one class of 8 by translation. With
  * one slower link, refinement gives every member a class of its own, and nothing is folded.
@@ -32,6 +32,7 @@
 #include "net/network.h"
 #include "net/route.h"
 #include "sim/base/error.h"
+#include "sim/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,12 +46,17 @@ typedef struct rlt_fold {
     rlt_net_fold net;
 } rlt_fold;
 
+/* A percentage without a limit. */
+#define RLT_FOLD_ANYWAY UINT32_MAX
+
 typedef struct rlt_fold_options {
     /* Whether the endpoint's injection rule is `blocking`; whether the network serialises at receive ports
      * (alpha-beta). */
     bool blocking, serialises;
-    /* limit for refinement: plans with more messages are not refined; 0: never refine */
-    uint64_t max_messages;
+    /* Effort that refinement may take, in percent of what it would cost to simulate all members: beyond it,
+     * nothing is folded. 0: never refine. */
+    uint32_t percent;
+    const rlt_watch *watch; /* may stop the search with RLT_ECANCELLED; NULL: none */
 } rlt_fold_options;
 
 /* Fills *out. RLT_EUNSUPPORTED, with the reason, if nothing can be folded. The router gives the routes. */

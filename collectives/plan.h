@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /* Returns the default algorithm for a request: what the topology states (collectives/stated.h), else the
- * choice of a tuned endpoint (collectives/selector.h), else rlt_algorithm_usual. */
+ * choice of a tuned endpoint (collectives/selector.h), else, for a broadcast or reduce over one switch or fat
+ * tree, the fastest of chain, tree and direct by closed form, else rlt_algorithm_usual. */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
 
 /* Creates a plan. algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED or RLT_ETOPOLOGY with a reason. Free

@@ -62,7 +62,9 @@ typedef struct alpha_beta {
     port *ports;
     rlt_account *accounts; /* accounts of the links, part of the usage */
     rlt_pool messages;
-    rlt_batch batch;       /* plain messages that arrive together */
+    rlt_batch batch; /* plain messages that arrive together */
+    bool orderly;    /* see rlt_net_config.orderly */
+    rlt_arrivals line;
     int arrival, delivery; /* event handlers */
 } alpha_beta;
 
@@ -205,6 +207,17 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
     deliver(ab, m, index);
 }
 
+/* Serves the messages that have arrived at this instant. */
+static void on_serve(void *ctx, uint64_t payload)
+{
+    alpha_beta *ab = ctx;
+    uint32_t n = rlt__line_sort(&ab->line);
+    (void)payload;
+    for (uint32_t i = 0; i < n; i++)
+        arrive_anyhow(ab, message_at(ab, ab->line.items[i].index), ab->line.items[i].index);
+    rlt__line_served(&ab->core, &ab->line, n);
+}
+
 /* The last byte of the message has reached the receive port, and so have those of all messages of the
  * batch. */
 static void on_arrive(void *ctx, uint64_t payload)
@@ -212,6 +225,10 @@ static void on_arrive(void *ctx, uint64_t payload)
     alpha_beta *ab = ctx;
     uint32_t index = (uint32_t)payload;
     message *m = message_at(ab, index);
+    if (ab->orderly) {
+        rlt__line_up(&ab->core, &ab->line, &(rlt_arrival){m->rx, m->tx, m->last, index});
+        return;
+    }
     if (!m->plain) {
         arrive_anyhow(ab, m, index);
         return;
@@ -303,7 +320,7 @@ static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *
     rlt_usage *u = ab->core.base.usage;
     m->first = ends[0];
     m->last = p->n > 1 ? ends[1] : RLT_NONE;
-    m->plain = p->n == 2 && !u->series && !ab->core.fold;
+    m->plain = p->n == 2 && !u->series && !ab->core.fold && !ab->orderly;
     ab->accounts[m->first].bytes += m->wire_bytes;
     ab->accounts[m->first].messages++;
     int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
@@ -583,6 +600,7 @@ static void destroy(rlt_net *net)
 {
     alpha_beta *ab = (alpha_beta *)net;
     rlt_pool_free(&ab->messages);
+    free(ab->line.items);
     free(ab->ports);
     free(ab->memos);
     rlt__net_fini(&ab->core);
@@ -626,7 +644,7 @@ static int create_memos(alpha_beta *ab, rlt_error *err)
     rlt_routing routing = rlt_router_routing(ab->core.router);
     ab->ranks = ab->core.fold ? 0 : rlt_router_placement(ab->core.router)->n;
     ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY &&
-                    !ab->core.base.usage->series && ab->core.changes == RLT_LINKS_STAY;
+                    !ab->core.base.usage->series && ab->core.changes == RLT_LINKS_STAY && !ab->orderly;
     ab->key_mask = rlt_router_key_mask(ab->core.router);
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)
@@ -644,6 +662,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!ab)
         return rlt_nomem(err);
     rlt_pool_init(&ab->messages, sizeof(message));
+    ab->orderly = cfg->orderly;
     int rc = rlt__net_init(&ab->core, &rlt_net_alpha_beta, cfg, &bw, err);
     if (!rc)
         rc = create_ports(ab, bw, err);
@@ -653,7 +672,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc) {
         ab->arrival = rlt_sim_handler(cfg->sim, on_arrive, ab);
         ab->delivery = rlt_sim_handler(cfg->sim, on_deliver, ab);
-        if (ab->arrival < 0 || ab->delivery < 0)
+        ab->line.serve = rlt_sim_handler(cfg->sim, on_serve, ab);
+        if (ab->arrival < 0 || ab->delivery < 0 || ab->line.serve < 0)
             rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     }
     if (rc) {

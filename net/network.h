@@ -79,6 +79,10 @@ typedef struct rlt_net_config {
     const rlt_net_fold *fold;                 /* borrowed; NULL: not folded */
     const struct rlt_packet_settings *packet; /* net/packet/packet.h; copied; NULL: the defaults */
     rlt_link_changes changes;                 /* must be RLT_LINKS_STAY in a folded network */
+    /* Serves messages that reach a port at one instant in the order of their rx, and not in that of events,
+     * which symmetric ports do not share. For models whose order matters: those without
+     * RLT_NET_SHARES_LINKS. */
+    bool orderly;
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;

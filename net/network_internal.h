@@ -88,6 +88,23 @@ int rlt__net_park_tree(rlt_net_core *c, const rlt_tree_message *m, bool reduce, 
 uint64_t rlt__net_parked(const rlt_net_core *c, char *text, size_t size);
 int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error *err) RLT_MUST_USE;
 void rlt__net_changes_fini(rlt_net_core *c);
+/*
+ * A line: messages that arrive at one instant. The first one posts the event `serve`, in class RLT_START. Its
+ * handler sorts the line by port and rx, serves that many messages, and says so.
+ */
+typedef struct rlt_arrival {
+    uint64_t rx, tx;
+    uint32_t port, index;
+} rlt_arrival;
+typedef struct rlt_arrivals {
+    rlt_arrival *items;
+    uint32_t n, room;
+    int serve;
+} rlt_arrivals;
+/* A failure goes to rlt_sim_fail. */
+void rlt__line_up(rlt_net_core *c, rlt_arrivals *line, const rlt_arrival *a);
+uint32_t rlt__line_sort(rlt_arrivals *line);
+void rlt__line_served(rlt_net_core *c, rlt_arrivals *line, uint32_t n);
 /* Returns a latency or delay times latency_scale. */
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t);
 

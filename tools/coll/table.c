@@ -8,6 +8,7 @@
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
+#include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "collectives/stated.h"
 #include "net/links.h"
@@ -59,9 +60,10 @@ typedef struct coll_result {
     rlt_coll_kind kind;
     const rlt_algorithm *algorithm;
     rlt_busiest over;
-    uint64_t rounded; /* bytes added so that blocks are equal */
-    char why[768];    /* the choices of a tuned endpoint, for --why */
-    char out[512];    /* its candidates that are out of the question */
+    uint64_t rounded;   /* bytes added so that blocks are equal */
+    char why[768];      /* the choices of a tuned endpoint, for --why */
+    char unfolded[200]; /* why every rank is simulated, for --verify-fold */
+    char out[512];      /* its candidates that are out of the question */
 } coll_result;
 
 typedef struct coll_table {
@@ -128,6 +130,8 @@ static void remark(coll_table *t, const coll_result *r)
         rlt_note("%s", r->out);
     if (r->out[0])
         memcpy(t->noted_out, r->out, sizeof t->noted_out);
+    if (r->unfolded[0])
+        rlt_note("%s by %s: every rank was simulated, as %s", rlt_coll_name(r->kind), a->name, r->unfolded);
     if (r->rounded && !(t->noted_rounded >> bit & 1))
         rlt_note(
             "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
@@ -248,7 +252,7 @@ static void explain(coll_result *r, const rlt_coll_request *req)
         rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
     else
         snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
-                 rlt_algorithm_usual(req)->name);
+                 rlt_algorithm_choose(req)->name);
     if (stated || !n)
         return;
     rlt_excluded_text(all, n, rlt_request_endpoint(req), excluded, sizeof excluded);
@@ -265,6 +269,8 @@ static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
         explain(r, r->one.reqs);
     r->over = run->over;
     r->rounded = run->plan.req.bytes - run->bytes;
+    if (ask->settings->verify_fold)
+        memcpy(r->unfolded, run->unfolded, sizeof r->unfolded);
 }
 
 /* Simulates a row, on any thread. Reads the request; writes only its own slot. */
@@ -275,7 +281,7 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
     rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    r->why[0] = r->out[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
     r->quiet = false;

@@ -30,7 +30,7 @@
 #include "workload/design/design.h"
 #include "workload/design/internal.h"
 
-enum { MAX_REFINED = 1 << 20, AT_ONCE = 2 };
+enum { AT_MOST_PERCENT = 100, AT_ONCE = 2 };
 
 /* ---- the network ---- */
 
@@ -205,7 +205,7 @@ static int fold_one(small *s, rlt_error *err)
     one *o = &s->ones[0];
     rlt_error why = {0};
     rlt_fold_options folding = {.blocking = s->p->how->endpoint.injection == RLT_INJECT_BLOCKING,
-                                .max_messages = MAX_REFINED};
+                                .percent = AT_MOST_PERCENT};
     int rc = rlt_fold_create(&o->plan, s->router, &folding, &o->fold, &why);
     o->folded = rc == 0;
     s->fold = o->folded ? &o->fold.net : NULL;

@@ -26,7 +26,7 @@
 #include "sim/sim.h"
 #include "workload/plugin/internal.h"
 
-enum { MAX_REFINED = 1 << 20, LARGEST = 32 };
+enum { LARGEST = 32 };
 
 typedef struct grid {
     const rlt_algorithm *algorithm;
@@ -58,7 +58,8 @@ static int simulate(const grid *g, const rlt_plan *plan, const rlt_fold *fold, c
                           .endpoint = *rlt_topology_endpoint(g->topology),
                           .bandwidth_scale = 1,
                           .latency_scale = 1,
-                          .fold = fold ? &fold->net : NULL};
+                          .fold = fold ? &fold->net : NULL,
+                          .orderly = plan->lanes > 1 && !(model->can & RLT_NET_SHARES_LINKS)};
     if ((rc = rlt_exec_create(model, &net, &exec, err)))
         goto out;
     uint32_t id = rlt_exec_add_folded(exec, plan, fold, &client, 0, 0);
@@ -81,7 +82,7 @@ static int run_under(grid *g, const rlt_plan *plan, const rlt_net_model *model, 
                      rlt_error *err)
 {
     rlt_fold fold = {0};
-    rlt_fold_options how = {.serialises = !(model->can & RLT_NET_SHARES_LINKS), .max_messages = MAX_REFINED};
+    rlt_fold_options how = {.serialises = !(model->can & RLT_NET_SHARES_LINKS), .percent = RLT_FOLD_ANYWAY};
     rlt_error why = {0};
     rlt_time whole_ps = 0, folded_ps = 0, bound_ps = rlt_bound_under(bound, model);
     uint64_t messages = 0, folded_messages = 0;

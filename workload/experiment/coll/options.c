@@ -69,7 +69,7 @@ const rlt_option rlt_coll_options[] = {
      AT(no_fold), .unrecorded = true},
     {"verify-fold", 0, RLT_PARAM_FLAG, NULL,
      "If ranks are folded, also simulate every rank. Fail (exit status 1) unless times and links agree to "
-     "the picosecond.",
+     "the picosecond. If not, say why.",
      AT(verify_fold), .unrecorded = true},
     {"plan", 0, RLT_PARAM_LIST, "FILE|DIR|PREFIX",
      "Also run the plan of a file, under the plan's own name: MSCCL XML, ringlet's JSON, GOAL, or Chakra "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One simulated collective by an algorithm, or several at once. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "collectives/algorithm.h"
@@ -24,7 +25,7 @@
 
 /* With more messages than this, a plan of uneven blocks gets even ones if that lets it fold. */
 #define TOO_MANY_MESSAGES ((uint64_t)1 << 23)
-#define MAX_REFINED       ((uint64_t)1 << 23)
+#define AT_MOST_PERCENT   10
 
 /* Estimates about one message per step. */
 static uint64_t expect_messages(const rlt_plan *p)
@@ -114,11 +115,14 @@ static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
     const rlt_setup *s = how->setup;
     rlt_fold_options options = {.blocking = s->endpoint.injection == RLT_INJECT_BLOCKING,
                                 .serialises = !(s->model->can & RLT_NET_SHARES_LINKS),
-                                .max_messages = MAX_REFINED};
+                                .percent = AT_MOST_PERCENT,
+                                .watch = how->watch};
     rlt_error why = {0};
     int rc = rlt_fold_create(&run->plan, run->router, &options, &run->fold, &why);
     if (rc == 0)
         run->simulated = run->fold.n_classes;
+    else
+        snprintf(run->unfolded, sizeof run->unfolded, "%.180s", why.what);
     return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
@@ -136,6 +140,7 @@ static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
     if (may_fold(how) && (rc = find_fold(run, how, err)))
         return rc;
     cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
+    cfg.orderly = run->plan.lanes > 1 && !(s->model->can & RLT_NET_SHARES_LINKS);
     return rlt_exec_create(s->model, &cfg, &run->exec, err);
 }
 

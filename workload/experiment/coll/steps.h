@@ -35,6 +35,7 @@ typedef struct rlt_coll_run {
     rlt_coll_ended *tenants; /* by tenant */
     rlt_fold fold;
     uint32_t simulated;         /* members simulated: one per class of the fold, or all */
+    char unfolded[200];         /* why nothing folds; empty: it does, or was not asked to */
     uint64_t bytes;             /* as asked for; the plan has more if its blocks were made even */
     rlt_time time_ps, bound_ps; /* longest of all tenants */
     rlt_busiest busiest;
