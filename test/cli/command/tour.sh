@@ -50,7 +50,7 @@ while [ $walk -lt "$walks" ]; do
     # shellcheck disable=SC2086
     (cd "$tmp/work" && gdb -nx -batch -x "$tmp/script" --args "$ringlet" ${line#ringlet } >"$tmp/out" 2>"$tmp/err" </dev/null)
     # Breakpoint i is that of function i.
-    missing=$(functions_of $walk | awk -v stops="$(sed -n 's/^Temporary breakpoint \([0-9]*\), .*/\1/p' "$tmp/out" | tr '\n' ' ')" '
+    missing=$(functions_of $walk | awk -v stops="$(sed -n 's/^\(Thread .* hit \)\{0,1\}Temporary breakpoint \([0-9]*\), .*/\2/p' "$tmp/out" | tr '\n' ' ')" '
         BEGIN { n = split(stops, s, " "); for (i = 1; i <= n; i++) there[s[i]] = 1 } !(NR in there)' | head -1)
     verdict "reached one after the other: $line" "$missing"
 done
