@@ -19,7 +19,7 @@
 #define MAX_CALC_NS       ((uint64_t)1000000000000000) /* 11 days */
 enum { MAX_WORD = 62 };
 
-/* What a byte is to the lexer; 0: part of a word. */
+/* Kind of each byte for the lexer; 0: part of a word. */
 enum { BLANK = 1, NEWLINE, MARK, SLASH, ZERO };
 static const uint8_t kinds[256] = {
     [0] = ZERO,   [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = NEWLINE,
@@ -28,7 +28,7 @@ static const uint8_t kinds[256] = {
 typedef struct reader {
     rlt_goal *g;
     const char *at, *end; /* the current word begins at `at`; *end is zero */
-    uint32_t line;        /* of the current word */
+    uint32_t line;        /* where the current word stands */
     bool described;       /* whether our own comment describes the plan */
     rlt_strings labels;
     uint32_t *label_op;   /* operation of each label of the current rank */

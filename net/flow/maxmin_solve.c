@@ -272,7 +272,7 @@ static void open_link(rlt_maxmin *mm, uint32_t link)
 
 /* ---- candidates that are reached ---- */
 
-/* What a link would have at its level: capacity for its own flows, and their weight. */
+/* A link at its level has this: capacity for its own flows, and their weight. */
 typedef struct rlt_mm_claim {
     rlt_mm_rate left;
     uint32_t weight;

@@ -19,7 +19,7 @@
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
-/* What equal collectives share. */
+/* Facts that equal collectives share. */
 typedef struct key {
     const char *algorithm;
     uint64_t bytes;
