@@ -342,6 +342,36 @@ static void remember(flow_net *net, const rlt_message *msg, const rlt_leg *leg)
                                       .tail_ps = leg->tail_ps};
 }
 
+static inline bool same_kind(const flow_net *net, const rlt_path *p)
+{
+    return net->mm->kind[p->links[0]] == net->mm->kind[p->links[1]];
+}
+
+/* Marks links of one kind that a route crosses, if there are several: they carry no rounding, see
+ * rlt_maxmin_drain. A route of very many kinds is taken to repeat them. The kinds are those of the links of
+ * the route, since a class may hold links of two kinds, one for each direction round a ring. */
+static SELDOM void loosen(flow_net *net, const rlt_path *p)
+{
+    enum { KINDS = 8 };
+    uint32_t first[KINDS], kinds[KINDS], n = 0;
+    const rlt_net_fold *fold = net->core.fold;
+    const rlt_topology *t = rlt_router_topology(net->core.router);
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t link = fold ? rlt_net_fold_class(fold, p->links[i]) : p->links[i], k = 0;
+        uint32_t kind = fold ? rlt__link_kind(t, p->links[i]) : net->mm->kind[link];
+        while (k < n && kinds[k] != kind)
+            k++;
+        if (k < n)
+            net->mm->loose[first[k]] = true;
+        if (k < n || n == KINDS) {
+            net->mm->loose[link] = true;
+        } else {
+            first[n] = link;
+            kinds[n++] = kind;
+        }
+    }
+}
+
 /* Sends any message. */
 static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
 {
@@ -349,6 +379,8 @@ static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
     if (rlt__net_leg(&net->core, msg, &leg) != 0)
         return -1;
     const rlt_path *p = &leg.path;
+    if (p->n > 2 || (p->n == 2 && (net->core.fold || same_kind(net, p))))
+        loosen(net, p);
     remember(net, msg, &leg);
     if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
         (net->core.may_loop && p->n > 2 && !rlt_maxmin_is_simple(net->mm, p->links, p->n)))

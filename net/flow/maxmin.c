@@ -610,7 +610,7 @@ static int drain_link(rlt_maxmin *mm, uint32_t link, rlt_time now)
         rlt__mm_own_remove(mm, link, flow);
         rc = rlt__mm_append(&mm->drained, flow);
     }
-    l->served = served - owed / l->own_weight;
+    l->served = mm->loose[link] ? served : served - owed / l->own_weight;
     l->at = now;
     return rc;
 }

@@ -155,6 +155,7 @@ typedef struct rlt_maxmin {
     rlt_mm_paths *paths; /* of links with many own flows, or NULL while there are none; see maxmin_paths.c */
     uint64_t *bw_Bps;    /* capacity of each link, as given */
     uint32_t *kind;      /* kind of each link; orders links of equal level: lowest kind, then lowest number */
+    bool *loose;         /* links that carry no rounding, see rlt_maxmin_drain */
     rlt_mm_flow *flows;
     double *finish; /* virtual finish of each flow; its size until it has a bottleneck */
     uint32_t n_flows, flow_room, finish_room, free_flow;
@@ -198,7 +199,8 @@ int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
 /* Takes the flows that end now (`now` = rlt_maxmin_next()) off their links and lists them in mm->drained, in
  * a fixed order. Their paths stay readable until each is released. The bytes that rounding to whole
  * picoseconds added or removed are carried into V of the bottleneck, so that the bytes of a link do not
- * drift. RLT_ENOMEM. */
+ * drift. A link in mm->loose carries nothing: a flow may cross several of its kind that are equally full, and
+ * which of them owns it depends on their numbers, which differ in a folded network. RLT_ENOMEM. */
 int rlt_maxmin_drain(rlt_maxmin *mm, rlt_time now) RLT_MUST_USE;
 /* Takes a flow off its links before its end. Its path stays readable until it is released. RLT_ENOMEM. */
 int rlt_maxmin_cancel(rlt_maxmin *mm, uint32_t flow) RLT_MUST_USE;

@@ -35,7 +35,8 @@ int rlt_maxmin_create(uint32_t n_links, const uint64_t *bw_Bps, rlt_maxmin **out
     mm->shares = calloc(n_links ? n_links : 1, sizeof(*mm->shares));
     mm->bw_Bps = malloc((n_links ? (size_t)n_links : 1) * sizeof(*mm->bw_Bps));
     mm->kind = calloc(n_links ? n_links : 1, sizeof(*mm->kind));
-    if (!mm->links || !mm->level || !mm->shares || !mm->bw_Bps || !mm->kind) {
+    mm->loose = calloc(n_links ? n_links : 1, sizeof(*mm->loose));
+    if (!mm->links || !mm->level || !mm->shares || !mm->bw_Bps || !mm->kind || !mm->loose) {
         rlt_maxmin_free(mm);
         return rlt_nomem(err);
     }
@@ -81,6 +82,7 @@ void rlt_maxmin_free(rlt_maxmin *mm)
     rlt__mm_paths_free(mm);
     free(mm->bw_Bps);
     free(mm->kind);
+    free(mm->loose);
     free(mm->flows);
     free(mm->finish);
     free(mm->long_hops);

@@ -441,14 +441,14 @@ static void composed_machines(void **state)
     remove(graphs[1]);
 }
 
-/* Draws a network of 2 to 64 ranks. `hops`: also those whose routes cross several links of a class. */
-static void draw_network(uint64_t *k, bool hops, char *text, size_t size)
+/* Draws a network of 2 to 64 ranks. */
+static void draw_network(uint64_t *k, char *text, size_t size)
 {
     static const char *const links[] = {"50GB/s,500ns", "33GB/s,0ns", "7GB/s,333ns", "12345678901B/s,1us",
                                         "400Gbps,1234567ps"};
     const char *a = links[below(k, 5)], *b = links[below(k, 5)];
     uint32_t n = 2 + below(k, 15), m = 2 + below(k, 5), q = 2 + below(k, 4), three = m < 3 ? 3 : m;
-    switch (below(k, hops ? 10 : 7)) {
+    switch (below(k, 10)) {
     case 0:
         snprintf(text, size, "switch:%u@%s", n, a);
         break;
@@ -482,21 +482,56 @@ static void draw_network(uint64_t *k, bool hops, char *text, size_t size)
     }
 }
 
-/*
- * Ten thousand cases at random, ties included: messages of several lanes that reach a port, or a member, at
- * one instant. Flow over rings and tori is left out: where a route crosses several links of a class that are
- * all its bottleneck, what a completion was rounded by is shared out differently, and about one folded run in
- * three thousand differs by a picosecond or more.
- */
+/* Flows that cross several links of a class, all equally full: what a completion is rounded by must not go to
+ * the own flows of whichever link has the lowest number. Random cases seldom tell. */
+static void long_way_round(void **state)
+{
+    (void)state;
+    fold_case cases[] = {
+        {.topology = "ring:13@33GB/s,0ns",
+         .algorithm = &rlt_pairwise,
+         .injection = RLT_INJECT_BLOCKING,
+         .kind = RLT_ALL_TO_ALL,
+         .bytes = 210210,
+         .channels = 4,
+         .chunks = 3},
+        {.topology = "fully-connected:3@400Gbps,0ns*ring:5@33GB/s,333ns",
+         .algorithm = &rlt_pat,
+         .kind = RLT_REDUCE_SCATTER,
+         .bytes = 46080,
+         .chunks = 3},
+        {.topology = "torus:6x5@33GB/s,0ns",
+         .algorithm = &rlt_pairwise,
+         .injection = RLT_INJECT_BLOCKING,
+         .kind = RLT_ALL_REDUCE,
+         .bytes = 210210,
+         .root = 1,
+         .channels = 2},
+        {.topology = "ring:11@7GB/s,1234567ps", /* both directions are one class */
+         .algorithm = &rlt_direct,
+         .injection = RLT_INJECT_BLOCKING,
+         .kind = RLT_REDUCE,
+         .bytes = 46080,
+         .root = 1},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cases[i].model = &rlt_net_flow;
+        compare(&cases[i]);
+        assert_true(cases[i].folds);
+    }
+}
+
+/* Two thousand cases at random, ties included: messages of several lanes that reach a port, or a member, at
+ * one instant. */
 static void random_cases(void **state)
 {
     (void)state;
     uint64_t k = 1 << 20;
     uint32_t ran = 0, folded = 0;
-    for (uint32_t i = 0; i < 10000; i++) {
+    for (uint32_t i = 0; i < 2000; i++) {
         char text[160];
         fold_case c = draw(&k, text);
-        draw_network(&k, c.model == &rlt_net_alpha_beta, text, sizeof text);
+        draw_network(&k, text, sizeof text);
         c.root = below(&k, 2);
         c.bytes += below(&k, 3) ? 0 : 210 * 1001;
         uint32_t classes = compare(&c);
@@ -504,7 +539,7 @@ static void random_cases(void **state)
         folded += classes > 0 && c.folds;
     }
     print_message("%u runs, %u of them folded\n", ran, folded);
-    assert_true(folded > 2000);
+    assert_true(folded > 400);
 }
 
 /* Folds a broadcast by chains over 4096 members of a switch, within some effort. Returns the fold's code. */
@@ -704,6 +739,7 @@ int main(void)
         cmocka_unit_test(composed_machines), cmocka_unit_test(alike),
         cmocka_unit_test(random_cases),      cmocka_unit_test(it_gives_up),
         cmocka_unit_test(large_machines),    cmocka_unit_test(millions),
+        cmocka_unit_test(long_way_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
