@@ -75,6 +75,15 @@ static int fold_translations(const rlt_plan *plan, rlt_router *router, rlt_fold 
     return 0;
 }
 
+int rlt__fold_room(rlt_fold *out, uint32_t classes, uint32_t members, rlt_error *err)
+{
+    out->rep = malloc(classes * sizeof *out->rep);
+    out->size = malloc(classes * sizeof *out->size);
+    out->of_member = malloc(members * sizeof *out->of_member);
+    out->n_classes = classes;
+    return out->rep && out->size && out->of_member ? 0 : rlt_nomem(err);
+}
+
 /* Makes a class of the members of each node. */
 static int fold_turns(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err)
 {
@@ -85,12 +94,8 @@ static int fold_turns(const rlt_plan *plan, rlt_router *router, rlt_fold *out, r
     int rc = check_regular(plan, router, err);
     if (rc || (rc = rlt_net_fold_turns(t, &out->net, err)) != 0)
         return rc;
-    out->rep = malloc(n / g * sizeof *out->rep);
-    out->size = malloc(n / g * sizeof *out->size);
-    out->of_member = malloc(n * sizeof *out->of_member);
-    if (!out->rep || !out->size || !out->of_member)
-        return rlt_nomem(err);
-    out->n_classes = n / g;
+    if ((rc = rlt__fold_room(out, n / g, n, err)))
+        return rc;
     for (uint32_t m = 0; m < n; m++) {
         out->of_member[m] = m / g;
         out->rep[m / g] = m - m % g;

@@ -73,6 +73,9 @@ RLT_API bool rlt_plan_is_even(const rlt_plan *plan);
 /* Whether the algorithm says that the members of an even plan are alike. */
 RLT_API bool rlt_plan_is_alike(const rlt_plan *plan);
 
+/* Makes room for classes of members, whose contents the caller writes. Freed by rlt_fold_free, also after
+ * RLT_ENOMEM. Internal. */
+int rlt__fold_room(rlt_fold *out, uint32_t classes, uint32_t members, rlt_error *err) RLT_MUST_USE;
 /* Folds by blocks. RLT_EUNSUPPORTED without a reason if there are none. Internal. */
 int rlt__fold_blocks(const rlt_plan *plan, rlt_router *router, rlt_fold *out, rlt_error *err) RLT_MUST_USE;
 /* Folds by refinement. Internal. */

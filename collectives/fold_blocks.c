@@ -93,12 +93,9 @@ static bool moves_blocks(const rlt_plan *plan, uint32_t members)
 static int fill(const rlt_plan *plan, const line *l, rlt_fold *out, rlt_error *err)
 {
     uint32_t n = plan->req.n;
-    out->rep = malloc(l->members * sizeof *out->rep);
-    out->size = malloc(l->members * sizeof *out->size);
-    out->of_member = malloc(n * sizeof *out->of_member);
-    if (!out->rep || !out->size || !out->of_member)
-        return rlt_nomem(err);
-    out->n_classes = l->members;
+    int rc = rlt__fold_room(out, l->members, n, err);
+    if (rc)
+        return rc;
     for (uint32_t c = 0; c < l->members; c++) {
         out->rep[c] = c;
         out->size[c] = l->n;

@@ -68,7 +68,7 @@ echo "# $(git describe --always --dirty 2>/dev/null), $($ringlet --version | hea
 echo "# limits of this machine: hold $hold ns (an event taken and put back), miss $miss ns (a load), scan $scan, copy $copy ns a byte"
 echo "# i: instructions of a unit; e: exponent of growth, of instructions, or of CPU time if these were not counted"
 printf '%-40s %9s %14s %11s %6s %9s %8s %9s %7s  %s\n' work n instructions a-unit e CPU_s MB limit_s x-limit goal
-start=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$ringlet" coll -t switch:2@50GB/s,500ns -c all_reduce -a ring -b 1MiB 2>&1 >/dev/null | sed -n 's/.*Collected : *//p')
+start=$(instructions "$ringlet" coll -t switch:2@50GB/s,500ns -c all_reduce -a ring -b 1MiB)
 start_s=$(cost 'coll -t switch:2@50GB/s,500ns -c all_reduce -a ring -b 1MiB' | cut -d' ' -f1)
 while IFS= read -r row; do
     number=$(field "$row" 1) n=$(field "$row" 4) command=$(field "$row" 8)

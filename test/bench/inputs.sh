@@ -24,6 +24,9 @@ ring_plan() { # ranks, format, file
     "$ringlet" coll -t "switch:$1@50GB/s,500ns" -c all_reduce -a ring -b 64MiB --export-plan "$3" --as "$2" >/dev/null
 }
 
+# Counts the instructions of a command.
+instructions() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null | sed -n 's/.*Collected : *//p'; }
+
 make_input() {
     [ -e "$1" ] && return
     at=$(dirname "$1") of=$(basename "$1")

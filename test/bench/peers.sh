@@ -25,7 +25,6 @@ ours() { # work ranks
     echo "$ringlet coll -t switch:$2@50GB/s,500ns -j 1 --no-fold $more"
 }
 theirs() { echo "$peer $t/platform.$2 $1 $2 $total"; }
-instructions() { valgrind --tool=callgrind --callgrind-out-file=/dev/null $1 2>&1 >/dev/null | sed -n 's/.*Collected : *//p'; }
 cpu() { "$build/test/bench/spawn" "$1" $2 | cut -d' ' -f1; }
 time_of() { $1 --format csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_ps") c = i } NR == 2 { print $c }'; }
 prepare() {
@@ -60,7 +59,7 @@ fi
 echo
 messages=$((2 * 256 * 255))
 for who in ours theirs; do
-    for n in 2 256; do instructions "$($who ring $n)" >"$t/$who.$n" & done
+    for n in 2 256; do instructions $($who ring $n) >"$t/$who.$n" & done
 done
 wait
 echo "instructions a message, ring all-reduce of 256 ranks: $((($(cat "$t/ours.256") - $(cat "$t/ours.2")) / messages)), SimGrid $((($(cat "$t/theirs.256") - $(cat "$t/theirs.2")) / messages))"
