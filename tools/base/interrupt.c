@@ -19,6 +19,7 @@
 
 static _Atomic(rlt_sim *) running;
 static atomic_int arrived;
+static atomic_int silent; /* nothing is left to be said */
 static sem_t alarmed; /* posted when a signal arrives */
 
 /*
@@ -64,7 +65,7 @@ static void end_now(void)
     rlt_files_abandon();
     if (take(stdout))
         fflush(stdout);
-    if (take(stderr))
+    if (!atomic_load(&silent) && take(stderr))
         rlt_say(&err);
     _exit(rlt_exit_status(rc));
 }
@@ -118,6 +119,16 @@ void rlt_interrupt_init(void)
     ignore.sa_handler = SIG_IGN;
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
+}
+
+void rlt_interrupt_release(void)
+{
+    struct sigaction usual = {0};
+    atomic_store(&silent, 1);
+    usual.sa_handler = SIG_DFL;
+    sigemptyset(&usual.sa_mask);
+    sigaction(SIGINT, &usual, NULL);
+    sigaction(SIGTERM, &usual, NULL);
 }
 
 void rlt_interrupt_watch(rlt_sim *sim)

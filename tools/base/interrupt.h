@@ -17,6 +17,8 @@
 /* Catches SIGINT and SIGTERM, ignores SIGPIPE (a failed write reports it), and clears the flag of an arrived
  * signal. Called at the start, before other threads are there. */
 void rlt_interrupt_init(void);
+/* Ends catching: a signal ends the program without a word. For a rank that has nothing left to say. */
+void rlt_interrupt_release(void);
 /* Sets the simulation to stop. Call with NULL before it is freed. */
 void rlt_interrupt_watch(rlt_sim *sim);
 /* The same as an interface of the library; notes are printed. */

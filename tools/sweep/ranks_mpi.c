@@ -283,6 +283,8 @@ void rlt_ranks_end(uint32_t rank, bool served)
 {
     if (rank == 0 && served && !dismiss())
         return; /* MPI_Finalize would wait for the dead rank */
+    if (rank != 0)
+        rlt_interrupt_release(); /* rank 0 speaks; a launcher that ends early sends the others a signal */
     MPI_Finalize();
 }
 
