@@ -21,7 +21,7 @@
 #include "sim/text/json_build.h"
 #include "sim/text/json_scan.h"
 
-enum { MAX_DEPTH = RLT__JSON_DEPTH, MAX_BYTES = 64 << 20, MAX_KEY = 64 };
+enum { MAX_DEPTH = RLT__JSON_DEPTH, MAX_BYTES = 256 << 20, MAX_KEY = 64 };
 
 struct rlt_json_doc {
     char *name, *text;

@@ -39,7 +39,7 @@ done
 
 # Counts. A command stands on one line without characters that a shell would read.
 export ringlet t limit
-count='f=$1; set -f; c=$(cut -d"|" -f8- "$f"); timeout $limit valgrind --tool=callgrind --callgrind-out-file=/dev/null $ringlet $c 2>&1 >/dev/null | sed -n "s/.*Collected : *//p" >"$f.i"'
+count='f=$1; set -f; c=$(cut -d"|" -f8- "$f"); timeout -k 10 $limit valgrind --tool=callgrind --callgrind-out-file=/dev/null $ringlet $c 2>&1 >/dev/null | sed -n "s/.*Collected : *//p" >"$f.i"'
 while IFS= read -r row; do
     [ "$(field "$row" 2)" = yes ] || continue
     f=$t/row.$(field "$row" 1)
@@ -49,7 +49,7 @@ done <"$t/rows" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 sh -c "$count" co
 
 cost() { # CPU seconds and KiB of a command
     set -f
-    set -- $(timeout "$limit" "$build/test/bench/spawn" 1 "$ringlet" $1 2>/dev/null) "$1"
+    set -- $(timeout -k 10 "$limit" "$build/test/bench/spawn" 1 "$ringlet" $1 2>/dev/null) "$1"
     [ $# -ge 3 ] || { echo "- -"; return; }
     awk -v s="$1" 'BEGIN { exit s > 1 }' && set -- $("$build/test/bench/spawn" 2 "$ringlet" $3) "$1"
     awk -v a="$1" -v b="$3" -v k="$2" 'BEGIN { print (b + 0 > 0 && b < a ? b : a), k }'
@@ -58,7 +58,7 @@ units() { # N NAME of a row, the row's n, its command
     n=$2
     case $1 in
     'size of '*) set -- $1; wc -c <"$3" ;;
-    messages* | events*) set -f; set -- "${1%% *}" $(timeout "$limit" "$ringlet" $3 -f json 2>/dev/null | sed -n "s/^ *\"${1%% *}\": *\([0-9]*\).*/\1/p"); echo "${2:-0}" ;;
+    messages* | events*) set -f; set -- "${1%% *}" $(timeout -k 10 "$limit" "$ringlet" $3 -f json 2>/dev/null | sed -n "s/^ *\"${1%% *}\": *\([0-9]*\).*/\1/p"); echo "${2:-0}" ;;
     *) set -- $1; echo $(($1)) ;;
     esac
 }
