@@ -53,10 +53,11 @@ int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, co
     if (!t->plain || !size || !f->shape->block_link)
         return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "dimension %u has no blocks that can be exchanged",
                         dim);
-    uint32_t classes = f->links / (f->n / size),
+    uint32_t most = f->links / (f->n / size),
              group = beside % d->stride + beside / d->stride / d->size * d->stride;
-    int rc = allocate(t, classes, out, err);
-    for (uint32_t i = 0; i < classes && !rc; i++) {
+    int rc = allocate(t, most, out, err);
+    for (uint32_t i = 0; i < most && !rc && f->shape->block_link(f, blocks[0], i) != RLT_NONE; i++) {
+        out->n_classes++;
         out->size[i] = n;
         out->link[i] = RLT_NONE;
         for (uint32_t k = 0; k < n; k++) {
@@ -65,7 +66,6 @@ int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, co
             out->link[i] = link < out->link[i] ? link : out->link[i];
         }
     }
-    out->n_classes = classes;
     if (!rc)
         fold_rest(t, out);
     return rc;

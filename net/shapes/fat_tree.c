@@ -18,6 +18,7 @@
 #include "net/shapes/shapes.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
 
 enum { HOSTS, LEAVES, SPINES, LEAVES_PER_POD, PODS, CORES, BASE_SPINE, BASE_CORE };
 enum { LEVELS, OVER };
@@ -178,6 +179,8 @@ static uint32_t block_link(const rlt_factor *f, uint32_t at, uint32_t i)
         return at * hosts + i;
     if (i - hosts < cables)
         return v[BASE_SPINE] + at * cables + i - hosts;
+    if (v[PODS] == 1) /* cables to cores, if there are any, are of the pod */
+        return RLT_NONE;
     return v[BASE_CORE] + at * 2 * v[SPINES] * v[CORES] + i - hosts - cables;
 }
 

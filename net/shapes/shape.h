@@ -52,9 +52,10 @@ typedef struct rlt_shape {
     bool (*one_leaf)(const rlt_factor *f);
     /*
      * Blocks: `block` returns the least b, a divisor of n, such that any renumbering that moves whole blocks
-     * of b consecutive accelerators maps links and D-mod-k routes onto themselves; 0: there is none. Each
-     * link then belongs to one block, and block_link returns link i of a block, i < links / (n / b). The link
-     * i of one block takes the place of link i of another. NULL: none.
+     * of b consecutive accelerators maps links and D-mod-k routes onto themselves; 0: there is none. A
+     * link then belongs to one block, or to none if it is on no route. block_link returns link i of a block,
+     * i < links / (n / b), or RLT_NONE for those past the last one. The link i of one block takes the place
+     * of link i of another. NULL: none.
      *
      *   Example: a fat tree of two levels with 8 accelerators and 4 spines: b = 8 is a leaf; its links are 8
      *   cables to accelerators and 4 to spines, each up and down.
