@@ -10,6 +10,7 @@
 #include "collectives/executor.h"
 #include "collectives/fold.h"
 #include "collectives/plan.h"
+#include "collectives/relay.h"
 #include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/network.h"
@@ -80,15 +81,20 @@ static int open_router(alone *a, rlt_error *err)
                                   &a->router, err);
 }
 
-static int open_network(alone *a, const rlt_net_fold *fold, rlt_exec **exec, rlt_error *err)
+static rlt_net_config network_of(const alone *a, const rlt_net_fold *fold)
 {
-    rlt_net_config cfg = {.sim = a->sim,
-                          .router = a->router,
-                          .endpoint = a->how.endpoint,
-                          .bandwidth_scale = a->how.network_scale,
-                          .latency_scale = 1 / a->how.network_scale,
-                          .packet = a->how.packet,
-                          .fold = fold};
+    return (rlt_net_config){.sim = a->sim,
+                            .router = a->router,
+                            .endpoint = a->how.endpoint,
+                            .bandwidth_scale = a->how.network_scale,
+                            .latency_scale = 1 / a->how.network_scale,
+                            .packet = a->how.packet,
+                            .fold = fold};
+}
+
+static int open_network(const alone *a, const rlt_net_fold *fold, rlt_exec **exec, rlt_error *err)
+{
+    rlt_net_config cfg = network_of(a, fold);
     return rlt_exec_create(a->how.model, &cfg, exec, err);
 }
 
@@ -158,9 +164,15 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
     int rc = plan_of(a, req, &plan, err);
     if (rc < 0)
         return rc;
-    rlt_time begin = rlt_sim_now(a->sim);
-    rc = run_plan(a, &plan, err);
-    *duration_ps = rlt_sim_now(a->sim) - begin;
+    rlt_net_config cfg = network_of(a, NULL);
+    rc = rlt__relay_time(&plan, a->how.model, &cfg, duration_ps, err);
+    if (rc == RLT_EUNSUPPORTED) {
+        rlt_time begin = rlt_sim_now(a->sim);
+        rc = run_plan(a, &plan, err);
+        *duration_ps = rlt_sim_now(a->sim) - begin;
+    } else {
+        a->broken = rc;
+    }
     rlt_plan_free(&plan);
     return rc;
 }
