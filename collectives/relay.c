@@ -20,7 +20,7 @@
 #include "sim/sim.h"
 
 /* Sorts of routes, and sizes of what is passed on. */
-enum { MAX_ROUTES = 32, MAX_SIZES = 4, MAX_LINKS = 1 << 20 };
+enum { MAX_ROUTES = 32, MAX_SIZES = 4, MAX_LINKS = 1 << 20, MAX_STEPS = 1 << 27 };
 
 typedef struct relay {
     const rlt_plan *plan;
@@ -210,27 +210,34 @@ static int measure(relay *r, const rlt_net_model *model, const rlt_net_config *c
     return rc;
 }
 
-/* Whether data always arrives after the own message has left. */
-static bool is_steady(const relay *r)
+/* The extremes of s and w. */
+typedef struct extremes {
+    rlt_time least, most, held; /* least and greatest w, greatest s */
+    rlt_time differ;            /* greatest difference of w that sizes make */
+    bool slowest_holds;         /* s = w for the greatest w */
+} extremes;
+
+static extremes find_extremes(const relay *r)
 {
-    rlt_time s = 0, least = RLT_TIME_MAX, most = 0, differ = 0;
+    extremes e = {.least = RLT_TIME_MAX};
     for (uint32_t i = 0; i < r->n_routes; i++) {
         rlt_time low = RLT_TIME_MAX, high = 0;
         for (uint32_t k = 0; k < r->n_sizes; k++) {
-            low = r->taken[i][k] < low ? r->taken[i][k] : low;
-            high = r->taken[i][k] > high ? r->taken[i][k] : high;
-            s = r->held[i][k] > s ? r->held[i][k] : s;
+            rlt_time w = r->taken[i][k], s = r->held[i][k];
+            low = w < low ? w : low;
+            high = w > high ? w : high;
+            e.held = s > e.held ? s : e.held;
+            e.slowest_holds = w > e.most ? s == w : e.slowest_holds;
+            e.most = w > e.most ? w : e.most;
         }
-        least = low < least ? low : least;
-        most = high > most ? high : most;
-        differ = high - low > differ ? high - low : differ;
+        e.least = low < e.least ? low : e.least;
+        e.differ = high - low > e.differ ? high - low : e.differ;
     }
-    return rlt_time_mul(most, (uint64_t)r->steps + r->n) < RLT_TIME_MAX &&
-           least - s >= rlt_time_mul(differ, r->steps);
+    return e;
 }
 
 /* Returns the longest time that data of one size takes over as many routes as there are steps. */
-static rlt_time longest(const relay *r, uint32_t size)
+static rlt_time longest_of(const relay *r, uint32_t size)
 {
     rlt_time round = 0, rest = 0, most = 0;
     uint32_t turns = r->steps / r->n, left = r->steps % r->n;
@@ -245,6 +252,56 @@ static rlt_time longest(const relay *r, uint32_t size)
         rest += r->taken[r->route[(i + left) % r->n]][size] - r->taken[r->route[i]][size];
     }
     return most;
+}
+
+static rlt_time longest(const relay *r)
+{
+    rlt_time time = 0;
+    for (uint32_t k = 0; k < r->n_sizes; k++) {
+        rlt_time t = longest_of(r, k);
+        time = t > time ? t : time;
+    }
+    return time;
+}
+
+/* Computes v of all members, step by step. RLT_EUNSUPPORTED if that takes too long. */
+static int every_step(const relay *r, rlt_time *time, rlt_error *err)
+{
+    uint32_t n = r->n;
+    if ((uint64_t)n * r->steps > MAX_STEPS)
+        return RLT_EUNSUPPORTED;
+    rlt_time *v = calloc(n, sizeof *v);
+    if (!v)
+        return rlt_nomem(err);
+    for (uint32_t k = 0; k < r->steps; k++) {
+        uint32_t from = (n - k % n) % n; /* where the data that is now at member 0 began */
+        rlt_time brought = v[n - 1] + r->taken[r->route[n - 1]][r->size[(from + n - 1) % n]];
+        for (uint32_t i = 0; i < n; i++, from = from + 1 == n ? 0 : from + 1) {
+            rlt_time ready = v[i] + r->held[r->route[i]][r->size[from]],
+                     passed = v[i] + r->taken[r->route[i]][r->size[from]];
+            v[i] = ready > brought ? ready : brought;
+            brought = passed;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        *time = v[i] > *time ? v[i] : *time;
+    free(v);
+    return 0;
+}
+
+static int total(const relay *r, rlt_time *time, rlt_error *err)
+{
+    extremes e = find_extremes(r);
+    *time = 0;
+    if (rlt_time_mul(e.most, (uint64_t)r->steps + r->n) == RLT_TIME_MAX)
+        return RLT_EUNSUPPORTED;
+    if (e.least - e.held >= rlt_time_mul(e.differ, r->steps))
+        *time = longest(r);
+    else if (r->n_sizes == 1 && e.slowest_holds)
+        *time = e.most * r->steps;
+    else
+        return every_step(r, time, err);
+    return 0;
 }
 
 int rlt__relay_time(const rlt_plan *plan, const rlt_net_model *model, const rlt_net_config *cfg,
@@ -264,11 +321,9 @@ int rlt__relay_time(const rlt_plan *plan, const rlt_net_model *model, const rlt_
     int rc = r.route && r.size ? walk(&r, err) : rlt_nomem(err);
     if (!rc)
         rc = measure(&r, model, cfg, err);
-    if (!rc && !is_steady(&r))
-        rc = RLT_EUNSUPPORTED;
     rlt_time time = 0;
-    for (uint32_t k = 0; k < r.n_sizes && !rc; k++)
-        time = longest(&r, k) > time ? longest(&r, k) : time;
+    if (!rc)
+        rc = total(&r, &time, err);
     if (!rc)
         *time_ps =
             time + rlt_endpoint_kernel(&cfg->endpoint, cfg->endpoint.launch_ps) + plan->tuning.setup_ps;

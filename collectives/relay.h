@@ -9,13 +9,15 @@
  *
  *   v(i, 0) = 0      v(i, k + 1) = max(v(i, k) + s_i, v(i - 1, k) + w_(i - 1))
  *
- * Where data always arrives after the own message has left, the second term is the larger one, and K steps
- * take
+ * If the shortest w is at least the longest s, data always arrives after the own message has left: the
+ * second term is the larger one, and K steps take
  *
  *   v(i, K) = w_(i - 1) + w_(i - 2) + ... + w_(i - K)
  *
- * This holds if the shortest w is at least the longest s. If what members pass on differs in size, w and s
- * depend on the sender of step 0, and the difference must be at least K times that which the sizes make.
+ * If what members pass on differs in size, w and s depend on the sender of step 0. The formula then holds if
+ * the least w exceeds the greatest s by K times what the sizes change. If the slowest message keeps its sender
+ * until it arrives, and all have one size, its sender determines every step: K times that w. Otherwise v is
+ * computed step by step, up to 2^27 of them.
  *
  *   Example: 4 members on a switch with links of 50 GB/s and 500 ns, reduce-scatter of 200 kB: s = 1 us and
  *   w = 2 us in each of 3 steps: 6 us.
@@ -34,9 +36,10 @@ extern "C" {
 
 /*
  * Computes the time of a plan that has the network to itself, from the arrival of its members to its end.
- * s and w are those of messages that are sent over an idle network, as `cfg` describes it (without client and
- * fold), at the present time of its simulation. RLT_EUNSUPPORTED without a reason if the plan is no relay, or
- * if the conditions above do not hold; other errors leave messages in the simulation. O(members). Internal.
+ * s and w are those of messages that are sent over an idle network, as `cfg` describes it (without client
+ * and fold), at the present time of its simulation. RLT_EUNSUPPORTED without a reason if the plan is no
+ * relay, if members share a link, or if it has too many steps; other errors leave messages in the
+ * simulation. O(members) where a formula holds. Internal.
  */
 int rlt__relay_time(const rlt_plan *plan, const rlt_net_model *model, const rlt_net_config *cfg,
                     rlt_time *time_ps, rlt_error *err) RLT_MUST_USE;

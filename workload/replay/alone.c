@@ -112,24 +112,13 @@ static int run(alone *a, rlt_exec *exec, const rlt_plan *plan, const rlt_fold *f
     return rc;
 }
 
-/* Returns true if folding a plan is worth a look at each link, which takes about a 32nd of a message. A
- * network of all links of a large topology is never made if that can be helped: it takes 160 bytes a link. */
-static bool pays(const alone *a, const rlt_plan *plan)
-{
-    enum { LINKS_A_MESSAGE = 32, MANY_LINKS = 1 << 16 };
-    uint64_t steps = 0, links = rlt_topology_links(a->how.topology);
-    for (uint32_t lane = 0; lane < plan->lanes; lane++)
-        steps += plan->algorithm->steps(plan, 0, lane);
-    return links > MANY_LINKS || steps * plan->req.n > links / LINKS_A_MESSAGE;
-}
-
-/* Finds the fold of a plan where it pays and has a closed form. It is no error if there is none. */
+/* Finds the fold of a plan if it has a closed form. It is no error if there is none. */
 static int find_fold(const alone *a, const rlt_plan *plan, rlt_fold *fold, rlt_error *err)
 {
     rlt_fold_options how = {.blocking = a->how.endpoint.injection == RLT_INJECT_BLOCKING,
                             .serialises = !(a->how.model->can & RLT_NET_SHARES_LINKS)};
     rlt_error why = {0};
-    if (!(a->how.model->can & RLT_NET_FOLDS) || !pays(a, plan))
+    if (!(a->how.model->can & RLT_NET_FOLDS))
         return 0;
     int rc = rlt_fold_create(plan, a->router, &how, fold, &why);
     return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
