@@ -15,9 +15,9 @@
  *   v(i, K) = w_(i - 1) + w_(i - 2) + ... + w_(i - K)
  *
  * If what members pass on differs in size, w and s depend on the sender of step 0. The formula then holds if
- * the least w exceeds the greatest s by K times what the sizes change. If the slowest message keeps its sender
- * until it arrives, and all have one size, its sender determines every step: K times that w. Otherwise v is
- * computed step by step, up to 2^27 of them.
+ * the least w exceeds the greatest s by K times what the sizes change. If the slowest message keeps its
+ * sender until it arrives, and all have one size, its sender determines every step: K times that w. Otherwise
+ * v is computed step by step, up to 2^27 of them.
  *
  *   Example: 4 members on a switch with links of 50 GB/s and 500 ns, reduce-scatter of 200 kB: s = 1 us and
  *   w = 2 us in each of 3 steps: 6 us.
