@@ -22,6 +22,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "workload/replay/internal.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
@@ -124,23 +125,44 @@ static int find_fold(const alone *a, const rlt_plan *plan, rlt_fold *fold, rlt_e
     return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
-/* Runs a plan on a network of its own if it folds, else on the one of all. */
+/* Finds the links that a plan can use, if they are few of very many and known: those of a plan without trees
+ * of switches. A network of all links takes 160 bytes a link, but serves all plans. */
+static int find_used(const alone *a, const rlt_plan *plan, rlt_net_fold *fold, rlt_error *err)
+{
+    const rlt_topology *t = a->how.topology;
+    const rlt_coll_request *req = &plan->req;
+    rlt__used used = {0};
+    enum { VERY_MANY = 1 << 16 };
+    if (rlt_topology_links(t) < VERY_MANY || plan->reduces || plan->multicasts ||
+        !rlt_topology_is_product(t) || !(a->how.model->can & RLT_NET_FOLDS) ||
+        a->how.routing != RLT_ROUTE_DMODK || !rlt__used_pays(t, (uint64_t)req->n * (req->n - 1)))
+        return 0;
+    int rc = rlt__used_add(a->router, &used, req->ranks, req->n, err);
+    if (!rc)
+        rc = rlt__used_fold(t, &used, fold, err);
+    free(used.links);
+    return rc;
+}
+
+/* Runs a plan on a network of its own if it folds, or uses few links; else on the one of all. */
 static int run_plan(alone *a, const rlt_plan *plan, rlt_error *err)
 {
     rlt_fold fold = {0};
-    rlt_exec *folded = NULL;
+    rlt_exec *own = NULL;
     int handlers = rlt_sim_handlers(a->sim), rc = find_fold(a, plan, &fold, err);
+    if (!rc && !fold.n_classes && !a->whole)
+        rc = find_used(a, plan, &fold.net, err);
     if (rc)
         return rc;
-    if (fold.n_classes)
-        rc = open_network(a, &fold.net, &folded, err);
+    if (fold.net.n_classes)
+        rc = open_network(a, &fold.net, &own, err);
     else if (!a->whole)
         rc = open_network(a, NULL, &a->whole, err);
     if (!rc)
-        a->broken = rc = run(a, folded ? folded : a->whole, plan, &fold, err);
-    if (folded && !rc)
+        a->broken = rc = run(a, own ? own : a->whole, plan, &fold, err);
+    if (own && !rc)
         rlt_sim_forget(a->sim, handlers);
-    rlt_exec_free(folded);
+    rlt_exec_free(own);
     rlt_fold_free(&fold);
     return rc;
 }
