@@ -146,6 +146,9 @@ struct rlt_algorithm {
      * sends as many bytes to as late a step, waits alike, and goes on to another peer, for each of them.
      * NULL: those with a group of symmetries are. */
     bool (*alike)(const rlt_plan *plan);
+    /* Whether the steps of a lane send to one next member, each wait for one message from the previous
+     * member, and send what the step before brought: a relay (collectives/relay.h). NULL: they do not. */
+    bool (*relays)(const rlt_plan *plan);
     /* Whether the members of all nodes can be turned round at once, when all blocks have one size: member
      * k g + i then does what k g + i + 1 did, modulo g. */
     bool turns;

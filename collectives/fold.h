@@ -11,8 +11,8 @@
  *                  of a node are a class. O(members + links).
  *   blocks         The network stays the same if blocks of accelerators are exchanged, such as the pods of a
  *                  fat tree, and the algorithm if it moves on by the members of a block. Then the members at
- *                  one place of their blocks are a class. The group may be a part of the topology. O(members
- *                  + links).
+ *                  one place of their blocks are a class. The group may be a part of the topology.
+ *                  O(members).
  *   refinement     Otherwise: the coarsest equitable partition of members and links over all messages of
  *                  the plan (sim/partition.h). A partition is equitable if any two members (or links) of a
  *                  class have the same number of messages of each sort with each other class. A slow link, a

@@ -28,10 +28,13 @@
 #ifndef RLT_NET_FOLD_H
 #define RLT_NET_FOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "net/shapes/shape.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +47,13 @@ typedef struct rlt_net_fold {
     uint32_t *of_link; /* class of each link; NULL: a product, computed from dimension and local link */
     const rlt_topology *topology;       /* borrowed */
     uint32_t first_class[RLT_MAX_DIMS]; /* first class of each dimension, if of_link is NULL */
+    /* A part of a product: first_class is that of links outside. Inside are the links of `used`, or of the
+     * `links` links from `from` on those of the blocks in `blocks`, as bits; they lie in `runs`. */
+    bool part;
+    rlt_map used; /* link -> class */
+    uint32_t from, links, n_runs, n_blocks;
+    rlt_block_run runs[RLT_MAX_BLOCK_RUNS];
+    uint64_t *blocks;
 } rlt_net_fold;
 
 /* Returns the class of a link. O(dimensions). */
@@ -69,7 +79,8 @@ RLT_API int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_err
  * Folds the links that some blocks of a dimension use, when these blocks can be exchanged
  * (rlt_topology_exchanges): the same link of each of blocks[0 .. n) is a class. They are those beside
  * accelerator `beside`, which differs from theirs along the dimension only. All other links of a dimension
- * are one class, which must carry nothing. RLT_EUNSUPPORTED if a link is not in one block. Memory O(links).
+ * are one class, which must carry nothing. RLT_EUNSUPPORTED if a link is not in one block. O(classes) and a
+ * bit for each block.
  *
  *   Example: fat-tree:16 with hosts_per_leaf=4: leaves 0 and 2 have 8 links to accelerators and 8 to spines
  *   each: 16 classes of two links, and one class with the 32 links of leaves 1 and 3.
@@ -77,7 +88,7 @@ RLT_API int rlt_net_fold_turns(const rlt_topology *t, rlt_net_fold *out, rlt_err
 RLT_API int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, const uint32_t *blocks,
                                 uint32_t n, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 /* Folds a product of which only the links[0 .. n) carry anything, in ascending order: each of them is a class
- * of its own, and all other links of a dimension are one. Memory O(links), but 4 bytes each. */
+ * of its own, and all other links of a dimension are one. O(n). */
 RLT_API int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, rlt_net_fold *out,
                               rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);

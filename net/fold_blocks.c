@@ -9,38 +9,40 @@
 #include "net/topology/frozen.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/map.h"
 #include "sim/base/time.h"
 
 /* Puts the other links of each dimension into a class. Classes are in order of their lowest link, but for
  * these, which come last. */
 static void fold_rest(const rlt_topology *t, rlt_net_fold *out)
 {
-    for (uint32_t i = 0; i < t->n_dims; i++) {
-        uint32_t end = i + 1 < t->n_dims ? t->dims[i + 1].first_link : t->links, c = out->n_classes;
-        out->size[c] = 0;
-        for (uint32_t k = t->dims[i].first_link; k < end; k++) {
-            if (out->of_link[k] != RLT_NONE)
-                continue;
-            out->of_link[k] = c;
-            if (!out->size[c]++)
-                out->link[c] = k;
-        }
-        out->n_classes += out->size[c] > 0;
+    uint32_t inside[RLT_MAX_DIMS] = {0}, n = out->n_classes;
+    for (uint32_t d = 0; d < t->n_dims; d++)
+        out->first_class[d] = RLT_NONE;
+    for (uint32_t c = 0, d; c < n; c++) {
+        for (d = t->n_dims - 1; out->link[c] < t->dims[d].first_link;)
+            d--;
+        inside[d] += out->size[c];
+    }
+    for (uint32_t d = 0; d < t->n_dims; d++) {
+        uint32_t first = t->dims[d].first_link,
+                 end = d + 1 < t->n_dims ? t->dims[d + 1].first_link : t->links;
+        if (inside[d] == end - first)
+            continue;
+        while (rlt_net_fold_class(out, first) != RLT_NONE)
+            first++;
+        out->first_class[d] = out->n_classes;
+        out->link[out->n_classes] = first;
+        out->size[out->n_classes++] = end - t->dims[d].first_link - inside[d];
     }
 }
 
 static int allocate(const rlt_topology *t, uint32_t classes, rlt_net_fold *out, rlt_error *err)
 {
+    out->part = true;
     out->size = malloc(((size_t)classes + t->n_dims) * sizeof *out->size);
     out->link = malloc(((size_t)classes + t->n_dims) * sizeof *out->link);
-    out->of_link = malloc(((size_t)t->links + 1) * sizeof *out->of_link);
-    if (!out->size || !out->link || !out->of_link) {
-        rlt_net_fold_free(out);
-        return rlt_nomem(err);
-    }
-    for (uint32_t i = 0; i < t->links; i++)
-        out->of_link[i] = RLT_NONE;
-    return 0;
+    return out->size && out->link ? 0 : rlt_nomem(err);
 }
 
 int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, const uint32_t *blocks,
@@ -48,25 +50,28 @@ int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, co
 {
     const rlt_product_dim *d = &t->dims[dim];
     const rlt_factor *f = &d->f;
-    uint32_t size = rlt_topology_exchanges(t, dim);
-    *out = (rlt_net_fold){.topology = t};
-    if (!t->plain || !size || !f->shape->block_link)
+    uint32_t size = rlt_topology_exchanges(t, dim), lowest = blocks[0];
+    *out = (rlt_net_fold){.topology = t, .links = f->links};
+    if (!t->plain || !size || !f->shape->block_runs)
         return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "dimension %u has no blocks that can be exchanged",
                         dim);
-    uint32_t classes = f->links / (f->n / size),
-             group = beside % d->stride + beside / d->stride / d->size * d->stride;
-    int rc = allocate(t, classes, out, err);
-    for (uint32_t i = 0; i < classes && !rc; i++) {
-        out->size[i] = n;
-        out->link[i] = RLT_NONE;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t link = d->first_link + group * f->links + f->shape->block_link(f, blocks[k], i);
-            out->of_link[link] = i;
-            out->link[i] = link < out->link[i] ? link : out->link[i];
-        }
+    out->from = d->first_link + (beside % d->stride + beside / d->stride / d->size * d->stride) * f->links;
+    out->n_runs = f->shape->block_runs(f, out->runs);
+    out->n_blocks = f->n / size;
+    out->blocks = calloc(out->n_blocks / 64 + 1, sizeof *out->blocks);
+    int rc = out->blocks ? allocate(t, f->links / out->n_blocks, out, err) : rlt_nomem(err);
+    for (uint32_t k = 0; k < n && !rc; k++) {
+        out->blocks[blocks[k] / 64] |= (uint64_t)1 << blocks[k] % 64;
+        lowest = blocks[k] < lowest ? blocks[k] : lowest;
     }
-    out->n_classes = classes;
-    if (!rc)
+    for (uint32_t i = 0; i < out->n_runs && !rc; i++)
+        for (uint32_t k = 0; k < out->runs[i].each; k++) {
+            out->size[out->n_classes] = n;
+            out->link[out->n_classes++] = out->from + out->runs[i].first + lowest * out->runs[i].each + k;
+        }
+    if (rc)
+        rlt_net_fold_free(out);
+    else
         fold_rest(t, out);
     return rc;
 }
@@ -76,14 +81,15 @@ int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, 
 {
     *out = (rlt_net_fold){.topology = t};
     int rc = allocate(t, n, out, err);
-    if (rc)
-        return rc;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !rc; i++) {
         out->size[i] = 1;
         out->link[i] = links[i];
-        out->of_link[links[i]] = i;
+        rc = rlt_map_put(&out->used, links[i], i) ? rlt_nomem(err) : 0;
     }
-    out->n_classes = n;
-    fold_rest(t, out);
-    return 0;
+    out->n_classes = rc ? 0 : n;
+    if (rc)
+        rlt_net_fold_free(out);
+    else
+        fold_rest(t, out);
+    return rc;
 }

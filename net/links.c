@@ -95,11 +95,17 @@ int rlt_links_list(const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, 
     rlt_link_class *all = malloc(((size_t)links + 1) * sizeof *all);
     if (!all)
         return rlt_nomem(err);
+    *n = 0;
     for (uint32_t i = 0; i < links; i++) {
-        all[i] = rlt_link_class_of(t, u, f ? f->link[i] : i, time_ps);
-        all[i].count = f ? f->size[i] : 1;
+        rlt_link_class c = rlt_link_class_of(t, u, f ? f->link[i] : i, time_ps);
+        c.count = f ? f->size[i] : 1;
+        if (folded && *n && same_class(&all[*n - 1], &c)) /* most links of a large network carry nothing */
+            all[*n - 1].count += c.count;
+        else
+            all[(*n)++] = c;
     }
-    *n = folded ? fold(all, links) : links;
+    if (folded)
+        *n = fold(all, *n);
     *list = all;
     return 0;
 }

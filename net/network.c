@@ -113,6 +113,10 @@ int rlt__net_init(rlt_net_core *c, const rlt_net_model *model, const rlt_net_con
     c->plain = c->endpoint.n_protocols == 0 && c->endpoint.byte_fs == 0;
     c->plain_ps = c->endpoint.message_ps;
     rlt_pool_init(&c->path_runs, sizeof(rlt_path_run));
+    if (c->fold || c->may_loop)
+        c->shares.at = calloc((size_t)c->base.usage->n + 1, sizeof *c->shares.at);
+    if ((c->fold || c->may_loop) && !c->shares.at)
+        return rlt_nomem(err);
     rc = rlt__net_changes_init(c, cfg, err);
     return rc ? rc : scaled_bandwidths(t, cfg->fold, cfg->bandwidth_scale, bw, err);
 }
@@ -125,6 +129,7 @@ void rlt__net_fini(rlt_net_core *c)
     rlt__net_changes_fini(c);
     free(c->shares.links);
     free(c->shares.times);
+    free(c->shares.at);
 }
 
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t)

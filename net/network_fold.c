@@ -30,12 +30,12 @@ int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times)
 static int add(rlt_net_core *c, uint32_t link)
 {
     rlt_shares *s = &c->shares;
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->links[i] == link) {
-            s->times[i]++;
-            return 0;
-        }
+    uint32_t *at = &s->at[link];
+    if (*at < s->n && s->links[*at] == link) {
+        s->times[*at]++;
+        return 0;
     }
+    *at = s->n;
     return rlt__shares_push(c, link, 1);
 }
 

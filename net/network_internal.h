@@ -18,6 +18,7 @@
 typedef struct rlt_shares {
     uint32_t *links, *times;
     uint32_t n, room;
+    uint32_t *at; /* index at which a link stands, if it does; NULL: no link comes twice */
 } rlt_shares;
 
 typedef struct rlt_net_tree rlt_net_tree; /* see network_tree.h */

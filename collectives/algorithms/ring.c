@@ -572,6 +572,11 @@ static bool ring_alike(const rlt_plan *plan)
     return !rlt_coll_rooted(plan->req.kind);
 }
 
+static bool ring_relays(const rlt_plan *plan)
+{
+    return !plan->shared && !rlt_coll_rooted(plan->req.kind) && plan->req.kind != RLT_ALL_TO_ALL;
+}
+
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1; one per recommended ring, member of a node, or disjoint ring of a fully "
                      "connected dimension"),
@@ -592,5 +597,6 @@ const rlt_algorithm rlt_ring = {
     .step = ring_step,
     .symmetry = ring_symmetry,
     .alike = ring_alike,
+    .relays = ring_relays,
     .release = ring_release,
 };

@@ -372,6 +372,22 @@ static SELDOM void loosen(flow_net *net, const rlt_path *p)
     }
 }
 
+/* Whether the route of a message is to be looked at, and has not just been for another message. */
+static inline bool is_new_route(flow_net *net, const rlt_message *msg, const rlt_path *p)
+{
+    uint64_t key = msg->route_key & net->key_mask;
+    uint32_t i = msg->src % RLT__FLOW_LOOKED;
+    if (p->n < 2 || (p->n == 2 && !net->core.fold && !same_kind(net, p)))
+        return false;
+    if (net->routes_stay && net->looked[i].src == msg->src && net->looked[i].dst == msg->dst &&
+        net->looked[i].key == key)
+        return false;
+    net->looked[i].src = msg->src;
+    net->looked[i].dst = msg->dst;
+    net->looked[i].key = key;
+    return true;
+}
+
 /* Sends any message. */
 static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
 {
@@ -379,7 +395,7 @@ static SELDOM rlt_time send_anyhow(flow_net *net, const rlt_message *msg)
     if (rlt__net_leg(&net->core, msg, &leg) != 0)
         return -1;
     const rlt_path *p = &leg.path;
-    if (p->n > 2 || (p->n == 2 && (net->core.fold || same_kind(net, p))))
+    if (is_new_route(net, msg, p))
         loosen(net, p);
     remember(net, msg, &leg);
     if (p->n == 0 || leg.wire_bytes == 0 || net->by_shares ||
@@ -490,8 +506,8 @@ static int create_memos(flow_net *net, rlt_error *err)
 {
     const rlt_net_core *c = &net->core;
     net->ranks = c->fold ? 0 : rlt_router_placement(c->router)->n;
-    net->remembers = net->ranks && c->plain && !c->scaled && c->changes == RLT_LINKS_STAY &&
-                     rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
+    net->routes_stay = c->changes == RLT_LINKS_STAY && rlt_router_routing(c->router) != RLT_ROUTE_SPRAY;
+    net->remembers = net->ranks && c->plain && !c->scaled && net->routes_stay;
     net->key_mask = rlt_router_key_mask(c->router);
     net->memos = malloc((net->ranks ? (size_t)net->ranks : 1) * sizeof(*net->memos));
     if (!net->memos)

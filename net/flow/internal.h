@@ -42,6 +42,8 @@ typedef struct rlt__origin {
     uint32_t blocked; /* failed link in the way, while the message is stalled */
 } rlt__origin;
 
+enum { RLT__FLOW_LOOKED = 256 };
+
 typedef struct rlt__flow_net {
     rlt_net_core core;
     rlt_maxmin *mm;
@@ -50,6 +52,12 @@ typedef struct rlt__flow_net {
     uint32_t ranks;
     bool remembers;
     uint64_t key_mask;
+    /* Pairs of ranks whose route has been looked at for links of one kind, by source. */
+    struct {
+        uint32_t src, dst;
+        uint64_t key;
+    } looked[RLT__FLOW_LOOKED];
+    bool routes_stay;
     int drain, solve, begin, begin_pairs, deliver;
     rlt_event wake; /* event of the next drain, at wake_at */
     rlt_time wake_at;

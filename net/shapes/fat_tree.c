@@ -169,16 +169,15 @@ static uint32_t block(const rlt_factor *f)
     return pod % ((uint64_t)v[SPINES] * v[CORES]) ? 0 : (uint32_t)pod;
 }
 
-static uint32_t block_link(const rlt_factor *f, uint32_t at, uint32_t i)
+/* The cables of one pod to cores belong to no leaf, and carry nothing. */
+static uint32_t block_runs(const rlt_factor *f, rlt_block_run *runs)
 {
     const uint32_t *v = f->number;
     uint32_t leaves = v[PODS] == 1 ? 1 : v[LEAVES_PER_POD];
-    uint32_t hosts = 2 * v[HOSTS] * leaves, cables = 2 * v[SPINES] * leaves;
-    if (i < hosts)
-        return at * hosts + i;
-    if (i - hosts < cables)
-        return v[BASE_SPINE] + at * cables + i - hosts;
-    return v[BASE_CORE] + at * 2 * v[SPINES] * v[CORES] + i - hosts - cables;
+    runs[0] = (rlt_block_run){0, 2 * v[HOSTS] * leaves};
+    runs[1] = (rlt_block_run){v[BASE_SPINE], 2 * v[SPINES] * leaves};
+    runs[2] = (rlt_block_run){v[BASE_CORE], 2 * v[SPINES] * v[CORES]};
+    return v[PODS] == 1 ? 2 : 3;
 }
 
 const rlt_shape rlt_shape_fat_tree = {
@@ -188,5 +187,5 @@ const rlt_shape rlt_shape_fat_tree = {
     .ends = ends,
     .route = route,
     .block = block,
-    .block_link = block_link,
+    .block_runs = block_runs,
 };

@@ -18,6 +18,12 @@ typedef struct rlt_pick {
 
 enum { RLT_MAX_SUBDIMS = 6 };
 
+/* Links of blocks: `each` of block 0 from link `first` on, then as many of block 1, and so on. */
+typedef struct rlt_block_run {
+    uint32_t first, each;
+} rlt_block_run;
+enum { RLT_MAX_BLOCK_RUNS = 3 };
+
 typedef struct rlt_shape {
     rlt_shape_info info;
     bool grid;     /* a product of lines or rings; f->number[1 .. f->number[0]] are their sizes */
@@ -52,15 +58,16 @@ typedef struct rlt_shape {
     bool (*one_leaf)(const rlt_factor *f);
     /*
      * Blocks: `block` returns the least b, a divisor of n, such that any renumbering that moves whole blocks
-     * of b consecutive accelerators maps links and D-mod-k routes onto themselves; 0: there is none. Each
-     * link then belongs to one block, and block_link returns link i of a block, i < links / (n / b). The link
-     * i of one block takes the place of link i of another. NULL: none.
+     * of b consecutive accelerators maps links and D-mod-k routes onto themselves; 0: there is none. A
+     * link then belongs to one block, or to none if it is on no route. block_runs writes where the links of
+     * blocks are, and returns the number of runs; a link of one block takes the place of that at the same
+     * place of another. NULL: there are no blocks.
      *
      *   Example: a fat tree of two levels with 8 accelerators and 4 spines: b = 8 is a leaf; its links are 8
-     *   cables to accelerators and 4 to spines, each up and down.
+     *   cables to accelerators and 4 to spines, each up and down: {0, 16} and {2 n, 8}.
      */
     uint32_t (*block)(const rlt_factor *f);
-    uint32_t (*block_link)(const rlt_factor *f, uint32_t block, uint32_t i);
+    uint32_t (*block_runs)(const rlt_factor *f, rlt_block_run runs[RLT_MAX_BLOCK_RUNS]);
 } rlt_shape;
 
 /* The shapes. A new shape is one file and one line here. */

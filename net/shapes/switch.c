@@ -36,10 +36,11 @@ static uint32_t block(const rlt_factor *f)
     return 1;
 }
 
-static uint32_t block_link(const rlt_factor *f, uint32_t accelerator, uint32_t i)
+static uint32_t block_runs(const rlt_factor *f, rlt_block_run *runs)
 {
     (void)f;
-    return 2 * accelerator + i;
+    runs[0] = (rlt_block_run){0, 2};
+    return 1;
 }
 
 static const rlt_param parameters[] = {RLT_DIM_IN_NETWORK, {0}};
@@ -52,5 +53,5 @@ const rlt_shape rlt_shape_switch = {
     .orbits = rlt_shape_two_orbits,
     .orbit = rlt_shape_parity,
     .block = block,
-    .block_link = block_link,
+    .block_runs = block_runs,
 };

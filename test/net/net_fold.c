@@ -403,6 +403,74 @@ static void test_large(void **state)
     rlt_topology_free(w.t);
 }
 
+/* Every class has as many links as it says, and stands for the lowest. */
+static void check_classes(const rlt_topology *t, const rlt_net_fold *f)
+{
+    uint32_t *size = calloc(f->n_classes, sizeof *size), links = rlt_topology_links(t);
+    assert_non_null(size);
+    for (uint32_t i = 0; i < links; i++) {
+        uint32_t c = rlt_net_fold_class(f, i);
+        assert_true(c < f->n_classes);
+        if (!size[c]++)
+            assert_int_equal(f->link[c], i);
+    }
+    assert_memory_equal(size, f->size, f->n_classes * sizeof *size);
+    free(size);
+}
+
+/* A route between two blocks takes links of the same classes as one between two other blocks. */
+static void check_routes(rlt_router *r, const rlt_net_fold *f, uint32_t block, const uint32_t *blocks)
+{
+    for (uint32_t from = 0; from < block; from++)
+        for (uint32_t to = 0; to < block; to++) {
+            uint32_t classes[2][64], n[2];
+            for (uint32_t i = 0; i < 2; i++) {
+                rlt_path p;
+                uint32_t a = blocks[i] * block + from, b = blocks[i + 1] * block + to;
+                assert_int_equal(rlt_route(r, a * 2, b * 2, 0, &p), 0);
+                n[i] = p.n;
+                for (uint32_t k = 0; k < p.n; k++)
+                    classes[i][k] = rlt_net_fold_class(f, p.links[k]);
+            }
+            assert_int_equal(n[0], n[1]);
+            assert_memory_equal(classes[0], classes[1], n[0] * sizeof classes[0][0]);
+        }
+}
+
+static void test_parts(void **state)
+{
+    static const char *const trees[] = {
+        "switch:2@300GB/s,100ns*fat-tree:32@50GB/s,500ns,hosts_per_leaf=4",
+        "switch:2@300GB/s,100ns*fat-tree:32@50GB/s,500ns,levels=3,hosts_per_leaf=2,leaves_per_pod=4",
+        "switch:2@300GB/s,100ns*fat-tree:32@50GB/s,500ns,levels=3,hosts_per_leaf=8,cores=9",
+        "switch:2@300GB/s,100ns*fat-tree:24@50GB/s,500ns,hosts_per_leaf=6,oversubscription=2",
+        "switch:2@300GB/s,100ns*switch:8@50GB/s,500ns"};
+    (void)state;
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        rlt_error err = {0};
+        rlt_topology *t = NULL;
+        rlt_router *r = NULL;
+        rlt_net_fold f;
+        assert_int_equal(rlt_topology_load(trees[i], NULL, &t, &err), 0);
+        rlt_placement place = {.n = rlt_topology_accelerators(t)};
+        assert_int_equal(rlt_router_create(t, &place, RLT_ROUTE_DMODK, &r, &err), 0);
+        uint32_t block = rlt_topology_exchanges(t, 1), all = place.n / 2 / block;
+        const uint32_t some[] = {2, 1, 3}, every[] = {0, 1, 2, 3, 4, 5, 6, 7}, links[] = {3, 4, 70};
+        assert_int_equal(rlt_net_fold_blocks(t, 1, 0, some, 3, &f, &err), 0);
+        check_classes(t, &f);
+        check_routes(r, &f, block, some);
+        rlt_net_fold_free(&f);
+        assert_int_equal(rlt_net_fold_blocks(t, 1, 1, every, all, &f, &err), 0);
+        check_classes(t, &f);
+        rlt_net_fold_free(&f);
+        assert_int_equal(rlt_net_fold_used(t, links, i < 4 ? 3 : 2, &f, &err), 0);
+        check_classes(t, &f);
+        rlt_net_fold_free(&f);
+        rlt_router_free(r);
+        rlt_topology_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_around_a_ring), cmocka_unit_test(test_product),
         cmocka_unit_test(test_fan_in),        cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_twice),         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

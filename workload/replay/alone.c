@@ -10,6 +10,7 @@
 #include "collectives/executor.h"
 #include "collectives/fold.h"
 #include "collectives/plan.h"
+#include "collectives/relay.h"
 #include "net/endpoint/endpoint.h"
 #include "net/fold.h"
 #include "net/network.h"
@@ -21,6 +22,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "workload/replay/internal.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
@@ -80,15 +82,20 @@ static int open_router(alone *a, rlt_error *err)
                                   &a->router, err);
 }
 
-static int open_network(alone *a, const rlt_net_fold *fold, rlt_exec **exec, rlt_error *err)
+static rlt_net_config network_of(const alone *a, const rlt_net_fold *fold)
 {
-    rlt_net_config cfg = {.sim = a->sim,
-                          .router = a->router,
-                          .endpoint = a->how.endpoint,
-                          .bandwidth_scale = a->how.network_scale,
-                          .latency_scale = 1 / a->how.network_scale,
-                          .packet = a->how.packet,
-                          .fold = fold};
+    return (rlt_net_config){.sim = a->sim,
+                            .router = a->router,
+                            .endpoint = a->how.endpoint,
+                            .bandwidth_scale = a->how.network_scale,
+                            .latency_scale = 1 / a->how.network_scale,
+                            .packet = a->how.packet,
+                            .fold = fold};
+}
+
+static int open_network(const alone *a, const rlt_net_fold *fold, rlt_exec **exec, rlt_error *err)
+{
+    rlt_net_config cfg = network_of(a, fold);
     return rlt_exec_create(a->how.model, &cfg, exec, err);
 }
 
@@ -106,46 +113,56 @@ static int run(alone *a, rlt_exec *exec, const rlt_plan *plan, const rlt_fold *f
     return rc;
 }
 
-/* Returns true if folding a plan is worth a look at each link, which takes about a 32nd of a message. A
- * network of all links of a large topology is never made if that can be helped: it takes 160 bytes a link. */
-static bool pays(const alone *a, const rlt_plan *plan)
-{
-    enum { LINKS_A_MESSAGE = 32, MANY_LINKS = 1 << 16 };
-    uint64_t steps = 0, links = rlt_topology_links(a->how.topology);
-    for (uint32_t lane = 0; lane < plan->lanes; lane++)
-        steps += plan->algorithm->steps(plan, 0, lane);
-    return links > MANY_LINKS || steps * plan->req.n > links / LINKS_A_MESSAGE;
-}
-
-/* Finds the fold of a plan where it pays and has a closed form. It is no error if there is none. */
+/* Finds the fold of a plan if it has a closed form. It is no error if there is none. */
 static int find_fold(const alone *a, const rlt_plan *plan, rlt_fold *fold, rlt_error *err)
 {
     rlt_fold_options how = {.blocking = a->how.endpoint.injection == RLT_INJECT_BLOCKING,
                             .serialises = !(a->how.model->can & RLT_NET_SHARES_LINKS)};
     rlt_error why = {0};
-    if (!(a->how.model->can & RLT_NET_FOLDS) || !pays(a, plan))
+    if (!(a->how.model->can & RLT_NET_FOLDS))
         return 0;
     int rc = rlt_fold_create(plan, a->router, &how, fold, &why);
     return rc == 0 || rc == RLT_EUNSUPPORTED ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
 }
 
-/* Runs a plan on a network of its own if it folds, else on the one of all. */
+/* Finds the links that a plan can use, if they are few of very many and known: those of a plan without trees
+ * of switches. A network of all links takes 160 bytes a link, but serves all plans. */
+static int find_used(const alone *a, const rlt_plan *plan, rlt_net_fold *fold, rlt_error *err)
+{
+    const rlt_topology *t = a->how.topology;
+    const rlt_coll_request *req = &plan->req;
+    rlt__used used = {0};
+    enum { VERY_MANY = 1 << 16 };
+    if (rlt_topology_links(t) < VERY_MANY || plan->reduces || plan->multicasts ||
+        !rlt_topology_is_product(t) || !(a->how.model->can & RLT_NET_FOLDS) ||
+        a->how.routing != RLT_ROUTE_DMODK || !rlt__used_pays(t, (uint64_t)req->n * (req->n - 1)))
+        return 0;
+    int rc = rlt__used_add(a->router, &used, req->ranks, req->n, err);
+    if (!rc)
+        rc = rlt__used_fold(t, &used, fold, err);
+    free(used.links);
+    return rc;
+}
+
+/* Runs a plan on a network of its own if it folds, or uses few links; else on the one of all. */
 static int run_plan(alone *a, const rlt_plan *plan, rlt_error *err)
 {
     rlt_fold fold = {0};
-    rlt_exec *folded = NULL;
+    rlt_exec *own = NULL;
     int handlers = rlt_sim_handlers(a->sim), rc = find_fold(a, plan, &fold, err);
+    if (!rc && !fold.n_classes && !a->whole)
+        rc = find_used(a, plan, &fold.net, err);
     if (rc)
         return rc;
-    if (fold.n_classes)
-        rc = open_network(a, &fold.net, &folded, err);
+    if (fold.net.n_classes)
+        rc = open_network(a, &fold.net, &own, err);
     else if (!a->whole)
         rc = open_network(a, NULL, &a->whole, err);
     if (!rc)
-        a->broken = rc = run(a, folded ? folded : a->whole, plan, &fold, err);
-    if (folded && !rc)
+        a->broken = rc = run(a, own ? own : a->whole, plan, &fold, err);
+    if (own && !rc)
         rlt_sim_forget(a->sim, handlers);
-    rlt_exec_free(folded);
+    rlt_exec_free(own);
     rlt_fold_free(&fold);
     return rc;
 }
@@ -158,9 +175,15 @@ static int simulate(alone *a, const rlt_coll_request *req, rlt_time *duration_ps
     int rc = plan_of(a, req, &plan, err);
     if (rc < 0)
         return rc;
-    rlt_time begin = rlt_sim_now(a->sim);
-    rc = run_plan(a, &plan, err);
-    *duration_ps = rlt_sim_now(a->sim) - begin;
+    rlt_net_config cfg = network_of(a, NULL);
+    rc = rlt__relay_time(&plan, a->how.model, &cfg, duration_ps, err);
+    if (rc == RLT_EUNSUPPORTED) {
+        rlt_time begin = rlt_sim_now(a->sim);
+        rc = run_plan(a, &plan, err);
+        *duration_ps = rlt_sim_now(a->sim) - begin;
+    } else {
+        a->broken = rc;
+    }
     rlt_plan_free(&plan);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
@@ -102,6 +103,17 @@ struct rlt_replay {
     double *compute_noise, *host_noise; /* factors by rank and step; NULL: none */
 };
 
+/* used.c: links that messages between ranks can use. A network with a state for these only is the better one
+ * if it pays: if the network has many more. */
+typedef struct rlt__used {
+    uint32_t *links, n, room; /* malloc'ed */
+} rlt__used;
+bool rlt__used_pays(const rlt_topology *t, uint64_t pairs);
+/* Adds the routes between all pairs of n ranks (NULL: 0 .. n-1). */
+int rlt__used_add(rlt_router *router, rlt__used *u, const uint32_t *ranks, uint32_t n,
+                  rlt_error *err) RLT_MUST_USE;
+/* Makes the fold of the links, if there are any. */
+int rlt__used_fold(const rlt_topology *t, rlt__used *u, rlt_net_fold *out, rlt_error *err) RLT_MUST_USE;
 /* used.c: fills r->used if few links of the network can be used, and it is known which. */
 int rlt__replay_used(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
 /* faults.c: link events and noise. */

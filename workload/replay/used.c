@@ -16,12 +16,11 @@
 #include "workload/replay/internal.h"
 #include "workload/replay/replay.h"
 
-/* Links of the network for each pair of ranks that may talk; a network of all links is faster below that. */
-enum { MANY = 64 };
-
-typedef struct used {
-    uint32_t *links, n, room;
-} used;
+bool rlt__used_pays(const rlt_topology *t, uint64_t pairs)
+{
+    enum { MANY = 64 }; /* links of the network for each pair */
+    return pairs * MANY <= rlt_topology_links(t);
+}
 
 /* Returns true if all that uses the network are messages of members to each other, on routes known now. Trees
  * of switches that add up or replicate may take other links. */
@@ -43,10 +42,10 @@ static uint64_t count_pairs(const rlt_program *p)
     return pairs;
 }
 
-static int add_route(rlt_replay *r, used *u, uint32_t from, uint32_t to, rlt_error *err)
+static int add_route(rlt_router *router, rlt__used *u, uint32_t from, uint32_t to, rlt_error *err)
 {
     rlt_path path;
-    int rc = rlt_route(r->router, from, to, 0, &path);
+    int rc = rlt_route(router, from, to, 0, &path);
     if (rc)
         return rlt_fail(err, rc, "replay", "no route from rank %u to rank %u", from, to);
     rc = rlt_grow(&u->links, &u->room, sizeof *u->links, (uint64_t)u->n + path.n, UINT32_MAX,
@@ -56,12 +55,12 @@ static int add_route(rlt_replay *r, used *u, uint32_t from, uint32_t to, rlt_err
     return rc;
 }
 
-static int add_group(rlt_replay *r, used *u, const uint32_t *ranks, uint32_t n, rlt_error *err)
+int rlt__used_add(rlt_router *router, rlt__used *u, const uint32_t *ranks, uint32_t n, rlt_error *err)
 {
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++)
         for (uint32_t k = 0; k < n && !rc; k++)
-            rc = i == k ? 0 : add_route(r, u, ranks[i], ranks[k], err);
+            rc = i == k ? 0 : add_route(router, u, ranks ? ranks[i] : i, ranks ? ranks[k] : k, err);
     return rc;
 }
 
@@ -71,24 +70,30 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+int rlt__used_fold(const rlt_topology *t, rlt__used *u, rlt_net_fold *out, rlt_error *err)
+{
+    uint32_t n = 0;
+    if (!u->n)
+        return 0;
+    qsort(u->links, u->n, sizeof *u->links, ascending);
+    for (uint32_t i = 0; i < u->n; i++)
+        if (!n || u->links[i] != u->links[n - 1])
+            u->links[n++] = u->links[i];
+    return rlt_net_fold_used(t, u->links, n, out, err);
+}
+
 int rlt__replay_used(rlt_replay *r, rlt_error *err)
 {
     const rlt_program *p = r->program;
-    uint32_t n = 0;
-    used u = {0};
+    rlt__used u = {0};
     int rc = 0;
-    if (count_pairs(p) * MANY > rlt_topology_links(r->options.topology) || !is_known(r))
+    if (!rlt__used_pays(r->options.topology, count_pairs(p)) || !is_known(r))
         return 0;
     for (uint32_t g = 0; g < p->n_groups && !rc; g++)
-        rc = add_group(r, &u, p->group_ranks + p->group_first[g], p->group_first[g + 1] - p->group_first[g],
-                       err);
-    if (!rc && u.n) {
-        qsort(u.links, u.n, sizeof *u.links, ascending);
-        for (uint32_t i = 0; i < u.n; i++)
-            if (!n || u.links[i] != u.links[n - 1])
-                u.links[n++] = u.links[i];
-        rc = rlt_net_fold_used(r->options.topology, u.links, n, &r->used, err);
-    }
+        rc = rlt__used_add(r->router, &u, p->group_ranks + p->group_first[g],
+                           p->group_first[g + 1] - p->group_first[g], err);
+    if (!rc)
+        rc = rlt__used_fold(r->options.topology, &u, &r->used, err);
     free(u.links);
     return rc;
 }

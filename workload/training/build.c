@@ -286,13 +286,21 @@ static void open_group(rlt__work *w, int group, uint32_t *ranks, uint32_t n)
         ranks[i] = rlt_folded_rank(w->t, w->folds, at);
     }
     w->groups[group] = rlt_build_group(w->b, label, ranks, n);
+    for (uint32_t i = 0; i < n; i++)
+        w->known[(size_t)group * w->ranks + ranks[i]] = (rlt__opened){w->groups[group], n};
 }
 
-/* Opens the groups of a rank. `ranks` has room for all ranks. */
+/* Opens the groups of a rank, or takes those that other members have opened. `ranks` has room for all
+ * ranks. */
 static void open_groups(rlt__work *w, uint32_t *ranks)
 {
-    for (int g = 0; g < RLT__GROUPS; g++)
-        open_group(w, g, ranks, rlt__training_members(w->t, w->at, (rlt__group)g, ranks));
+    for (int g = 0; g < RLT__GROUPS; g++) {
+        rlt__opened known = w->known[(size_t)g * w->ranks + w->rank];
+        w->groups[g] = known.group;
+        w->members[g] = known.members;
+        if (!known.members)
+            open_group(w, g, ranks, rlt__training_members(w->t, w->at, (rlt__group)g, ranks));
+    }
 }
 
 static int build_rank(rlt__work *w, uint32_t rank, uint32_t *ranks, rlt_error *err)
@@ -342,7 +350,9 @@ static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, 
     rlt__work w = {.t = t, .folded = folded, .folds = folded ? folded->axes : 0};
     uint32_t n = rlt_folded_ranks(t, w.folds);
     uint32_t *ranks = malloc(((size_t)rlt_training_ranks(t) + 1) * sizeof *ranks);
-    int rc = ranks ? check_work(t, n, err) : rlt_nomem(err);
+    w.ranks = n;
+    w.known = calloc((size_t)n * RLT__GROUPS, sizeof *w.known);
+    int rc = ranks && w.known ? check_work(t, n, err) : rlt_nomem(err);
     if (!rc)
         rc = rlt_builder_create(n, &w.b, err);
     if (!rc && !(rc = rlt__work_chunks(&w, err)))
@@ -359,6 +369,7 @@ static int build(const rlt_training *t, rlt__folded *folded, rlt_program **out, 
     rlt__training_times_free(&w.times);
     free(w.firsts);
     free(w.reductions);
+    free(w.known);
     free(ranks);
     return rc;
 }

@@ -51,29 +51,34 @@ static uint32_t at_stages(const rlt_training *t, const uint32_t where[RLT_AXES_O
     return 2;
 }
 
+/* Ranks of a stage, numbered as its axes are: every `step`-th from `first` on, below `end`. */
+typedef struct every {
+    uint32_t first, step, end;
+} every;
+
 /* Lists a group of the layout of experts. Ranks of a stage are numbered in the order tp, cp, dp. */
 static uint32_t of_experts(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], rlt__group group,
                            uint32_t *ranks)
 {
     uint32_t tp = t->size[RLT_AXIS_TP], cp = t->size[RLT_AXIS_CP], etp = rlt_training_etp(t), n = 0;
     uint32_t mine = where[RLT_AXIS_TP] + tp * (where[RLT_AXIS_CP] + cp * where[RLT_AXIS_DP]);
-    uint32_t at[RLT_AXES_OF_LAYOUT], each = etp * t->ep;
+    uint32_t at[RLT_AXES_OF_LAYOUT], each = etp * t->ep, all = tp * cp * t->size[RLT_AXIS_DP];
     uint32_t own = rlt_training_rank(t, where);
     memcpy(at, where, sizeof at);
     if (group == RLT__GROUP_EXPERT_TP && (etp == 1 || etp == tp))
         return 0;
-    for (uint32_t i = 0; i < tp * cp * t->size[RLT_AXIS_DP]; i++) {
-        bool in = group == RLT__GROUP_EXPERT_TP   ? i / etp == mine / etp
-                  : group == RLT__GROUP_EXPERT_DP ? i % each == mine % each
-                                                  : i % etp == mine % etp && i / each == mine / each;
+    every e = group == RLT__GROUP_EXPERT_TP ? (every){mine / etp * etp, 1, mine / etp * etp + etp}
+              : group == RLT__GROUP_EXPERT_DP
+                  ? (every){mine % each, each, all}
+                  : (every){mine / each * each + mine % etp, etp, mine / each * each + each};
+    for (uint32_t i = e.first; i < e.end && i < all; i += e.step) {
         at[RLT_AXIS_TP] = i % tp;
         at[RLT_AXIS_CP] = i / tp % cp;
         at[RLT_AXIS_DP] = i / tp / cp;
         uint32_t r = rlt_training_rank(t, at), node = rlt__node(t);
-        if (group == RLT__GROUP_EP_ACROSS)
-            in = in && r % node == own % node;
-        if (group == RLT__GROUP_EP_INSIDE)
-            in = in && r / node == own / node;
+        bool in = group == RLT__GROUP_EP_ACROSS   ? r % node == own % node
+                  : group == RLT__GROUP_EP_INSIDE ? r / node == own / node
+                                                  : true;
         if (in)
             ranks[n++] = r;
     }
@@ -100,15 +105,15 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
     }
     if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP)
         return of_experts(t, where, group, ranks);
-    for (uint32_t i = 0; i < cp * dp; i++) {
-        bool in = group == RLT__GROUP_CP        ? i / cp == where[RLT_AXIS_DP]
-                  : group == RLT__GROUP_SHARD   ? i / t->shard == mine / t->shard
-                  : group == RLT__GROUP_REPLICA ? i % t->shard == mine % t->shard
-                                                : true;
+    every e = group == RLT__GROUP_CP ? (every){mine / cp * cp, 1, mine / cp * cp + cp}
+              : group == RLT__GROUP_SHARD
+                  ? (every){mine / t->shard * t->shard, 1, mine / t->shard * t->shard + t->shard}
+              : group == RLT__GROUP_REPLICA ? (every){mine % t->shard, t->shard, cp * dp}
+                                            : (every){0, 1, cp * dp};
+    for (uint32_t i = e.first; i < e.end && i < cp * dp; i += e.step) {
         at[RLT_AXIS_CP] = i % cp;
         at[RLT_AXIS_DP] = i / cp;
-        if (in)
-            ranks[n++] = rlt_training_rank(t, at);
+        ranks[n++] = rlt_training_rank(t, at);
     }
     bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
     return copies && (group == RLT__GROUP_DP || group == RLT__GROUP_EXPERT_DP)

@@ -16,6 +16,10 @@
 #include "workload/training/training.h"
 
 enum { RLT__WORK_NAMES = 32 };
+typedef struct rlt__opened {
+    uint32_t group, members;
+} rlt__opened;
+
 typedef struct rlt__work_named {
     const char *text;
     uint32_t id;
@@ -43,6 +47,10 @@ typedef struct rlt__work {
     uint16_t step;
     /* The rank being built: */
     uint32_t rank, at[RLT_AXES_OF_LAYOUT], groups[RLT__GROUPS], members[RLT__GROUPS];
+    /* By kind of group and rank: the group, and its members, once one of them has opened it; else 0
+     * members. */
+    rlt__opened *known;
+    uint32_t ranks;
     uint32_t compute, gradients, tensors; /* streams; tensors: RLT_NONE without tp_overlap */
     uint32_t
         ways[2]; /* DualPipe: streams of communication of a forward pass and of the backward pass beside it */

@@ -248,21 +248,23 @@ static void as_whole(void **state)
         {"switch:2@300GB/s,100ns*fat-tree:18@40GB/s,300ns,hosts_per_leaf=6,oversubscription=2", 18, 6},
         {"switch:2@300GB/s,100ns*fat-tree:16@50GB/s,500ns,hosts_per_leaf=4,spines=3", 16, 4},
         {"switch:2@300GB/s,100ns*fat-tree:24@50GB/s,500ns,levels=3,hosts_per_leaf=2,leaves_per_pod=3", 24, 6},
-        {"switch:2@300GB/s,100ns*switch:8@50GB/s,500ns", 8, 1}};
+        {"switch:2@300GB/s,100ns*switch:8@50GB/s,500ns", 8, 1},
+        {"switch:2@300GB/s,100ns*fat-tree:16@50GB/s,500ns,levels=3,hosts_per_leaf=4,cores=7", 16, 4},
+        {"switch:2@300GB/s,100ns*fat-tree:8192@50GB/s,500ns,levels=3,hosts_per_leaf=2", 32, 4}};
     uint64_t k = 0;
     uint32_t served = 0;
     (void)state;
-    for (uint32_t i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i < 124; i++) {
         rlt_error err = {0};
         rlt_topology *t = NULL;
         rlt_timing *timing = NULL;
         rlt_replay_options o = rlt_replay_options_default();
-        uint32_t at = i % 5;
+        uint32_t at = i < 120 ? i % 6 : 6; /* the last one is large: simulated on the links used */
         assert_int_equal(rlt_topology_load(trees[at].text, NULL, &t, &err), 0);
         o.topology = t;
         o.endpoint = *rlt_topology_endpoint(t);
-        o.endpoint.injection = i / 5 & 1 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
-        o.model = i / 10 & 1 ? &rlt_net_alpha_beta : &rlt_net_flow;
+        o.endpoint.injection = i / 6 & 1 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
+        o.model = i / 12 & 1 ? &rlt_net_alpha_beta : &rlt_net_flow;
         for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
             o.algorithm[kind] = draw_algorithm(&k, (rlt_coll_kind)kind);
         assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
