@@ -339,6 +339,45 @@ static void keeps_resources_notes_starts(void **state)
     rlt_builder_free(NULL);
 }
 
+/* Sizes that are all different: a wrong match would be refused. */
+static void orders_many_messages(void **state)
+{
+    enum { RANKS = 5000, MESSAGES = 3000 };
+    static const uint32_t tags[] = {0, 1, 2047, 2048, 1 << 22, (1 << 22) + 1, UINT32_MAX - 1};
+    uint32_t source[MESSAGES], destination[MESSAGES], tag[MESSAGES], seed = 7;
+    (void)state;
+    rlt_builder *b = builder(RANKS);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        seed = seed * 1664525 + 1013904223;
+        source[i] = seed % 5 * 1237;
+        destination[i] = (source[i] + 1 + (seed >> 8) % 3 * 2311) % RANKS;
+        tag[i] = tags[(seed >> 16) % 7];
+        for (rlt_op_kind kind = RLT_OP_SEND; kind <= RLT_OP_RECV; kind++) {
+            rlt_op_desc d = rlt_op_desc_init(kind, kind == RLT_OP_SEND ? source[i] : destination[i]);
+            d.peer = kind == RLT_OP_SEND ? destination[i] : source[i];
+            d.tag = tag[i];
+            d.bytes = i;
+            d.recorded_ps = (rlt_time)i;
+            rlt_build_op(b, &d);
+        }
+    }
+    rlt_program *p = finish(b);
+    assert_int_equal(p->n_comms, MESSAGES);
+    for (uint32_t i = 1; i < MESSAGES; i++) {
+        uint64_t x = p->comms[i - 1].bytes, y = p->comms[i].bytes;
+        assert_int_equal(p->ops[p->comm_ops[p->comms[i].first_op]].recorded_ps, y);
+        if (source[x] != source[y])
+            assert_true(source[x] < source[y]);
+        else if (destination[x] != destination[y])
+            assert_true(destination[x] < destination[y]);
+        else if (tag[x] != tag[y])
+            assert_true(tag[x] < tag[y]);
+        else
+            assert_true(x < y && p->comms[i].sequence == p->comms[i - 1].sequence + 1);
+    }
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +386,7 @@ int main(void)
         cmocka_unit_test(refuses_members_that_disagree), cmocka_unit_test(refuses_bad_groups),
         cmocka_unit_test(assembles_all_to_all_counts),   cmocka_unit_test(matches_messages),
         cmocka_unit_test(keeps_the_first_failure),       cmocka_unit_test(keeps_resources_notes_starts),
+        cmocka_unit_test(orders_many_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
