@@ -339,6 +339,49 @@ static void keeps_resources_notes_starts(void **state)
     rlt_builder_free(NULL);
 }
 
+/* The same dependencies in the order of the operations, backwards, and out of order from the n-th on. */
+static void dependencies_in_any_order(void **state)
+{
+    enum { OPS = 40, DEPS = 300 };
+    uint32_t op[DEPS], on[DEPS], seed = 3;
+    (void)state;
+    for (uint32_t i = 0; i < DEPS; i++) { /* operations ascend; some have none, some have one twice */
+        seed = seed * 1664525 + 1013904223;
+        op[i] = 1 + i * (OPS - 1) / DEPS;
+        on[i] = (seed >> 8) % op[i];
+    }
+    for (uint32_t ranks = 1; ranks <= 2; ranks++) {
+        rlt_program *p[4];
+        for (uint32_t way = 0; way < 4; way++) {
+            rlt_builder *b = builder(ranks);
+            for (uint32_t i = 0; i < OPS; i++)
+                for (uint32_t r = ranks; r-- > 0;)
+                    compute(b, r, "x", 1);
+            for (uint32_t i = 0; i < DEPS; i++) {
+                uint32_t k = way == 0 ? i : way == 1 ? DEPS - 1 - i : (i + (way - 1) * 97) % DEPS;
+                for (uint32_t r = 0; r < ranks; r++)
+                    rlt_build_dep(b, op[k] * ranks + r, on[k] * ranks + r);
+            }
+            p[way] = finish(b);
+            assert_int_equal(p[way]->n_deps, p[0]->n_deps);
+            assert_memory_equal(p[way]->deps, p[0]->deps, p[0]->n_deps * sizeof *p[0]->deps);
+            assert_memory_equal(p[way]->ops, p[0]->ops, p[0]->n_ops * sizeof *p[0]->ops);
+        }
+        for (uint32_t i = 0, k = 0; i < OPS; i++) { /* against the list itself */
+            const rlt_op *o = &p[0]->ops[i];
+            for (uint32_t to = 0, seen = 0; to < OPS; to++, seen = 0) {
+                for (k = 0; k < DEPS; k++)
+                    seen |= op[k] == i && on[k] == to;
+                for (k = 0; seen && k < o->n_deps && p[0]->deps[o->first_dep + k] != to; k++) {
+                }
+                assert_true(!seen || k < o->n_deps);
+            }
+        }
+        for (uint32_t way = 0; way < 4; way++)
+            rlt_program_free(p[way]);
+    }
+}
+
 /* Sizes that are all different: a wrong match would be refused. */
 static void orders_many_messages(void **state)
 {
@@ -386,7 +429,7 @@ int main(void)
         cmocka_unit_test(refuses_members_that_disagree), cmocka_unit_test(refuses_bad_groups),
         cmocka_unit_test(assembles_all_to_all_counts),   cmocka_unit_test(matches_messages),
         cmocka_unit_test(keeps_the_first_failure),       cmocka_unit_test(keeps_resources_notes_starts),
-        cmocka_unit_test(orders_many_messages),
+        cmocka_unit_test(orders_many_messages),          cmocka_unit_test(dependencies_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
