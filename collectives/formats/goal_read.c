@@ -25,15 +25,26 @@ static const uint8_t kinds[256] = {
     [0] = ZERO,   [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = NEWLINE,
     ['{'] = MARK, ['}'] = MARK,  [':'] = MARK,   ['/'] = SLASH};
 
+/* A label of the current rank. Its operation is RLT_NONE until it is given. */
+typedef struct label_use {
+    uint32_t op;
+    uint32_t line, offset; /* place of its first use */
+    uint32_t number;       /* number behind the 'l', or RLT_NONE: another label */
+} label_use;
+
 typedef struct reader {
     rlt_goal *g;
-    const char *at, *end; /* the current word begins at `at`; *end is zero */
-    uint32_t line;        /* where the current word stands */
-    bool described;       /* whether our own comment describes the plan */
-    rlt_strings labels;
-    uint32_t *label_op;   /* operation of each label of the current rank */
-    uint32_t *label_line; /* line of each label's first use */
-    uint32_t op_capacity, line_capacity;
+    const char *text, *at, *end; /* the current word begins at `at`; *end is zero */
+    uint32_t line;               /* where the current word stands */
+    bool described;              /* whether our own comment describes the plan */
+    label_use *labels;           /* in the order of their first use */
+    uint32_t n_labels, labels_capacity;
+    /* Index of each label made of 'l' and a number, if labels[index].number agrees: what earlier ranks left
+     * need not be cleared. Labels with numbers from n_numbers on count as other labels. */
+    uint32_t *numbered, n_numbers;
+    rlt_strings others; /* other labels */
+    uint32_t *other;    /* their indices among the labels */
+    uint32_t other_capacity;
     uint8_t *seen; /* ranks seen so far */
     rlt_error *err;
 } reader;
@@ -107,7 +118,9 @@ static int skip(reader *r)
 /* Goes to the next word; `end` is the end of the current one. */
 static inline int next(reader *r, const char *end)
 {
-    r->at = end + (*end == ' ');
+    uint8_t kind = kinds[(unsigned char)*end];
+    r->line += kind == NEWLINE;
+    r->at = end + (kind == BLANK || kind == NEWLINE);
     return kinds[(unsigned char)*r->at] ? skip(r) : 0;
 }
 
@@ -151,20 +164,49 @@ static inline int take(reader *r, const char *word)
 }
 
 /* Goes past `word`, which must be here. */
-static int need(reader *r, const char *word, const char *what)
+static inline int need(reader *r, const char *word, const char *what)
 {
     int rc = take(r, word);
     return rc > 0 ? 0 : rc < 0 ? rc : expected(r, what);
 }
 
-/* Reads the current word as a number and advances. suffix 'b': bytes; 0: no suffix. max: below 10^17. */
-static int number(reader *r, const char *what, char suffix, uint64_t max, uint64_t *out)
+/* Reads digits at p. *value grows to at most 10^18, and then stays. Returns the end of the digits. */
+static inline const char *digits(const reader *r, const char *p, uint64_t *value)
 {
     const uint64_t enough = 100000000000000000u;
-    const char *p = r->at;
-    uint64_t value = 0;
+    uint64_t v = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (r->end - p >= 8) {
+        /* The lowest high bit in `other` is that of the first byte that is no digit. The digits move up,
+         * behind zeros; then pairs, fours and eights of them are added. */
+        uint64_t w, other;
+        memcpy(&w, p, sizeof w);
+        w ^= 0x3030303030303030u;
+        other = ((w + 0x7676767676767676u) | w) & 0x8080808080808080u;
+        *value = 0;
+        if (other & 128)
+            return p;
+        if (other) {
+            int bits = __builtin_ctzll(other) - 7;
+            w <<= 64 - bits;
+            w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffu;
+            w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffu;
+            *value = (w * 10000 + (w >> 32)) & 0xffffffffu;
+            return p + bits / 8;
+        }
+    }
+#endif
     for (; *p >= '0' && *p <= '9'; p++)
-        value = value < enough ? value * 10 + (uint64_t)(*p - '0') : value;
+        v = v < enough ? v * 10 + (uint64_t)(*p - '0') : v;
+    *value = v;
+    return p;
+}
+
+/* Reads the current word as a number and advances. suffix 'b': bytes; 0: no suffix. max: below 10^17. */
+static inline int number(reader *r, const char *what, char suffix, uint64_t max, uint64_t *out)
+{
+    uint64_t value;
+    const char *p = digits(r, r->at, &value);
     if (p == r->at || p - r->at > MAX_WORD)
         return expected(r, what);
     if (value > max && word_length(r) <= MAX_WORD)
@@ -177,30 +219,59 @@ static int number(reader *r, const char *what, char suffix, uint64_t max, uint64
     return next(r, p);
 }
 
-/* Reads the current word as a label and advances. */
-static int label(reader *r, uint32_t *index)
+/* Adds the current word to the labels of the rank. */
+static int add_label(reader *r, uint32_t number)
 {
-    uint32_t known = r->labels.n;
+    int rc = r->n_labels < r->labels_capacity
+                 ? 0
+                 : rlt_grow(&r->labels, &r->labels_capacity, sizeof *r->labels, (uint64_t)r->n_labels + 1,
+                            RLT_GOAL_MAX_OPS, "labels", r->err);
+    if (!rc)
+        r->labels[r->n_labels++] = (label_use){
+            .op = RLT_NONE, .line = r->line, .offset = (uint32_t)(r->at - r->text), .number = number};
+    return rc;
+}
+
+/* Reads the current word, which is not 'l' and a small number, as a label and advances. */
+static int other_label(reader *r, uint32_t *index)
+{
+    uint32_t known = r->others.n;
     size_t n = word_length(r);
     if (n == 0 || n > MAX_WORD || kinds[(unsigned char)*r->at] == MARK || *r->at == '\0')
         return expected(r, "a label or '}'");
-    *index = rlt_intern(&r->labels, r->at, n);
-    if (*index == RLT_NONE)
+    uint32_t i = rlt_intern(&r->others, r->at, n);
+    if (i == RLT_NONE)
         return rlt_nomem(r->err);
-    if (*index == known) {
-        int rc = 0;
-        if (known == r->op_capacity)
-            rc = rlt_grow(&r->label_op, &r->op_capacity, sizeof *r->label_op, (uint64_t)known + 1,
+    if (i == known) {
+        int rc = rlt_grow(&r->other, &r->other_capacity, sizeof *r->other, (uint64_t)known + 1,
                           RLT_GOAL_MAX_OPS, "labels", r->err);
-        if (!rc && known == r->line_capacity)
-            rc = rlt_grow(&r->label_line, &r->line_capacity, sizeof *r->label_line, (uint64_t)known + 1,
-                          RLT_GOAL_MAX_OPS, "labels", r->err);
+        if (rc || (rc = add_label(r, RLT_NONE)))
+            return rc;
+        r->other[i] = r->n_labels - 1;
+    }
+    *index = r->other[i];
+    return next(r, r->at + n);
+}
+
+/* Reads the current word as a label and advances. */
+static inline int label(reader *r, uint32_t *index)
+{
+    uint64_t number;
+    if (*r->at != 'l')
+        return other_label(r, index);
+    const char *from = r->at + 1, *p = digits(r, from, &number);
+    if (p == from || (*from == '0' && p > from + 1) || kinds[(unsigned char)*p] == 0 ||
+        number >= r->n_numbers)
+        return other_label(r, index);
+    uint32_t i = r->numbered[number];
+    if (i >= r->n_labels || r->labels[i].number != number) {
+        r->numbered[number] = i = r->n_labels;
+        int rc = add_label(r, (uint32_t)number);
         if (rc)
             return rc;
-        r->label_op[known] = RLT_NONE;
-        r->label_line[known] = r->line;
     }
-    return next(r, r->at + n);
+    *index = i;
+    return next(r, p);
 }
 
 /* Reads "cpu 0", "nic 0": places within a LogGOPSim node. Plans ignore them. */
@@ -254,6 +325,14 @@ static int read_calc(reader *r, rlt_goal_op *op)
     return read_options(r, op);
 }
 
+/* Fails at a line, with the label in the middle of the message. */
+static int bad_label(const reader *r, uint32_t line, uint32_t index, const char *before, const char *after)
+{
+    reader at = {.at = r->text + r->labels[index].offset, .end = r->end};
+    return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "%s'%.*s'%s", before, (int)word_length(&at), at.at,
+                         after);
+}
+
 static int read_op(reader *r, uint32_t rank, uint32_t label_index)
 {
     rlt_goal *g = r->g;
@@ -261,9 +340,8 @@ static int read_op(reader *r, uint32_t rank, uint32_t label_index)
     bool calc = is(r, "calc"), send = is(r, "send");
     if (!calc && !send && !is(r, "recv"))
         return expected(r, "send, recv or calc");
-    if (r->label_op[label_index] != RLT_NONE)
-        return rlt_goal_fail(g, op.line, RLT_ESCHEMA, r->err, "label '%s' is given twice",
-                             rlt_interned(&r->labels, label_index));
+    if (r->labels[label_index].op != RLT_NONE)
+        return bad_label(r, op.line, label_index, "label ", " is given twice");
     op.type = calc ? RLT_GOAL_NOP : send ? RLT_GOAL_SEND : RLT_GOAL_RECV;
     int rc = next(r, r->at + 4);
     if (rc || (rc = calc ? read_calc(r, &op) : read_message(r, &op)))
@@ -272,7 +350,7 @@ static int read_op(reader *r, uint32_t rank, uint32_t label_index)
         (rc = rlt_grow(&g->ops, &g->op_capacity, sizeof *g->ops, (uint64_t)g->n_ops + 1, RLT_GOAL_MAX_OPS,
                        "operations", r->err)))
         return rc;
-    r->label_op[label_index] = g->n_ops;
+    r->labels[label_index].op = g->n_ops;
     g->ops[g->n_ops++] = op;
     return 0;
 }
@@ -295,13 +373,12 @@ static int read_edge(reader *r, uint32_t label_index, bool early)
 
 static int resolve_edges(reader *r, uint32_t from)
 {
-    for (uint32_t i = 0; i < r->labels.n; i++)
-        if (r->label_op[i] == RLT_NONE)
-            return rlt_goal_fail(r->g, r->label_line[i], RLT_ESCHEMA, r->err,
-                                 "no operation has the label '%s'", rlt_interned(&r->labels, i));
+    for (uint32_t i = 0; i < r->n_labels; i++)
+        if (r->labels[i].op == RLT_NONE)
+            return bad_label(r, r->labels[i].line, i, "no operation has the label ", "");
     for (uint32_t i = from; i < r->g->n_edges; i++) {
-        r->g->edges[i].op = r->label_op[r->g->edges[i].op];
-        r->g->edges[i].needs = r->label_op[r->g->edges[i].needs];
+        r->g->edges[i].op = r->labels[r->g->edges[i].op].op;
+        r->g->edges[i].needs = r->labels[r->g->edges[i].needs].op;
     }
     return 0;
 }
@@ -333,7 +410,8 @@ static int read_rank(reader *r)
         return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "rank %llu is given twice",
                              (unsigned long long)rank);
     r->seen[rank] = 1;
-    rlt_strings_free(&r->labels);
+    r->n_labels = 0;
+    rlt_strings_free(&r->others);
     if ((rc = need(r, "{", "'{'")))
         return rc;
     while ((rc = take(r, "}")) == 0)
@@ -354,7 +432,8 @@ static int read_all(reader *r)
         return rlt_goal_fail(r->g, line, RLT_ESCHEMA, r->err, "num_ranks 0: expected at least one rank");
     r->g->ranks = (uint32_t)ranks;
     r->seen = calloc(ranks, 1);
-    if (!r->seen)
+    r->numbered = calloc(r->n_numbers, sizeof *r->numbered);
+    if (!r->seen || !r->numbered)
         return rlt_nomem(r->err);
     while (!rc && r->at < r->end)
         rc = read_rank(r);
@@ -366,12 +445,15 @@ static int read_all(reader *r)
 
 int rlt_goal_scan(rlt_goal *g, const char *text, size_t length, bool *described, rlt_error *err)
 {
-    reader r = {.g = g, .at = text, .end = text + length, .line = 1, .err = err};
+    reader r = {.g = g, .text = text, .at = text, .end = text + length, .line = 1, .err = err};
+    /* A file that numbers its labels has fewer labels than bytes. */
+    r.n_numbers = length < RLT_GOAL_MAX_OPS ? (uint32_t)length : RLT_GOAL_MAX_OPS;
     int rc = read_all(&r);
     *described = r.described;
-    rlt_strings_free(&r.labels);
-    free(r.label_op);
-    free(r.label_line);
+    rlt_strings_free(&r.others);
+    free(r.labels);
+    free(r.numbered);
+    free(r.other);
     free(r.seen);
     return rc;
 }

@@ -33,8 +33,7 @@ uint32_t rlt_jpiece_get(const rlt_jpiece *p, uint32_t token, const char *key)
 
 void rlt_jpiece_members(const rlt_jpiece *p, uint32_t token, uint32_t *values, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        values[i] = RLT_NONE;
+    memset(values, 0xff, n * sizeof *values); /* RLT_NONE */
     if (token >= p->n_tokens || p->tokens[token].type != RLT_J_OBJECT)
         return;
     uint32_t end = p->tokens[token].next;
@@ -108,7 +107,7 @@ bool rlt_decimal_i64(const char *text, int shift, int64_t *out)
     if (plain_decimal(text, shift, out))
         return true;
     bool negative = *text == '-';
-    const char *end = rlt__json_number_end(text);
+    const char *end = rlt__json_number_end(text, false);
     if (!end || *end)
         return false;
     text += negative;

@@ -203,3 +203,35 @@ bool rlt__json_scan(rlt__json_scanner *s, int depth)
         return scan_number(s);
     return scan_word(s);
 }
+
+void rlt__json_want(rlt__json_keys *keys, const char *const *names)
+{
+    memset(keys->seen, 0, sizeof keys->seen);
+    keys->wants = true;
+    for (size_t i = 0; i < sizeof keys->wanted / sizeof *keys->wanted; i++)
+        keys->wanted[i].index = RLT__JSON_NO_KEY;
+    for (uint16_t i = 0; names[i] && i < RLT__JSON_KEYS; i++) {
+        char word[RLT__JSON_WORD] = "";
+        size_t n = strlen(names[i]);
+        memcpy(word, names[i], n < sizeof word ? n : sizeof word);
+        rlt__json_wanted *k = rlt__json_wanted_slot(keys, n < sizeof word ? word : names[i], n);
+        if (k->index == RLT__JSON_NO_KEY)
+            *k = (rlt__json_wanted){rlt__json_word(word, n), names[i], (uint32_t)n, i};
+    }
+}
+
+void rlt__json_see(rlt__json_keys *keys, const char *text, size_t size, size_t length)
+{
+    char bytes[RLT__JSON_SEEN_MAX + RLT__JSON_WORD] = "";
+    if (size > RLT__JSON_SEEN_MAX)
+        return;
+    memcpy(bytes, text, size);
+    bytes[length] = '"';
+    rlt__json_seen *k = &keys->seen[rlt__json_seen_slot(bytes)];
+    *k = (rlt__json_seen){
+        .size = (uint16_t)size, .length = (uint16_t)length, .index = (uint16_t)RLT__JSON_NO_KEY};
+    memcpy(k->words, bytes, size);
+    memset(k->masks, 0xff, size);
+    if (keys->wants)
+        k->index = rlt__json_wanted_slot(keys, bytes, length)->index;
+}

@@ -22,17 +22,11 @@
 #include "sim/text/json_scan.h"
 
 enum { BLOCK = 1 << 16, ROOM = 4 * BLOCK, KEY_MAX = 256, INFLATE_RATIO = 300, INFLATE_FREE = 256 << 20 };
-enum { WORD = sizeof(uint64_t), SCALAR_MAX = 128, KEY_SLOTS = 4 * RLT_JSON_KEYS_MAX, NO_KEY = UINT16_MAX };
+enum { SCALAR_MAX = 128, WORD = RLT__JSON_WORD, NO_KEY = RLT__JSON_NO_KEY };
+
+_Static_assert((int)RLT_JSON_KEYS_MAX == (int)RLT__JSON_KEYS, "the table has room for all keys");
 
 typedef enum stage { AT_START, IN_OBJECT, IN_LIST, AT_END } stage;
-
-/* A key that the caller looks up. */
-typedef struct wanted_key {
-    uint64_t word; /* first_word() */
-    const char *text;
-    uint32_t length;
-    uint16_t index; /* NO_KEY: an empty slot */
-} wanted_key;
 
 struct rlt_jstream {
     char *path;
@@ -46,7 +40,6 @@ struct rlt_jstream {
     uint64_t limit, hash;
     bool keeps, ended;
     bool first;     /* no member or element of the current container has been read yet */
-    bool filters;   /* the caller named keys */
     rlt_error *err; /* error of the current call */
     int failed;
     stage stage;
@@ -54,7 +47,8 @@ struct rlt_jstream {
     rlt_jtoken *tokens;
     uint32_t n_tokens, tokens_capacity;
     uint32_t text_used; /* bytes of the texts of the piece */
-    wanted_key keys[KEY_SLOTS];
+    rlt__json_keys keys;
+    rlt_error own; /* error of the current call if the caller takes none */
 };
 
 /* Returns the place of s->at in the text that stays. */
@@ -140,48 +134,9 @@ uint64_t rlt_jstream_hash(const rlt_jstream *s)
     return s->hash;
 }
 
-/* ---- keys */
-
-/* Returns the first eight bytes of a text, or all of it; eight bytes can be read at p. */
-static inline uint64_t first_word(const char *p, size_t n)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    if (n >= sizeof word)
-        return word;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return word & (((uint64_t)1 << 8 * n) - 1);
-#else
-    return n ? word >> 8 * (sizeof word - n) : 0;
-#endif
-}
-
-/* Returns the slot of a key, or the empty slot where it belongs. */
-static inline wanted_key *key_slot(rlt_jstream *s, const char *text, size_t n)
-{
-    uint64_t word = first_word(text, n);
-    uint32_t i = (uint32_t)(((word + n) * 0x9e3779b97f4a7c15u) >> 48);
-    for (;; i++) {
-        wanted_key *k = &s->keys[i % KEY_SLOTS];
-        if (k->index == NO_KEY || (k->word == word && k->length == n &&
-                                   (n <= sizeof word || !memcmp(text + WORD, k->text + WORD, n - WORD))))
-            return k;
-    }
-}
-
 void rlt_jstream_keys(rlt_jstream *s, const char *const *keys)
 {
-    s->filters = true;
-    for (uint32_t i = 0; i < KEY_SLOTS; i++)
-        s->keys[i].index = NO_KEY;
-    for (uint16_t i = 0; keys[i] && i < RLT_JSON_KEYS_MAX; i++) {
-        char word[WORD] = "";
-        size_t n = strlen(keys[i]);
-        memcpy(word, keys[i], n < WORD ? n : WORD);
-        wanted_key *k = n < WORD ? key_slot(s, word, n) : key_slot(s, keys[i], n);
-        if (k->index == NO_KEY)
-            *k = (wanted_key){first_word(word, n), keys[i], (uint32_t)n, i};
-    }
+    rlt__json_want(&s->keys, keys);
 }
 
 /* ---- the buffer */
@@ -242,14 +197,10 @@ static inline int peek(rlt_jstream *s)
 /* Skips blanks. Returns the byte after them, or -1. */
 static inline int visible(rlt_jstream *s)
 {
-    static const bool blank[256] = {[' '] = true, ['\n'] = true, ['\t'] = true, ['\r'] = true};
     for (;;) {
-        char *p = s->at;
-        while (blank[(unsigned char)*p])
-            p++;
-        s->at = p;
-        if (p < s->end)
-            return (unsigned char)*p;
+        s->at = rlt__json_after_blanks(s->at);
+        if (s->at < s->end)
+            return (unsigned char)*s->at;
         if (!refill(s))
             return -1;
     }
@@ -405,19 +356,13 @@ static inline int string(rlt_jstream *s, bool keep, uint32_t *length)
 
 /* ---- values */
 
-static bool ends_scalar(char c)
-{
-    return c == ',' || c == ']' || c == '}' || c == '\n' || c == ' ' || c == '\t' || c == '\r' || c == ':' ||
-           c == '\0';
-}
-
 /* Reads a word that is no plain number. Sets its type. */
 static int word(rlt_jstream *s, rlt_jtype *type)
 {
     char text[SCALAR_MAX];
     const char *p = s->at;
     uint32_t n = 0;
-    while (!ends_scalar(p[n]) && n < sizeof text - 1) {
+    while (!rlt__json_ends_scalar(p[n]) && n < sizeof text - 1) {
         text[n] = p[n];
         n++;
     }
@@ -449,8 +394,8 @@ static inline int scalar(rlt_jstream *s, bool keep, uint32_t *end)
     if (s->failed || (keep && add_token(s, type, &token) < 0))
         return s->failed;
     uint32_t from = place(s);
-    const char *p = s->at, *stop = rlt__json_number_end(p);
-    if (stop && ends_scalar(*stop) && stop - p < SCALAR_MAX)
+    const char *p = s->at, *stop = rlt__json_number_end(p, true);
+    if (stop && rlt__json_ends_scalar(*stop) && stop - p < SCALAR_MAX)
         s->at += stop - p;
     else if (word(s, &type) < 0)
         return s->failed;
@@ -479,7 +424,9 @@ static int key_and_colon(rlt_jstream *s, int c, bool keep)
     uint32_t text = place(s);
     if (string(s, keep, &length) < 0)
         return s->failed;
-    const wanted_key *k = keep && s->filters ? key_slot(s, s->begin + text, length) : NULL;
+    bool escapes = place(s) - text != length + 1;
+    const rlt__json_wanted *k =
+        keep && s->keys.wants ? rlt__json_wanted_slot(&s->keys, s->begin + text, length) : NULL;
     if (k && k->index == NO_KEY) {
         s->text_used -= length + 1;
         skip = true;
@@ -493,7 +440,68 @@ static int key_and_colon(rlt_jstream *s, int c, bool keep)
     if (c != ':')
         return malformed(s, c, "':'");
     s->at++;
+    s->at += *s->at == ' ';
+    if (s->keeps && !escapes)
+        rlt__json_see(&s->keys, s->begin + text, place(s) - text, length);
     return skip;
+}
+
+/* Adds the tokens of a member whose texts and their ends have `used` bytes. Returns false if it would not
+ * fit. */
+static inline bool add_member(rlt_jstream *s, const rlt_jtoken *key, const rlt_jtoken *value, uint32_t used)
+{
+    if (s->tokens_capacity - s->n_tokens < 2 || s->text_used + used > RLT_JSON_PIECE_MAX)
+        return false;
+    rlt_jtoken *to = &s->tokens[s->n_tokens];
+    to[0] = *key;
+    to[0].next = s->n_tokens + 1;
+    to[1] = *value;
+    to[1].next = s->n_tokens += 2;
+    s->text_used += used;
+    return true;
+}
+
+/*
+ * Reads members whose keys were seen before and whose values are numbers and strings without escapes, from
+ * the key at s->at on. Stops before a member that is different or does not end in the buffer: the other
+ * functions know all cases. Returns true if the object ends, with its brace at s->at, which may be a zero by
+ * now.
+ */
+static bool plain_members(rlt_jstream *s, bool keep)
+{
+    while (s->end - s->at > RLT__JSON_SEEN_MAX) {
+        char *key = s->at + 1, *from, *to, *after;
+        const rlt__json_seen *k = rlt__json_seen_at(&s->keys, key);
+        if (!k)
+            return false;
+        from = rlt__json_after_blanks(key + k->size);
+        bool text = *from == '"', last;
+        if (text) {
+            to = rlt__json_plain_end(++from);
+            if (*to != '"')
+                return false;
+            after = rlt__json_after_blanks(to + 1);
+        } else {
+            to = (char *)rlt__json_number_end(from, true);
+            if (!to || to - from >= SCALAR_MAX)
+                return false;
+            after = rlt__json_after_blanks(to);
+        }
+        last = *after == '}';
+        if (!last && (*after != ',' || *(after = rlt__json_after_blanks(after + 1)) != '"'))
+            return false;
+        if (keep && !(s->keys.wants && k->index == NO_KEY)) {
+            rlt_jtoken name = {(uint32_t)(key - s->begin), 0, RLT_J_STRING, k->index};
+            rlt_jtoken value = {(uint32_t)(from - s->begin), 0, text ? RLT_J_STRING : RLT_J_NUMBER, NO_KEY};
+            if (!add_member(s, &name, &value, (uint32_t)(to - from) + k->length + 2u))
+                return false;
+            key[k->length] = *to = '\0';
+        }
+        s->at = after;
+        if (last)
+            return true;
+    }
+    return false;
 }
 
 static int open_container(rlt_jstream *s, nest *in, int c, bool keep)
@@ -512,17 +520,18 @@ static int open_container(rlt_jstream *s, nest *in, int c, bool keep)
  * *c, 0 at the end of the outermost value. `opened`: a container was just opened and may be empty. */
 static inline int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
 {
+    bool ended = false;
     while (in->depth > 0) {
         bool object = in->object[in->depth - 1];
         if (in->depth == in->skipped)
             in->skipped = RLT_NONE;
-        *c = visible(s);
+        *c = ended ? '}' : visible(s);
         if (*c == (object ? '}' : ']')) {
             s->at++;
             in->depth--;
             if (keep && in->skipped == RLT_NONE)
                 s->tokens[in->tokens[in->depth]].next = s->n_tokens;
-            opened = false;
+            opened = ended = false;
             continue;
         }
         if (!opened) {
@@ -532,7 +541,10 @@ static inline int step(rlt_jstream *s, nest *in, bool opened, bool keep, int *c)
             *c = visible(s);
         }
         if (object) {
-            int rc = key_and_colon(s, *c, keep && in->skipped == RLT_NONE);
+            bool kept = keep && in->skipped == RLT_NONE;
+            if (*c == '"' && (ended = plain_members(s, kept)))
+                continue;
+            int rc = key_and_colon(s, *c, kept);
             if (rc < 0)
                 return rc;
             if (rc > 0)
@@ -663,8 +675,7 @@ static int element(rlt_jstream *s, rlt_jpiece *piece)
 
 int rlt_jstream_next(rlt_jstream *s, rlt_jpiece *piece, rlt_error *err)
 {
-    rlt_error own = {.code = 0}; /* keeps a failure even if err is NULL */
-    s->err = err ? err : &own;
+    s->err = err ? err : &s->own;
     int rc = s->failed, c;
     while (rc == 0 && s->stage != AT_END) {
         if (s->stage == AT_START) {

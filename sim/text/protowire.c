@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rlt__pb_varint(rlt_pb *r, uint64_t *value)
+int rlt__pb_long_varint(rlt_pb *r, uint64_t *value)
 {
     uint64_t v = 0;
     const uint8_t *p = r->at;
@@ -25,7 +25,7 @@ int rlt__pb_varint(rlt_pb *r, uint64_t *value)
     return RLT_EMALFORMED;
 }
 
-int rlt__pb_piece(rlt_pb *r, rlt_pb *piece)
+static inline int read_piece(rlt_pb *r, rlt_pb *piece)
 {
     rlt_pb from = *r;
     uint64_t length;
@@ -35,6 +35,11 @@ int rlt__pb_piece(rlt_pb *r, rlt_pb *piece)
     piece->end = from.at + length;
     r->at = piece->end;
     return 0;
+}
+
+int rlt__pb_piece(rlt_pb *r, rlt_pb *piece)
+{
+    return read_piece(r, piece);
 }
 
 static int fixed(rlt_pb *r, unsigned bytes, uint64_t *value)
@@ -66,7 +71,7 @@ int rlt__pb_next(rlt_pb *r, rlt_pb_field *f)
         rc = fixed(&from, 8, &f->value);
         break;
     case RLT_PB_BYTES:
-        rc = rlt__pb_piece(&from, &f->bytes);
+        rc = read_piece(&from, &f->bytes);
         break;
     case RLT_PB_FIXED32:
         rc = fixed(&from, 4, &f->value);

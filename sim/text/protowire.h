@@ -27,8 +27,15 @@ typedef struct rlt_pb_field {
     rlt_pb bytes;   /* length and bytes */
 } rlt_pb_field;
 
-/* Reads a varint. RLT_EMALFORMED if it is cut short or longer than ten bytes. */
-int rlt__pb_varint(rlt_pb *r, uint64_t *value) RLT_MUST_USE;
+int rlt__pb_long_varint(rlt_pb *r, uint64_t *value) RLT_MUST_USE;
+/* Reads a varint. RLT_EMALFORMED if it is cut short or longer than ten bytes. Most have one byte. */
+static inline int RLT_MUST_USE rlt__pb_varint(rlt_pb *r, uint64_t *value)
+{
+    if (r->at == r->end || *r->at >= 0x80)
+        return rlt__pb_long_varint(r, value);
+    *value = *r->at++;
+    return 0;
+}
 /* Reads a length-prefixed piece, which must fit into the remaining bytes. */
 int rlt__pb_piece(rlt_pb *r, rlt_pb *piece) RLT_MUST_USE;
 /* Reads a field. Returns 1, 0 at the end, or RLT_EMALFORMED. */

@@ -34,7 +34,11 @@ static const char *local(const char *name)
 
 static rlt_xml_tag tag_of(const reader *r, const char *name, const char **attributes, uint32_t depth)
 {
+    bool prefixed = false;
+    for (const char **a = attributes; a && *a && !prefixed; a += 2)
+        prefixed = strchr(a[0], ':') != NULL;
     return (rlt_xml_tag){.file = r->file,
+                         .prefixed = prefixed,
                          .name = local(name),
                          .attributes = (const char *const *)attributes,
                          .line = clamp(XML_GetCurrentLineNumber(r->parser)),
@@ -148,10 +152,17 @@ int rlt_xml_fail(const rlt_xml_tag *tag, int code, rlt_error *err, const char *f
     return code;
 }
 
+/* Returns true if an attribute has this name. Most names differ in their first byte. */
+static inline bool is_named(const rlt_xml_tag *tag, const char *attribute, const char *name)
+{
+    const char *own = tag->prefixed ? local(attribute) : attribute;
+    return own[0] == name[0] && strcmp(own, name) == 0;
+}
+
 const char *rlt_xml_get(const rlt_xml_tag *tag, const char *name)
 {
     for (const char *const *a = tag->attributes; a && *a; a += 2)
-        if (strcmp(local(a[0]), name) == 0)
+        if (is_named(tag, a[0], name))
             return a[1];
     return NULL;
 }
@@ -209,7 +220,7 @@ int rlt_xml_only(const rlt_xml_tag *tag, const char *const *names, rlt_error *er
 {
     for (const char *const *a = tag->attributes; a && *a; a += 2) {
         const char *const *n = names;
-        while (*n && strcmp(*n, local(a[0])) != 0)
+        while (*n && !is_named(tag, a[0], *n))
             n++;
         if (!*n)
             return rlt_xml_fail(tag, RLT_ESCHEMA, err, "unknown attribute '%.60s' of <%.60s>", a[0],

@@ -28,6 +28,7 @@ typedef struct rlt_xml_tag {
     const char *const *attributes; /* name, value, name, value, ..., NULL; NULL for an end tag */
     uint32_t line, column;         /* place of its '<', from 1 */
     uint32_t depth;                /* 0: the outermost element */
+    bool prefixed;                 /* some attribute's name has a prefix */
 } rlt_xml_tag;
 
 /* Callbacks; each may be NULL. A result other than 0 stops the reading and is returned by rlt_xml_read. */

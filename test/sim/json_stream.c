@@ -131,6 +131,102 @@ static void named_keys(void **state)
     rlt_jstream_close(s);
 }
 
+/* Writes the tokens of all pieces, or the refusal with its byte counted from `from`. */
+static void write_tokens(const char *text, size_t from, const char *const *keys, char *out, size_t size)
+{
+    rlt_jstream *s;
+    rlt_jpiece p;
+    rlt_error err = {0};
+    size_t used = 0;
+    int rc;
+    write_text(text, strlen(text), false);
+    assert_int_equal(rlt_jstream_open(path, ab, &s, &err), 0);
+    if (keys)
+        rlt_jstream_keys(s, keys);
+    while ((rc = rlt_jstream_next(s, &p, &err)) == 1) {
+        if (p.offset < from)
+            continue;
+        for (uint32_t i = 0; i < p.n_tokens && used < size; i++)
+            used +=
+                (size_t)snprintf(out + used, size - used, "%u,%u,%d=%s;", p.tokens[i].type, p.tokens[i].next,
+                                 (int)p.tokens[i].key, rlt_jpiece_text(&p, i) ? rlt_jpiece_text(&p, i) : "");
+    }
+    const char *byte = strstr(err.where, ": byte ");
+    assert_true(rc == 0 || byte);
+    snprintf(out + used, size - used, "%d %ld %s", rc, rc ? strtol(byte + 7, NULL, 10) - (long)from : 0,
+             err.what);
+    rlt_jstream_close(s);
+}
+
+static const char *any(uint32_t *seed, const char *const *of, uint32_t n)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return of[(*seed >> 10) % n];
+}
+
+#define ANY(seed, list) any(seed, list, sizeof(list) / sizeof *(list))
+
+/* Objects, some of them malformed, are read alike whether or not their keys have been met before. */
+static void keys_met_before(void **state)
+{
+    static char long_number[140];
+    static const char *const keys[] = {"ts", "a long key indeed", "", NULL};
+    static const char *const names[] = {
+        "ts",         "t",       "", "a long key indeed", "a long key, longer than a buffer of bytes",
+        "n\\u0061me", "\\u0078", "x"};
+    static const char *const blanks[] = {"", "", "", " ", "\n   ", "\t\r"};
+    static const char *const values[] = {"1",
+                                         "-0.5",
+                                         "12345678901234567890.123456789",
+                                         "1e+5",
+                                         "0",
+                                         "\"\"",
+                                         "\"text\"",
+                                         "\"longer than eight\"",
+                                         "\"\\n\"",
+                                         "\"tab\there\"",
+                                         "true",
+                                         "NaN",
+                                         "{}",
+                                         "[1,\"ts\",{\"ts\":2}]",
+                                         "{\"x\": 1}",
+                                         "{\"ts\":3,\"ts\": 4 }",
+                                         "01",
+                                         "-",
+                                         "1.",
+                                         "\"open",
+                                         "1 2",
+                                         "078\":1",
+                                         "\"a\"\"b\"",
+                                         long_number};
+    static const char *const colons[] = {":", ":", ":", ":", ":", ":", ":", "0078\":", "", "::"};
+    static const char *const after[] = {",", ",", ",", ",", ",", ",", ",", "}", ";", ",,", ""};
+    char met[1000] = "{\"a\":[{", element[1500], text[3000], one[4000], two[4000];
+    uint32_t seed = 5;
+    (void)state;
+    memset(long_number, '7', sizeof long_number - 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        snprintf(met + strlen(met), 200, "%s\"%s\":%s1", i ? "," : "", names[i], i % 2 ? " " : "");
+    strcat(met, "},");
+    for (int round = 0; round < 3000; round++) {
+        int members = round % 6;
+        snprintf(element, sizeof element, "{");
+        for (int i = 0; i <= members; i++) {
+            size_t used = strlen(element);
+            snprintf(element + used, sizeof element - used, "%s\"%s\"%s%s%s%s%s%s", ANY(&seed, blanks),
+                     ANY(&seed, names), seed >> 28 ? "" : " ", ANY(&seed, colons), ANY(&seed, blanks),
+                     ANY(&seed, values), ANY(&seed, blanks), i < members ? ANY(&seed, after) : "}");
+        }
+        const char *const *asked = round % 3 ? keys : NULL;
+        snprintf(text, sizeof text, "{\"a\":[%s]}", element);
+        write_tokens(text, 6, asked, one, sizeof one);
+        snprintf(text, sizeof text, "%s%s]}", met, element);
+        write_tokens(text, strlen(met), asked, two, sizeof two);
+        if (strcmp(one, two) != 0)
+            fail_msg("%s: %s, but %s", element, one, two);
+    }
+}
+
 /* Each kind of token at each place across the end of a block of the file, kept and skipped. */
 static void block_ends(void **state)
 {
@@ -400,6 +496,7 @@ int main(void)
         cmocka_unit_test(pieces_and_skipping),
         cmocka_unit_test(members_of_a_piece),
         cmocka_unit_test(named_keys),
+        cmocka_unit_test(keys_met_before),
         cmocka_unit_test(block_ends),
         cmocka_unit_test(escapes),
         cmocka_unit_test(unknown_numbers),

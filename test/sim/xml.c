@@ -151,6 +151,30 @@ static void limits_hold(void **state)
     assert_int_equal(rlt_xml_read("f", "", (size_t)RLT_XML_MAX_BYTES + 1, &none, NULL, NULL), RLT_ERANGE);
 }
 
+static int sum_of_n(void *user, const rlt_xml_tag *tag, rlt_error *err)
+{
+    int64_t n = 0;
+    int rc = rlt_xml_only(tag, (const char *const[]){"m", "n", NULL}, err);
+    rc = rc ? rc : rlt_xml_get_i64(tag, "n", true, 0, 100, &n, err);
+    *(int64_t *)user += n;
+    return rc;
+}
+
+/* Prefixes of attributes do not count. */
+static void prefixes(void **state)
+{
+    const char *text = "<a n='1'><b g:n='10' m='7'/><c m='n' g:h:n='100'/></a>",
+               *wrong = "<a n='1' n:k='1'/>";
+    rlt_xml_handler h = {.start = sum_of_n};
+    int64_t sum = 0;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_xml_read("f", text, strlen(text), &h, &sum, &err), 0);
+    assert_int_equal(sum, 111);
+    assert_int_equal(rlt_xml_read("f", wrong, strlen(wrong), &h, &sum, &err), RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "'n:k'"));
+}
+
 static void typed_attributes(void **state)
 {
     static const char *const list[] = {
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_handler_ends_the_reading),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(prefixes),
         cmocka_unit_test(typed_attributes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

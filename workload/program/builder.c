@@ -52,6 +52,7 @@ void rlt_builder_free(rlt_builder *b)
         return;
     if (b->store)
         rlt_program_free(&b->store->program);
+    free(b->needs);
     free(b->deps);
     free(b->comms);
     free(b->group_labels);
@@ -363,6 +364,22 @@ uint32_t rlt_build_op(rlt_builder *b, const rlt_op_desc *d)
     return b->n_ops++;
 }
 
+int rlt__scatter_deps(rlt_builder *b)
+{
+    uint32_t n = 0;
+    b->deps_capacity = 0;
+    int rc = rlt_grow(&b->deps, &b->deps_capacity, sizeof *b->deps, (uint64_t)b->n_deps + 1, RLT_NONE - 1,
+                      "dependencies", &b->error);
+    for (uint32_t i = 0; i < b->n_ops && rc == 0; i++) {
+        const rlt_op *o = &b->store->ops[i];
+        for (uint32_t k = 0; k < o->n_deps; k++)
+            b->deps[n++] = (rlt_build_dep_pair){.op = i, .on = b->needs[o->first_dep + k]};
+    }
+    free(b->needs);
+    b->needs = NULL;
+    return rc;
+}
+
 void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on)
 {
     if (rlt_build_failed(b))
@@ -381,10 +398,23 @@ void rlt_build_dep(rlt_builder *b, uint32_t op, uint32_t on)
                        b->store->ops[on].rank);
         return;
     }
-    if (rlt_grow(&b->deps, &b->deps_capacity, sizeof *b->deps, (uint64_t)b->n_deps + 1, RLT_NONE - 1,
-                 "dependencies", &b->error) < 0)
+    bool ordered = !b->deps && op >= b->last_dependent;
+    if (!ordered && !b->deps && rlt__scatter_deps(b) < 0)
         return;
-    b->deps[b->n_deps++] = (rlt_build_dep_pair){.op = op, .on = on};
+    if (b->n_deps == b->deps_capacity &&
+        (ordered ? rlt_grow(&b->needs, &b->deps_capacity, sizeof *b->needs, (uint64_t)b->n_deps + 1,
+                            RLT_NONE - 1, "dependencies", &b->error)
+                 : rlt_grow(&b->deps, &b->deps_capacity, sizeof *b->deps, (uint64_t)b->n_deps + 1,
+                            RLT_NONE - 1, "dependencies", &b->error)) < 0)
+        return;
+    if (ordered) {
+        rlt_op *o = &b->store->ops[op];
+        o->first_dep = o->n_deps ? o->first_dep : b->n_deps;
+        o->n_deps++;
+        b->last_dependent = op;
+        b->needs[b->n_deps++] = on;
+    } else
+        b->deps[b->n_deps++] = (rlt_build_dep_pair){.op = op, .on = on};
 }
 
 void rlt_build_rank_start(rlt_builder *b, uint32_t rank, rlt_time recorded_ps)

@@ -47,6 +47,9 @@ struct rlt_builder {
     uint32_t n_ranks, n_ops, n_deps, n_resources, n_groups, n_comms, n_notes;
     uint32_t ops_capacity, deps_capacity, resources_capacity, comms_capacity, notes_capacity;
     uint32_t group_first_capacity, group_ranks_capacity, n_group_ranks;
+    /* Dependencies. As long as operations get them in the order of the operations, `needs` has those of
+     * ops[i] at first_dep. Then `needs` is NULL and `deps` has all, in any order. */
+    uint32_t *needs, last_dependent;
     rlt_build_dep_pair *deps;
     rlt_build_comm *comms;
     /* keys; the index of a key is that of its resource, group or note */
@@ -68,6 +71,8 @@ struct rlt_builder {
 void rlt__op_place(const rlt_builder *b, uint32_t op, char *buffer, size_t size);
 /* Writes the name of a group, for messages: its label in quotes, or its ranks. */
 void rlt__group_text(const rlt_builder *b, uint32_t group, char *buffer, size_t size);
+/* Moves the dependencies from `needs` to `deps`. */
+int rlt__scatter_deps(rlt_builder *b) RLT_MUST_USE;
 /* Returns the member index of a rank in a group, or RLT_NONE. */
 uint32_t rlt__group_member(const rlt_builder *b, uint32_t group, uint32_t rank);
 /* Matches collectives and messages. The operations must be in final order. Fills comms and comm_ops of the

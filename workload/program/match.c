@@ -5,6 +5,7 @@
  * disagree, naming both sides.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,14 @@
 /* Largest number of count table entries in one program: 2 GiB. */
 #define MAX_COUNTS ((uint64_t)1 << 28)
 
+enum { DIGIT_BITS = 11 };
+
 typedef struct collectives {
     uint32_t *issued;        /* collectives issued by each member of each group, indexed as group_ranks */
     uint32_t *first_comm;    /* first communication of each group */
     uint32_t *first_comm_op; /* of each group */
     uint32_t n_groups, n_comms, n_comm_ops;
+    uint32_t pair; /* group of the message matched last, or RLT_NONE */
     uint64_t n_counts;
 } collectives;
 
@@ -287,11 +291,48 @@ static int order_key(const message *x, const message *y)
     return x->tag == y->tag ? 0 : x->tag < y->tag ? -1 : 1;
 }
 
-static int order_messages(const void *a, const void *b)
+static inline uint32_t key_at(const message *m, size_t offset)
 {
-    const message *x = a, *y = b;
-    int order = order_key(x, y);
-    return order ? order : x->op == y->op ? 0 : x->op < y->op ? -1 : 1;
+    return *(const uint32_t *)(const void *)((const char *)m + offset);
+}
+
+/* Sorts by one digit of the key at `offset`; keeps the order of equal digits. */
+static void sort_by_digit(const message *from, message *to, uint32_t n, size_t offset, unsigned shift)
+{
+    uint32_t first[1 << DIGIT_BITS] = {0}, digits = sizeof first / sizeof *first;
+    for (uint32_t i = 0; i < n; i++)
+        first[key_at(&from[i], offset) >> shift & (digits - 1)]++;
+    for (uint32_t d = 0, sum = 0; d < digits; d++) {
+        uint32_t count = first[d];
+        first[d] = sum;
+        sum += count;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        to[first[key_at(&from[i], offset) >> shift & (digits - 1)]++] = from[i];
+}
+
+/* Sorts messages, which are in the order of their operations, by (source, destination, tag). `room` has room
+ * for them. Digits that all messages have in common cost nothing. */
+static void sort_messages(message *all, message *room, uint32_t n)
+{
+    message *m = all;
+    static const size_t keys[] = {offsetof(message, tag), offsetof(message, destination),
+                                  offsetof(message, source)};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        uint32_t differ = 0;
+        for (uint32_t i = 1; i < n; i++)
+            differ |= key_at(&m[i], keys[k]) ^ key_at(&m[0], keys[k]);
+        for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+            if (!(differ >> shift & ((1u << DIGIT_BITS) - 1)))
+                continue;
+            sort_by_digit(m, room, n, keys[k], shift);
+            message *sorted = room;
+            room = m;
+            m = sorted;
+        }
+    }
+    if (m != all)
+        memcpy(all, m, n * sizeof *all);
 }
 
 static int join(rlt_builder *b, collectives *c, const message *send, const message *receive, uint32_t k,
@@ -316,7 +357,9 @@ static int join(rlt_builder *b, collectives *c, const message *send, const messa
             out->timed ? send->source : send->destination, out->timed ? send->destination : send->source);
     }
     uint32_t ranks[2] = {send->source, send->destination};
-    uint32_t group = rlt_build_group(b, "", ranks, 2);
+    uint32_t group = c->pair;
+    if (group == RLT_NONE || memcmp(s->group_ranks + s->group_first[group], ranks, sizeof ranks) != 0)
+        group = c->pair = rlt_build_group(b, "", ranks, 2);
     if (group == RLT_NONE)
         return b->error.code;
     uint32_t comm = c->n_comms++, first = c->n_comm_ops;
@@ -348,11 +391,10 @@ static void leave_unmatched(rlt_builder *b, const message *m, bool is_send)
                    m->source, m->destination, m->tag);
 }
 
-static int merge_messages(rlt_builder *b, collectives *c, message *sends, uint32_t n_sends, message *receives,
-                          uint32_t n_receives, rlt_error *err)
+/* Joins sends and receives, both sorted. */
+static int merge_messages(rlt_builder *b, collectives *c, const message *sends, uint32_t n_sends,
+                          const message *receives, uint32_t n_receives, rlt_error *err)
 {
-    qsort(sends, n_sends, sizeof *sends, order_messages);
-    qsort(receives, n_receives, sizeof *receives, order_messages);
     uint32_t i = 0, j = 0, k = 0;
     while (i < n_sends || j < n_receives) {
         int order = i == n_sends ? 1 : j == n_receives ? -1 : order_key(&sends[i], &receives[j]);
@@ -378,7 +420,8 @@ static int match_messages(rlt_builder *b, collectives *c, rlt_error *err)
     for (uint32_t i = 0; i < b->n_ops; i++)
         if (s->ops[i].kind >= RLT_OP_SEND)
             n[s->ops[i].kind == RLT_OP_RECV]++;
-    message *all = malloc(((size_t)n[0] + n[1] + 1) * sizeof *all);
+    uint32_t most = n[0] > n[1] ? n[0] : n[1];
+    message *all = malloc(((size_t)n[0] + n[1] + most + 1) * sizeof *all);
     if (!all)
         return rlt_nomem(err);
     message *next[2] = {all, all + n[0]};
@@ -392,6 +435,8 @@ static int match_messages(rlt_builder *b, collectives *c, rlt_error *err)
         else
             *next[1]++ = (message){.source = d->peer, .destination = op->rank, .tag = d->tag, .op = i};
     }
+    sort_messages(all, all + n[0] + n[1], n[0]);
+    sort_messages(all + n[0], all + n[0] + n[1], n[1]);
     int rc = merge_messages(b, c, all, n[0], all + n[0], n[1], err);
     free(all);
     return rc;
@@ -399,7 +444,7 @@ static int match_messages(rlt_builder *b, collectives *c, rlt_error *err)
 
 int rlt__match(rlt_builder *b, rlt_error *err)
 {
-    collectives c = {0};
+    collectives c = {.pair = RLT_NONE};
     int rc = match_collectives(b, &c, err);
     if (rc == 0)
         rc = match_messages(b, &c, err);

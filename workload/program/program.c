@@ -61,44 +61,41 @@ static bool is_by_rank(const rlt_builder *b)
 
 /*
  * Sorts the operations by rank and keeps the order inside a rank. (*position)[i] is the new index of
- * operation i. Most readers build rank after rank: then nothing moves, and most of the memory is not copied.
+ * operation i. Most readers build rank after rank: then nothing moves, and *position is NULL.
  */
 static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
 {
     rlt_program_store *s = b->store;
-    bool in_place = b->n_ops > 0 && is_by_rank(b);
-    uint32_t *to = malloc(((size_t)b->n_ops + 1) * sizeof *to);
-    uint32_t *next = calloc((size_t)b->n_ranks + 1, sizeof *next);
-    rlt_op *sorted = in_place ? s->ops : malloc(((size_t)b->n_ops + 1) * sizeof *sorted);
     s->rank_first = calloc((size_t)b->n_ranks + 1, sizeof *s->rank_first);
-    int rc = 0;
-    if (!to || !next || !sorted || !s->rank_first) {
-        rc = rlt_nomem(err);
-        goto out;
-    }
+    if (!s->rank_first)
+        return rlt_nomem(err);
     for (uint32_t i = 0; i < b->n_ops; i++)
         s->rank_first[s->ops[i].rank + 1]++;
-    for (uint32_t r = 0; r < b->n_ranks; r++) {
+    for (uint32_t r = 0; r < b->n_ranks; r++)
         s->rank_first[r + 1] += s->rank_first[r];
-        next[r] = s->rank_first[r];
+    if (is_by_rank(b) && s->ops)
+        return 0;
+    if (b->needs && rlt__scatter_deps(b) < 0)
+        return b->error.code;
+    uint32_t *to = malloc(((size_t)b->n_ops + 1) * sizeof *to);
+    uint32_t *next = malloc(b->n_ranks * sizeof *next);
+    rlt_op *sorted = malloc(((size_t)b->n_ops + 1) * sizeof *sorted);
+    if (!to || !next || !sorted) {
+        free(to);
+        free(next);
+        free(sorted);
+        return rlt_nomem(err);
     }
+    memcpy(next, s->rank_first, b->n_ranks * sizeof *next);
     for (uint32_t i = 0; i < b->n_ops; i++) {
         to[i] = next[s->ops[i].rank]++;
-        if (!in_place)
-            sorted[to[i]] = s->ops[i];
+        sorted[to[i]] = s->ops[i];
     }
-    if (!in_place)
-        free(s->ops);
-    s->ops = sorted;
-    sorted = NULL;
-    *position = to;
-    to = NULL;
-out:
-    free(to);
     free(next);
-    if (!in_place)
-        free(sorted);
-    return rc;
+    free(s->ops);
+    s->ops = sorted;
+    *position = to;
+    return 0;
 }
 
 static int order_index(const void *a, const void *b)
@@ -107,38 +104,77 @@ static int order_index(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Gathers the dependencies of each operation, ascending and without repetitions. */
-static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
+/* Sorts a list, unless it is in order already, as nearly all are. */
+static void sort_list(uint32_t *list, uint32_t n)
+{
+    uint32_t i = 1;
+    while (i < n && list[i - 1] <= list[i])
+        i++;
+    if (i < n)
+        qsort(list, n, sizeof *list, order_index);
+}
+
+/* Sorts the dependencies of each operation and drops repetitions. s->deps has them at first_dep, one
+ * operation after the other. */
+static void tidy_deps(rlt_builder *b)
 {
     rlt_program_store *s = b->store;
-    uint64_t *next = calloc((size_t)b->n_ops + 1, sizeof *next);
-    s->deps = malloc(((size_t)b->n_deps + 1) * sizeof *s->deps);
-    if (!next || !s->deps) {
-        free(next);
-        return rlt_nomem(err);
-    }
-    for (uint32_t i = 0; i < b->n_deps; i++)
-        next[position[b->deps[i].op] + 1]++;
-    for (uint32_t i = 0; i < b->n_ops; i++)
-        next[i + 1] += next[i];
-    for (uint32_t i = 0; i < b->n_deps; i++)
-        s->deps[next[position[b->deps[i].op]]++] = position[b->deps[i].on];
     uint32_t used = 0;
     for (uint32_t i = 0; i < b->n_ops; i++) {
-        uint64_t from = i ? next[i - 1] : 0, end = next[i]; /* next[i] now is the end of its list */
-        qsort(s->deps + from, end - from, sizeof *s->deps, order_index);
+        uint32_t from = s->ops[i].first_dep, n = s->ops[i].n_deps;
+        if (n > 1)
+            sort_list(s->deps + from, n);
         s->ops[i].first_dep = used;
-        for (uint64_t k = from; k < end; k++)
+        for (uint32_t k = from; k < from + n; k++)
             if (k == from || s->deps[k] != s->deps[used - 1])
                 s->deps[used++] = s->deps[k];
         s->ops[i].n_deps = used - s->ops[i].first_dep;
     }
     s->program.n_deps = used;
-    free(next);
+}
+
+static uint32_t moved(const uint32_t *position, uint32_t i)
+{
+    return position ? position[i] : i;
+}
+
+/* Gathers scattered dependencies of each operation. */
+static int gather_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
+{
+    rlt_program_store *s = b->store;
+    s->deps = malloc(((size_t)b->n_deps + 1) * sizeof *s->deps);
+    if (!s->deps)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        s->ops[i].n_deps = 0;
+    for (uint32_t i = 0; i < b->n_deps; i++)
+        s->ops[moved(position, b->deps[i].op)].n_deps++;
+    for (uint32_t i = 0, sum = 0; i < b->n_ops; i++) {
+        s->ops[i].first_dep = sum;
+        sum += s->ops[i].n_deps;
+        s->ops[i].n_deps = 0;
+    }
+    for (uint32_t i = 0; i < b->n_deps; i++) {
+        rlt_op *o = &s->ops[moved(position, b->deps[i].op)];
+        s->deps[o->first_dep + o->n_deps++] = moved(position, b->deps[i].on);
+    }
     free(b->deps);
     b->deps = NULL;
-    b->n_deps = b->deps_capacity = 0;
     return 0;
+}
+
+/* Lays out the dependencies of each operation, ascending and without repetitions. */
+static int lay_out_deps(rlt_builder *b, const uint32_t *position, rlt_error *err)
+{
+    int rc = 0;
+    if (b->needs) {
+        b->store->deps = b->needs;
+        b->needs = NULL;
+    } else
+        rc = gather_deps(b, position, err);
+    if (rc == 0)
+        tidy_deps(b);
+    return rc;
 }
 
 /* Reports the cycle stack[from .. depth): each operation waits for the next one, the last for the first. */
@@ -288,7 +324,7 @@ int rlt_builder_finish(rlt_builder *b, const char *reader, rlt_program **out, rl
     if (rc == 0)
         rc = order_by_rank(b, &position, &b->error);
     if (rc == 0)
-        rc = gather_deps(b, position, &b->error);
+        rc = lay_out_deps(b, position, &b->error);
     if (rc == 0)
         rc = check_cycles(b, &b->error);
     if (rc == 0)

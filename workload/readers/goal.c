@@ -67,9 +67,11 @@ static uint32_t cpu_of(rlt_builder *b, rlt_map *cpus, const rlt_goal_op *o)
 static uint32_t build_op(rlt_builder *b, rlt_map *cpus, const rlt_goal_op *o)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, o->rank);
-    char name[32];
-    int n = snprintf(name, sizeof name, "line %" PRIu32, o->line);
-    d.name = rlt_build_string(b, name, (size_t)n);
+    char name[] = "line 4294967295", *digit = name + sizeof name - 1;
+    for (uint32_t line = o->line; line || !*digit; line /= 10)
+        *--digit = (char)('0' + line % 10);
+    digit = memcpy(digit - 5, "line ", 5);
+    d.name = rlt_build_string(b, digit, (size_t)(name + sizeof name - 1 - digit));
     if (o->type == RLT_GOAL_NOP) {
         d.resource = cpu_of(b, cpus, o);
         d.duration_ps = (rlt_time)o->bytes * PS_PER_NS;

@@ -178,19 +178,34 @@ static void on_delivered(void *ctx, uint64_t cookie)
     r->comms[cookie].delivered_ps = rlt_sim_now(r->sim);
 }
 
+/* Computes the bound of a communication that has ended. */
+static int bound_of(rlt_replay *r, uint32_t index, rlt_time *out, rlt_error *err)
+{
+    const rlt_comm *comm = &r->program->comms[index];
+    rlt__last_bound *last = comm->kind == RLT_SEND_RECV ? &r->bounds[comm->group] : NULL;
+    rlt_bound bound;
+    if (last && last->known && last->bytes == comm->bytes) {
+        *out = last->bound_ps;
+        return 0;
+    }
+    int rc = rlt_plan_bound(&r->comms[index].slot->plan, rlt__replay_built(r),
+                            rlt__replay_fastest(&r->options), 1 / r->options.network_scale, &bound, err);
+    if (rc < 0)
+        return rc;
+    *out = rlt_bound_under(&bound, r->options.model);
+    if (last)
+        *last = (rlt__last_bound){.bytes = comm->bytes, .bound_ps = *out, .known = true};
+    return 0;
+}
+
 static void on_comm_done(void *ctx, uint64_t cookie)
 {
     rlt_replay *r = ctx;
     comm_state *cs = &r->comms[cookie];
-    rlt_bound bound;
     rlt_error e = {0};
-    if (r->options.no_bounds)
-        cs->result.bound_ps = 0;
-    else if (rlt_plan_bound(&cs->slot->plan, rlt__replay_built(r), rlt__replay_fastest(&r->options),
-                            1 / r->options.network_scale, &bound, &e) < 0)
+    cs->result.bound_ps = 0;
+    if (!r->options.no_bounds && bound_of(r, (uint32_t)cookie, &cs->result.bound_ps, &e) < 0)
         rlt__replay_fail(r, &e);
-    else
-        cs->result.bound_ps = rlt_bound_under(&bound, r->options.model);
     rlt__replay_drop_plan(r, cs);
 }
 

@@ -65,6 +65,13 @@ typedef struct comm_state {
     rlt_comm_result result;
 } comm_state;
 
+/* Bound of a group's last message: messages of one size between the same ranks have one bound. */
+typedef struct rlt__last_bound {
+    uint64_t bytes;
+    rlt_time bound_ps;
+    bool known;
+} rlt__last_bound;
+
 /* Jobs of a group, which run one after the other: the running one and a queue. */
 typedef struct rlt__lane {
     bool busy;
@@ -85,6 +92,7 @@ struct rlt_replay {
     rlt_fabric *fabric; /* NULL: no reactive protocol */
     rlt__lane *lanes;   /* by group, for jobs of the fabric */
     rlt_group *groups;
+    rlt__last_bound *bounds; /* by group */
     op_state *ops;
     uint32_t *fan_first, *fan; /* operations that depend on each operation */
     resource_state *resources;

@@ -301,8 +301,9 @@ static int allocate(rlt_replay *r)
     r->ranks = calloc(p->n_ranks, sizeof *r->ranks);
     r->comms = calloc((size_t)p->n_comms + 1, sizeof *r->comms);
     r->groups = calloc((size_t)p->n_groups + 1, sizeof *r->groups);
+    r->bounds = calloc((size_t)p->n_groups + 1, sizeof *r->bounds);
     r->step_end_ps = calloc((size_t)p->n_steps + 1, sizeof *r->step_end_ps);
-    if (!r->ops || !r->resources || !r->ranks || !r->comms || !r->groups || !r->step_end_ps)
+    if (!r->ops || !r->resources || !r->ranks || !r->comms || !r->groups || !r->bounds || !r->step_end_ps)
         return RLT_ENOMEM;
     for (uint32_t i = 0; i < p->n_ops; i++)
         r->ops[i] = (op_state){
@@ -452,6 +453,7 @@ void rlt_replay_free(rlt_replay *r)
     free(r->ranks);
     free(r->comms);
     free(r->groups);
+    free(r->bounds);
     free(r->lanes);
     free(r->step_end_ps);
     free(r);

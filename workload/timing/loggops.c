@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LogGOPSim's event loop: a heap of events ordered by time, then by creation. An event whose CPU or NIC is
- * busy is postponed until the unit is free, and keeps its place among equal times. */
+/*
+ * LogGOPSim's event loop: events are ordered by time, then by creation. An event whose CPU or NIC is busy is
+ * postponed until the unit is free, and keeps its place among equal times.
+ *
+ * Most arrivals are created in their order, as each follows its send by the same time; so are the starts of
+ * operations where ranks do alike. Two queues hold these, and a heap holds the events that come out of order.
+ */
 #include "workload/timing/loggops.h"
 
 #include <stdbool.h>
@@ -17,17 +22,24 @@
 enum { MAX_UNITS = 64 }; /* CPUs, and NICs, of a rank */
 
 typedef struct event {
-    uint64_t time, made;
-    uint32_t op;
-    bool arrival; /* arrival of op's message */
+    uint64_t time;
+    uint32_t made; /* number of the event, in order of creation */
+    uint32_t what; /* index of an operation * 2; + 1: its message arrives */
 } event;
+
+/* Events in order. */
+typedef struct line {
+    event *events; /* [first, end) */
+    uint32_t first, end, capacity;
+} line;
 
 typedef struct model {
     const rlt_goal *g;
     rlt_loggops p;
+    line lines[2]; /* starts, arrivals */
     event *heap;
     uint32_t n_heap, heap_capacity;
-    uint64_t made;
+    uint32_t made;
     uint32_t n_cpus, n_nics;     /* by rank */
     uint64_t *cpu, *out, *in;    /* times at which units are free: CPUs, NICs sending, NICs receiving */
     uint32_t *then_first, *then; /* waiting operations: index * 2 + early */
@@ -87,13 +99,57 @@ static bool before(const model *m, const event *a, const event *b)
 
 RLT_HEAP(events, event, model, before)
 
+/* Makes room behind the last event of a line. */
+static int lengthen(model *m, line *l)
+{
+    if (l->first > l->capacity / 2) {
+        memmove(l->events, l->events + l->first, (l->end - l->first) * sizeof *l->events);
+        l->end -= l->first;
+        l->first = 0;
+        return 0;
+    }
+    return rlt_grow(&l->events, &l->capacity, sizeof *l->events, (uint64_t)l->end + 1, UINT32_MAX, "events",
+                    m->err);
+}
+
 static int push(model *m, event e)
 {
-    int rc = rlt_grow(&m->heap, &m->heap_capacity, sizeof *m->heap, (uint64_t)m->n_heap + 1, UINT32_MAX,
+    line *l = &m->lines[e.what & 1];
+    bool fits = l->first == l->end || before(m, &l->events[l->end - 1], &e);
+    int rc = 0;
+    if (fits && l->end == l->capacity)
+        rc = lengthen(m, l);
+    else if (!fits && m->n_heap == m->heap_capacity)
+        rc = rlt_grow(&m->heap, &m->heap_capacity, sizeof *m->heap, (uint64_t)m->n_heap + 1, UINT32_MAX,
                       "events", m->err);
-    if (!rc)
+    if (rc)
+        return rc;
+    if (fits)
+        l->events[l->end++] = e;
+    else
         events_push(m, m->heap, &m->n_heap, e);
-    return rc;
+    return 0;
+}
+
+/* Takes the first event. Returns false if none is left. */
+static bool pop(model *m, event *e)
+{
+    line *first = NULL;
+    *e = (event){.time = UINT64_MAX, .made = UINT32_MAX};
+    for (int i = 0; i < 2; i++) {
+        line *l = &m->lines[i];
+        if (l->first < l->end && before(m, &l->events[l->first], e)) {
+            *e = l->events[l->first];
+            first = l;
+        }
+    }
+    if (m->n_heap && before(m, &m->heap[0], e))
+        *e = events_pop(m, m->heap, &m->n_heap);
+    else if (first)
+        first->first++;
+    else
+        return false;
+    return true;
 }
 
 static uint64_t *cpu_of(const model *m, const rlt_goal_op *o)
@@ -134,23 +190,28 @@ static void release(model *m, uint32_t op, bool early)
             m->freed[m->n_freed++] = m->then[k] / 2;
 }
 
+static int start(model *m, uint32_t op)
+{
+    const rlt_goal_op *o = &m->g->ops[op];
+    uint64_t t = *cpu_of(m, o);
+    if (o->type == RLT_GOAL_SEND)
+        t = later(t, *nic_of(m, m->out, o));
+    return push(m, (event){.time = t, .made = m->made++, .what = op * 2});
+}
+
 /* Starts operations that were freed together, in the order send, receive, calc. */
 static int start_freed(model *m)
 {
     static const rlt_goal_type order[] = {RLT_GOAL_SEND, RLT_GOAL_RECV, RLT_GOAL_NOP};
+    uint32_t n = m->n_freed;
     int rc = 0;
-    for (size_t type = 0; type < sizeof order / sizeof *order; type++) {
-        for (uint32_t i = 0; i < m->n_freed && !rc; i++) {
-            const rlt_goal_op *o = &m->g->ops[m->freed[i]];
-            if (o->type != order[type])
-                continue;
-            uint64_t t = *cpu_of(m, o);
-            if (o->type == RLT_GOAL_SEND)
-                t = later(t, *nic_of(m, m->out, o));
-            rc = push(m, (event){.time = t, .made = m->made++, .op = m->freed[i]});
-        }
-    }
     m->n_freed = 0;
+    if (n <= 1)
+        return n ? start(m, m->freed[0]) : 0;
+    for (size_t type = 0; type < sizeof order / sizeof *order; type++)
+        for (uint32_t i = 0; i < n && !rc; i++)
+            if (m->g->ops[m->freed[i]].type == order[type])
+                rc = start(m, m->freed[i]);
     return rc;
 }
 
@@ -198,7 +259,7 @@ static int received(model *m, uint32_t receive, uint32_t send, uint64_t t)
 
 static int start_send(model *m, event e)
 {
-    const rlt_goal_op *o = &m->g->ops[e.op];
+    const rlt_goal_op *o = &m->g->ops[e.what / 2];
     uint64_t *cpu = cpu_of(m, o), *out = nic_of(m, m->out, o), t = e.time, ready = later(*cpu, *out);
     int rc = 0;
     if (ready > t) {
@@ -209,18 +270,18 @@ static int start_send(model *m, event e)
     *out = busy_to(m, t, m->p.g, o->bytes, m->p.G, &rc);
     if (rc)
         return rc;
-    rc = push(m, (event){.time = t + m->p.o + m->p.L, .made = m->made++, .op = e.op, .arrival = true});
+    rc = push(m, (event){.time = t + m->p.o + m->p.L, .made = m->made++, .what = e.what + 1});
     if (rc)
         return rc;
-    release(m, e.op, true);
+    release(m, e.what / 2, true);
     if (o->bytes <= m->p.S)
-        release(m, e.op, false);
+        release(m, e.what / 2, false);
     return start_freed(m);
 }
 
 static int start_calc(model *m, event e)
 {
-    const rlt_goal_op *o = &m->g->ops[e.op];
+    const rlt_goal_op *o = &m->g->ops[e.what / 2];
     uint64_t *cpu = cpu_of(m, o);
     int rc = 0;
     if (*cpu > e.time) {
@@ -228,22 +289,22 @@ static int start_calc(model *m, event e)
         return push(m, e);
     }
     *cpu = busy_to(m, e.time, o->bytes, 1, 0, &rc);
-    release(m, e.op, true);
-    release(m, e.op, false);
+    release(m, e.what / 2, true);
+    release(m, e.what / 2, false);
     return rc ? rc : start_freed(m);
 }
 
 static int start_receive(model *m, event e)
 {
-    uint32_t message = meet(m, e.op, false);
-    release(m, e.op, true);
-    return message == RLT_NONE ? start_freed(m) : received(m, e.op, message, e.time);
+    uint32_t message = meet(m, e.what / 2, false);
+    release(m, e.what / 2, true);
+    return message == RLT_NONE ? start_freed(m) : received(m, e.what / 2, message, e.time);
 }
 
 /* Processes the receiver's side of a message, on the CPU and NIC that its receive names. */
 static int arrive(model *m, event e)
 {
-    const rlt_goal_op *s = &m->g->ops[e.op], *r = &m->g->ops[s->match];
+    const rlt_goal_op *s = &m->g->ops[e.what / 2], *r = &m->g->ops[s->match];
     uint64_t *cpu = cpu_of(m, r), *in = nic_of(m, m->in, r), t = e.time, ready = later(*cpu, *in);
     int rc = 0;
     if (ready > t) {
@@ -254,16 +315,15 @@ static int arrive(model *m, event e)
     *in = busy_to(m, t, m->p.g, s->bytes, m->p.G, &rc);
     if (rc)
         return rc;
-    uint32_t receive = meet(m, e.op, true);
-    return receive == RLT_NONE ? 0 : received(m, receive, e.op, t);
+    uint32_t receive = meet(m, e.what / 2, true);
+    return receive == RLT_NONE ? 0 : received(m, receive, e.what / 2, t);
 }
 
-static int step(model *m)
+static int step(model *m, event e)
 {
-    event e = events_pop(m, m->heap, &m->n_heap);
-    if (e.arrival)
+    if (e.what & 1)
         return arrive(m, e);
-    switch (m->g->ops[e.op].type) {
+    switch (m->g->ops[e.what / 2].type) {
     case RLT_GOAL_SEND:
         return start_send(m, e);
     case RLT_GOAL_RECV:
@@ -376,6 +436,8 @@ static int summarise(const model *m, rlt_loggops_result *out)
 
 static void clear(model *m)
 {
+    free(m->lines[0].events);
+    free(m->lines[1].events);
     free(m->heap);
     free(m->cpu);
     free(m->out);
@@ -394,6 +456,7 @@ int rlt_loggops_run(const char *path, const rlt_loggops *p, rlt_loggops_result *
 {
     rlt_goal g;
     model m = {.g = &g, .p = *p, .err = err};
+    event e;
     *out = (rlt_loggops_result){0};
     int rc = rlt__goal_load(path, &g, NULL, err);
     if (!rc &&
@@ -401,8 +464,8 @@ int rlt_loggops_run(const char *path, const rlt_loggops *p, rlt_loggops_result *
         rc = rlt_fail(err, RLT_ERANGE, "loggops", "a parameter is above 10^15");
     if (!rc && !(rc = prepare(&m)))
         rc = start_all(&m);
-    while (!rc && m.n_heap)
-        rc = step(&m);
+    while (!rc && pop(&m, &e))
+        rc = step(&m, e);
     if (!rc && !(rc = check_done(&m)))
         rc = summarise(&m, out);
     clear(&m);

@@ -339,6 +339,88 @@ static void keeps_resources_notes_starts(void **state)
     rlt_builder_free(NULL);
 }
 
+/* The same dependencies in the order of the operations, backwards, and out of order from the n-th on. */
+static void dependencies_in_any_order(void **state)
+{
+    enum { OPS = 40, DEPS = 300 };
+    uint32_t op[DEPS], on[DEPS], seed = 3;
+    (void)state;
+    for (uint32_t i = 0; i < DEPS; i++) { /* operations ascend; some have none, some have one twice */
+        seed = seed * 1664525 + 1013904223;
+        op[i] = 1 + i * (OPS - 1) / DEPS;
+        on[i] = (seed >> 8) % op[i];
+    }
+    for (uint32_t ranks = 1; ranks <= 2; ranks++) {
+        rlt_program *p[4];
+        for (uint32_t way = 0; way < 4; way++) {
+            rlt_builder *b = builder(ranks);
+            for (uint32_t i = 0; i < OPS; i++)
+                for (uint32_t r = ranks; r-- > 0;)
+                    compute(b, r, "x", 1);
+            for (uint32_t i = 0; i < DEPS; i++) {
+                uint32_t k = way == 0 ? i : way == 1 ? DEPS - 1 - i : (i + (way - 1) * 97) % DEPS;
+                for (uint32_t r = 0; r < ranks; r++)
+                    rlt_build_dep(b, op[k] * ranks + r, on[k] * ranks + r);
+            }
+            p[way] = finish(b);
+            assert_int_equal(p[way]->n_deps, p[0]->n_deps);
+            assert_memory_equal(p[way]->deps, p[0]->deps, p[0]->n_deps * sizeof *p[0]->deps);
+            assert_memory_equal(p[way]->ops, p[0]->ops, p[0]->n_ops * sizeof *p[0]->ops);
+        }
+        for (uint32_t i = 0, k = 0; i < OPS; i++) { /* against the list itself */
+            const rlt_op *o = &p[0]->ops[i];
+            for (uint32_t to = 0, seen = 0; to < OPS; to++, seen = 0) {
+                for (k = 0; k < DEPS; k++)
+                    seen |= op[k] == i && on[k] == to;
+                for (k = 0; seen && k < o->n_deps && p[0]->deps[o->first_dep + k] != to; k++) {
+                }
+                assert_true(!seen || k < o->n_deps);
+            }
+        }
+        for (uint32_t way = 0; way < 4; way++)
+            rlt_program_free(p[way]);
+    }
+}
+
+/* Sizes that are all different: a wrong match would be refused. */
+static void orders_many_messages(void **state)
+{
+    enum { RANKS = 5000, MESSAGES = 3000 };
+    static const uint32_t tags[] = {0, 1, 2047, 2048, 1 << 22, (1 << 22) + 1, UINT32_MAX - 1};
+    uint32_t source[MESSAGES], destination[MESSAGES], tag[MESSAGES], seed = 7;
+    (void)state;
+    rlt_builder *b = builder(RANKS);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        seed = seed * 1664525 + 1013904223;
+        source[i] = seed % 5 * 1237;
+        destination[i] = (source[i] + 1 + (seed >> 8) % 3 * 2311) % RANKS;
+        tag[i] = tags[(seed >> 16) % 7];
+        for (rlt_op_kind kind = RLT_OP_SEND; kind <= RLT_OP_RECV; kind++) {
+            rlt_op_desc d = rlt_op_desc_init(kind, kind == RLT_OP_SEND ? source[i] : destination[i]);
+            d.peer = kind == RLT_OP_SEND ? destination[i] : source[i];
+            d.tag = tag[i];
+            d.bytes = i;
+            d.recorded_ps = (rlt_time)i;
+            rlt_build_op(b, &d);
+        }
+    }
+    rlt_program *p = finish(b);
+    assert_int_equal(p->n_comms, MESSAGES);
+    for (uint32_t i = 1; i < MESSAGES; i++) {
+        uint64_t x = p->comms[i - 1].bytes, y = p->comms[i].bytes;
+        assert_int_equal(p->ops[p->comm_ops[p->comms[i].first_op]].recorded_ps, y);
+        if (source[x] != source[y])
+            assert_true(source[x] < source[y]);
+        else if (destination[x] != destination[y])
+            assert_true(destination[x] < destination[y]);
+        else if (tag[x] != tag[y])
+            assert_true(tag[x] < tag[y]);
+        else
+            assert_true(x < y && p->comms[i].sequence == p->comms[i - 1].sequence + 1);
+    }
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +429,7 @@ int main(void)
         cmocka_unit_test(refuses_members_that_disagree), cmocka_unit_test(refuses_bad_groups),
         cmocka_unit_test(assembles_all_to_all_counts),   cmocka_unit_test(matches_messages),
         cmocka_unit_test(keeps_the_first_failure),       cmocka_unit_test(keeps_resources_notes_starts),
+        cmocka_unit_test(orders_many_messages),          cmocka_unit_test(dependencies_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

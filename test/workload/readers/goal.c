@@ -124,6 +124,17 @@ static void by_hand(void **state)
     assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a }", p), 70);
     assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 c: calc 30 cpu 1 c requires a }", p), 70);
     assert_int_equal(cost("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
+    /* Rank 2 puts its second message off to 11 199. The message to rank 3 is sent later and arrives at 2 220. It
+     * keeps the CPU to 2 220 + 100 + 3 999 = 6 319, longer than b waits for the NIC, to 4 999: b holds the CPU to
+     * 6 419, and then d does. */
+    assert_int_equal(
+        cost("num_ranks 5 rank 0 { a: send 10000b to 2 } rank 1 { a: send 10000b to 2 } "
+             "rank 2 { a: recv 10000b from 0 b: recv 10000b from 1 c: recv 5000b from 3 d: recv 1b "
+             "from 3 tag 1 } rank 3 { a: send 5000b to 2 b: send 1b to 2 tag 1 b requires a c: recv "
+             "4000b from 4 d: calc 50000 d requires c } rank 4 { a: calc 1120 b: send 4000b to 3 b "
+             "requires a }",
+             "L=1000,o=100,g=0,G=1,O=0,S=100000"),
+        56419);
 }
 
 /* Where words begin and end. */
@@ -153,6 +164,42 @@ static void words(void **state)
     assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calcs 5 }", ":3", "got 'calcs'"), RLT_EMALFORMED);
     assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 18446744073709551616000000000 }", ":3", "above"),
                      RLT_ERANGE);
+}
+
+/* Labels are texts, also those that look like numbers. Each calc takes another power of two. */
+static void labels(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        cost("num_ranks 2 rank 0 { l7: calc 1 l07: calc 2 l: calc 4 7: calc 8 l70000000000000000007: calc 16 "
+             "l7x: calc 32 L7: calc 64 l4294967295: calc 128 l0: calc 256 l00: calc 512 } "
+             "rank 1 { l7: calc 1024 l8 requires l7 l8: calc 2048 }",
+             "L=0"),
+        1024 + 2048);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\nl7: calc 1\nl07: calc 1\nl7: calc 2\n}", ":5",
+                             "label 'l7' is given twice"),
+                     RLT_ESCHEMA);
+    assert_int_equal(refused("num_ranks 1\nrank 0 {\nl7: calc 1\nx requires l7\nl8 requires l7\n}", ":4",
+                             "no operation has the label 'x'"),
+                     RLT_ESCHEMA);
+    assert_int_equal(refused("num_ranks 2\nrank 0 {\nl7: calc 1\n}\nrank 1 {\nl8: calc 1\nl8 requires l7\n}",
+                             ":7", "no operation has the label 'l7'"),
+                     RLT_ESCHEMA);
+}
+
+/* Numbers of every length, also where fewer than eight bytes of the file are left. */
+static void numbers(void **state)
+{
+    uint64_t n = 0;
+    char text[100];
+    (void)state;
+    for (uint64_t digit = 1; n < 100000000000000; digit++) {
+        n = n * 10 + digit % 10;
+        snprintf(text, sizeof text, "num_ranks 1 rank 0{a:calc %" PRIu64 "}", n);
+        assert_int_equal(cost(text, "L=0"), n);
+        snprintf(text, sizeof text, "num_ranks 1 rank 0{a:calc %" PRIu64 "             }", n);
+        assert_int_equal(cost(text, "L=0"), n);
+    }
 }
 
 static void refusals(void **state)
@@ -244,8 +291,9 @@ static void early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference), cmocka_unit_test(by_hand),  cmocka_unit_test(refusals),
-        cmocka_unit_test(words),     cmocka_unit_test(programs), cmocka_unit_test(early),
+        cmocka_unit_test(reference), cmocka_unit_test(by_hand), cmocka_unit_test(refusals),
+        cmocka_unit_test(words),     cmocka_unit_test(labels),  cmocka_unit_test(numbers),
+        cmocka_unit_test(programs),  cmocka_unit_test(early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

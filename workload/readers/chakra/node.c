@@ -19,6 +19,11 @@ const char *const rlt__chakra_attr_names[RLT_CHAKRA_ATTRS] = {
     RLT_CHAKRA_ATTR_LIST(RLT_X)
 #undef RLT_X
 };
+static const size_t attr_lengths[RLT_CHAKRA_ATTRS] = {
+#define RLT_X(e, name) [RLT_CHAKRA_ATTR_##e] = sizeof name - 1,
+    RLT_CHAKRA_ATTR_LIST(RLT_X)
+#undef RLT_X
+};
 
 /* Kinds of values in the order of their fields, each with its wire type and the encoding of its integer. */
 typedef enum number_kind { NOT_INTEGER, PLAIN, ZIGZAG, SIGNED32 } number_kind;
@@ -65,8 +70,7 @@ static rlt_chakra_attr find_attr(rlt_pb name)
 {
     size_t length = (size_t)(name.end - name.at);
     for (int a = 0; a < RLT_CHAKRA_ATTRS; a++)
-        if (strlen(rlt__chakra_attr_names[a]) == length &&
-            memcmp(rlt__chakra_attr_names[a], name.at, length) == 0)
+        if (attr_lengths[a] == length && memcmp(rlt__chakra_attr_names[a], name.at, length) == 0)
             return (rlt_chakra_attr)a;
     return RLT_CHAKRA_ATTRS;
 }
@@ -218,7 +222,7 @@ int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node
         return rc;
     f->rest = (rlt_pb){(const uint8_t *)f->text, (const uint8_t *)f->text + f->length};
     clear(node);
-    rlt_pb message;
+    rlt_pb message = f->rest;
     rlt_pb_field field;
     rc = next_message(f, &message, err);
     if (rc == 0)

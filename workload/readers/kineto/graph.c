@@ -29,6 +29,17 @@
 #define LONG_GAP_NS 50000
 enum { COMMS_BACK = 256 };
 
+/* Makes room for one more item in an array of the graph; the builder keeps a failure. */
+static bool make_room(rlt_kin_graph *g, void *items, uint32_t *capacity, size_t size, uint32_t n,
+                      const char *what)
+{
+    rlt_error err = {.code = 0};
+    int rc = rlt_grow(items, capacity, size, (uint64_t)n + 1, RLT_MAX_OPS, what, &err);
+    if (rc < 0)
+        rlt_build_fail(g->b, &err);
+    return rc == 0;
+}
+
 uint32_t rlt__kin_build(rlt_kin_graph *g, const rlt_op_desc *d, int64_t end)
 {
     uint32_t op = rlt_build_op(g->b, d);
@@ -36,12 +47,9 @@ uint32_t rlt__kin_build(rlt_kin_graph *g, const rlt_op_desc *d, int64_t end)
         return RLT_NONE;
     if (g->n_ops == 0)
         g->first_op = op;
-    rlt_error err = {.code = 0};
-    if (rlt_grow(&g->ends, &g->ends_capacity, sizeof *g->ends, (uint64_t)g->n_ops + 1, RLT_MAX_OPS,
-                 "operations", &err) < 0) {
-        rlt_build_fail(g->b, &err);
+    if (g->n_ops == g->ends_capacity &&
+        !make_room(g, &g->ends, &g->ends_capacity, sizeof *g->ends, g->n_ops, "operations"))
         return RLT_NONE;
-    }
     g->ends[g->n_ops++] = end;
     for (uint32_t i = 0; i < g->n_deps; i++)
         rlt_build_dep(g->b, op, g->deps[i]);
@@ -51,16 +59,13 @@ uint32_t rlt__kin_build(rlt_kin_graph *g, const rlt_op_desc *d, int64_t end)
 
 void rlt__kin_depend(rlt_kin_graph *g, uint32_t op)
 {
-    rlt_error err = {.code = 0};
     if (op == RLT_NONE)
         return;
     for (uint32_t i = 0; i < g->n_deps && i < 16; i++)
         if (g->deps[i] == op)
             return;
-    if (rlt_grow(&g->deps, &g->deps_capacity, sizeof *g->deps, (uint64_t)g->n_deps + 1, RLT_MAX_OPS,
-                 "dependencies", &err) < 0)
-        rlt_build_fail(g->b, &err);
-    else
+    if (g->n_deps < g->deps_capacity ||
+        make_room(g, &g->deps, &g->deps_capacity, sizeof *g->deps, g->n_deps, "dependencies"))
         g->deps[g->n_deps++] = op;
 }
 

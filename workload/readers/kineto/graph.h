@@ -6,6 +6,8 @@
 #ifndef RLT_WORKLOAD_READERS_KINETO_GRAPH_H
 #define RLT_WORKLOAD_READERS_KINETO_GRAPH_H
 
+#include <stddef.h>
+
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "workload/program/program.h"
@@ -104,6 +106,8 @@ typedef struct rlt_kin_graph {
 
 /* Finds the main and autograd threads, and adds the items at which they meet. */
 int rlt__kin_host_prepare(rlt_kin_graph *g) RLT_MUST_USE;
+/* Sorts n things. What recordings list is mostly in order already; that costs one pass. */
+void rlt__kin_sort(void *things, uint32_t n, size_t size, int (*order)(const void *, const void *));
 int rlt__kin_add_item(rlt_kin_graph *g, rlt_kin_item_type type, int64_t t, uint32_t row,
                       uint32_t a) RLT_MUST_USE;
 /* Replays the thread's host time up to `to`. Returns the operation that ends there; RLT_NONE: the rank's

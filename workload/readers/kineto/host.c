@@ -101,8 +101,7 @@ static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
         int64_t end = rlt__kin_end(e) < g->w.end ? rlt__kin_end(e) : g->w.end;
         rc = add_span(&all, (span){e->ts, end, e->row, e->role == RLT_KIN_AUTOGRAD}, g->err);
     }
-    if (all.n > 1)
-        qsort(all.at, all.n, sizeof *all.at, by_time);
+    rlt__kin_sort(all.at, all.n, sizeof *all.at, by_time);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < all.n; i++)
         if (kept == 0 || all.at[i].row != all.at[kept - 1].row || all.at[i].begin >= all.at[kept - 1].end)

@@ -29,6 +29,16 @@ static int by_key(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+void rlt__kin_sort(void *things, uint32_t n, size_t size, int (*order)(const void *, const void *))
+{
+    const char *at = things;
+    uint32_t i = 1;
+    while (i < n && order(at + (i - 1) * size, at + i * size) <= 0)
+        i++;
+    if (i < n)
+        qsort(things, n, size, order);
+}
+
 static bool is_work(const rlt_kin_event *e)
 {
     return e->cat == RLT_KIN_KERNEL || e->cat == RLT_KIN_MEMORY;
@@ -54,7 +64,7 @@ static int index_events(const rlt_kin_graph *g, bool work, keyed **out, uint32_t
         if (work ? is_work(e) : e->cat == RLT_KIN_RUNTIME)
             v[(*n)++] = (keyed){.key = work ? e->correlation : e->ts, .t = e->ts, .index = i};
     }
-    qsort(v, count, sizeof *v, by_key);
+    rlt__kin_sort(v, count, sizeof *v, by_key);
     *out = v;
     return 0;
 }
@@ -290,8 +300,7 @@ static void order_items(rlt_kin_graph *g)
         g->items[kept++] = it;
     }
     g->n_items = kept;
-    if (kept > 0)
-        qsort(g->items, kept, sizeof *g->items, by_item);
+    rlt__kin_sort(g->items, kept, sizeof *g->items, by_item);
 }
 
 static int index_syncs(rlt_kin_graph *g)

@@ -399,6 +399,8 @@ static void ranks_and_files(void **state)
     free(paths);
     refused("nothing", RLT_EIO, "nothing", "nothing.<rank>.et");
     refused("settings.json", RLT_EMALFORMED, "settings.json", "JSON");
+    save("cut.0.et", "\x6c\x0a\x01", 3);
+    refused("cut.0.et", RLT_EMALFORMED, "cut.0.et: byte 0: ", "a message of 108 bytes is cut short");
     char path[256];
     unlink(path_of("t.5.et", path, sizeof path));
     refused("t", RLT_ESCHEMA, "", "11 files for 12 ranks; --replicate RANK=FROM");
