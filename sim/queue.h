@@ -46,6 +46,8 @@ typedef struct rlt_queue {
     uint64_t pending; /* entries not yet popped */
     uint64_t room;    /* sum of the buckets' capacities */
     uint32_t head;    /* entries with the last key that have been popped */
+    rlt_entry *spare; /* scratch space of rlt_queue_arrange */
+    uint32_t spare_room;
     uint64_t occupied[RLT_QUEUE_BUCKETS / 64]; /* one bit per non-empty bucket */
     rlt_bucket buckets[RLT_QUEUE_BUCKETS];     /* index: digit position * RLT_QUEUE_VALUES + digit value */
 } rlt_queue;
@@ -61,6 +63,10 @@ RLT_API bool rlt_queue_peek(const rlt_queue *q, uint64_t *key);
 /* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1, 0 when empty,
  * or RLT_ENOMEM with nothing changed. */
 RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
+/* Arranges the entries with the last key by generation, stably; generations below `first` count as equal. To
+ * be called before any of them is popped; later it does nothing. Returns 1, or RLT_ENOMEM with nothing
+ * changed. */
+RLT_API int rlt_queue_arrange(rlt_queue *q, uint32_t first) RLT_MUST_USE;
 /* Drops every entry for which keep() is false, in place. Compacts the queue after cancellations. */
 RLT_API void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx);
 

@@ -78,7 +78,8 @@ typedef struct rlt__packet_net {
     rlt__flow *flows;
     uint32_t n_flows, flows_room;
     rlt_map by_hash;
-    bool reliable; /* true if no packet can be lost */
+    uint32_t first_place; /* place of node 0 in the order of events */
+    bool reliable;        /* true if no packet can be lost */
     bool back_pressure;
     bool selective, spray;
     int free_port, pace, timeout, deliver; /* event handlers */

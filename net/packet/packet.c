@@ -29,6 +29,11 @@ void rlt__packet_no_memory(rlt__packet_net *net)
     rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more packet or message");
 }
 
+static inline rlt_tag at_node(const rlt__packet_net *net, int handler, uint32_t node)
+{
+    return rlt_tag_at(rlt_sim_tag(handler), net->first_place + node);
+}
+
 /* ---- sending ---- */
 
 /* Finds a route between two ranks for packets of a flow. Returns false if the flow is blocked, or on failure,
@@ -122,8 +127,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     if (net->set.dcqcn)
         f->pace_ps = rlt_time_add(now, rlt__dcqcn_sends(&f->rate, now, p.bytes));
     if (!net->back_pressure)
-        rlt_sim_post(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
-                     net->free_port, f->port);
+        rlt_sim_post_at(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
+                        at_node(net, net->free_port, f->src_node), f->port);
     if (!net->reliable && !f->armed) {
         f->progress_ps = now;
         rlt__repair_arm(net, index);
@@ -156,7 +161,8 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
         return;
     if (f->pace_ps > rlt_sim_now(net->core.sim)) {
         if (!f->paced)
-            rlt_sim_post(net->core.sim, f->pace_ps, RLT_COMPLETE, net->pace, index);
+            rlt_sim_post_at(net->core.sim, f->pace_ps, RLT_COMPLETE, at_node(net, net->pace, f->src_node),
+                            index);
         f->paced = true;
         return;
     }
@@ -227,7 +233,8 @@ static void on_deliver(void *ctx, uint64_t payload)
     deliver(net, &m);
 }
 
-static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
+/* Delivers a message to `node` after a delay. */
+static void deliver_after(rlt__packet_net *net, rlt__late m, uint32_t node, rlt_time delay)
 {
     uint32_t i = rlt_pool_get(&net->late);
     if (i == RLT_NONE) {
@@ -235,8 +242,8 @@ static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
         return;
     }
     *(rlt__late *)rlt_pool_at(&net->late, i) = m;
-    rlt_sim_post(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE, net->deliver,
-                 i);
+    rlt_sim_post_at(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE,
+                    at_node(net, net->deliver, node), i);
 }
 
 void rlt__flow_received(rlt__packet_net *net, uint32_t index)
@@ -251,7 +258,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         if (net->set.ack == 0)
             drop_head(net, f);
         if (delay)
-            deliver_after(net, done, delay);
+            deliver_after(net, done, f->dst_node, delay);
         else
             deliver(net, &done);
         f = &net->flows[index]; /* flows may have moved: the client may have begun others */
@@ -431,7 +438,8 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
     if (rlt__net_leg(&net->core, m, &leg) != 0)
         return -1;
     if (leg.path.n == 0) {
-        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, leg.tail_ps);
+        uint32_t node = rlt_placed(rlt_router_placement(net->core.router), m->dst);
+        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, node, leg.tail_ps);
         return rlt_sim_now(net->core.sim);
     }
     double latency = net->core.latency_scale == 1.0
@@ -515,6 +523,9 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
         return rc;
     rlt_usage_free(net->core.base.usage);
     net->core.base.usage = rlt_packets_usage(net->packets);
+    net->first_place = rlt_packets_place(net->packets, 0);
+    if (!net->back_pressure && rlt_packets_order(net->packets) != 0)
+        return rlt_nomem(err);
     return 0;
 }
 

@@ -116,7 +116,8 @@ void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
         return;
     }
     *(rlt_packet *)rlt_pool_at(&n->copies, copy) = *p;
-    rlt_sim_post(n->cfg.sim, when, RLT_COMPLETE, n->left, copy);
+    rlt_sim_post_at(n->cfg.sim, when, RLT_COMPLETE,
+                    rlt_tag_at(rlt_sim_tag(n->left), rlt_packets_place(n, p->src)), copy);
 }
 
 static void on_left(void *ctx, uint64_t payload)
@@ -180,7 +181,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     s->at++;
     s->p.hop++;
     s->next = p->cuts;
-    rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
+    rlt_sim_post_at(n->cfg.sim, then, RLT_COMPLETE, n->tags[s->at], i);
 }
 
 /* Queues a packet at the next port of its route. */
@@ -207,17 +208,17 @@ static inline void transmit(rlt_packets *n, uint32_t i)
     charge(n, link, s->p.bytes, start, end);
     s->at++;
     s->p.hop++;
-    rlt_sim_post(n->cfg.sim, end + p->after_ps, RLT_COMPLETE, n->hop, i);
+    rlt_sim_post_at(n->cfg.sim, end + p->after_ps, RLT_COMPLETE, n->tags[s->at], i);
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)
 {
     rlt_packet p = rlt__slot_at(n, i)->p;
-    uint32_t came_by = n->links[rlt__slot_at(n, i)->at - 1];
-    if (!(n->ports[came_by].flags & RLT__PORT_TO_SWITCH))
+    uint32_t last = n->links[rlt__slot_at(n, i)->at - 1];
+    if (!(n->ports[last].flags & RLT__PORT_TO_SWITCH))
         return false;
     const rlt_packets_client *c = rlt__client_of(n, &p);
-    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, came_by).dst, &p))
+    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, last).dst, &p))
         return false;
     if (n->queues)
         rlt__pause_consumed(n, rlt__slot_at(n, i));
@@ -250,6 +251,25 @@ static void on_hop(void *ctx, uint64_t payload)
     transmit(n, i);
 }
 
+/* Ranks the packets that a node handles at one instant by the links by which they came. */
+static uint32_t came_by(void *ctx, uint32_t payload)
+{
+    const rlt_packets *n = ctx;
+    const rlt__slot *s = rlt__slot_at(n, payload);
+    return s->p.hop ? n->links[s->at - 1] : 0;
+}
+
+int rlt_packets_order(rlt_packets *n)
+{
+    rlt_sim_ranks(n->cfg.sim, n->hop, came_by);
+    return rlt_sim_places(n->cfg.sim, n->n + rlt_topology_nodes(n->cfg.topology));
+}
+
+uint32_t rlt_packets_place(const rlt_packets *n, uint32_t node)
+{
+    return n->n + node;
+}
+
 void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
 {
     if (packet->route >= n->routes_used) {
@@ -269,7 +289,8 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     s->end = r->first + r->n;
     n->live++;
     if (r->n == 0) /* not within this call: the sender has not finished */
-        rlt_sim_post(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE, n->hop, i);
+        rlt_sim_post_at(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE,
+                        rlt_tag_at(rlt_sim_tag(n->hop), rlt_packets_place(n, packet->dst)), i);
     else
         transmit(n, i);
 }

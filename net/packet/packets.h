@@ -15,7 +15,10 @@
  * part of the packet on the wire; with back-pressure it includes the whole packet.
  *
  * Time is integer picoseconds; tau is rounded to nearest once per packet. At one instant, packets are handled
- * in the order in which they were put on their last links, so that a run repeats bit for bit.
+ * in the order in which they were put on their last links, so that a run repeats bit for bit. After
+ * rlt_packets_order, a port queues the packets of one instant in the order of the links by which they came.
+ * That order does not depend on which of two nodes an earlier instant handled first, so that nodes may be
+ * dealt to several threads.
  */
 #ifndef RLT_NET_PACKET_PACKETS_H
 #define RLT_NET_PACKET_PACKETS_H
@@ -104,6 +107,11 @@ typedef struct rlt_packets rlt_packets;
 
 RLT_API int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_packets_free(rlt_packets *p);
+/* Orders the packets of one instant by link (see above). Call it before any is sent, without back-pressure. All
+ * that the client posts must have a place then: rlt_packets_place of the node at which it happens.
+ * RLT_ENOMEM. */
+RLT_API int rlt_packets_order(rlt_packets *p) RLT_MUST_USE;
+RLT_API uint32_t rlt_packets_place(const rlt_packets *p, uint32_t node);
 /* Adds a second client of the same links; call at most once. Its packets have RLT_PACKET_GUEST. */
 RLT_API void rlt_packets_guest(rlt_packets *p, const rlt_packets_client *guest);
 /* Adds a route and returns its number; `links` lead from one node to the next. Equal routes share a number,

@@ -15,6 +15,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* One cache line. */
 typedef struct rlt__port {
@@ -74,6 +75,10 @@ struct rlt_packets {
     uint64_t live;
     uint32_t n; /* number of links */
     uint32_t *links, links_used, links_room;
+    /* by index into `links`: handler and place of the event that queues a packet there; at the end of a route,
+     * of its arrival */
+    rlt_tag *tags;
+    uint32_t tags_room;
     rlt__route *routes;
     uint32_t routes_used, routes_room;
     rlt_map known;   /* hash of links -> route */

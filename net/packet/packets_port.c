@@ -149,6 +149,7 @@ void rlt_packets_free(rlt_packets *n)
     free(n->counts);
     free(n->queues);
     free(n->links);
+    free(n->tags);
     free(n->routes);
     free(n);
 }
@@ -160,6 +161,14 @@ static uint32_t find_route(const rlt_packets *n, uint64_t hash, const uint32_t *
                                                                          count * sizeof(*links)) != 0)))
         i = n->routes[i].next;
     return i;
+}
+
+/* Ports of a switch do not affect each other within an instant, those of an accelerator do. */
+static uint32_t place_of(const rlt_packets *n, uint32_t link)
+{
+    return n->ports[link].flags & RLT__PORT_INNER
+               ? link
+               : rlt_packets_place(n, rlt_topology_link(n->cfg.topology, link).src);
 }
 
 uint32_t rlt_packets_route(rlt_packets *n, const uint32_t *links, uint32_t count)
@@ -175,14 +184,21 @@ uint32_t rlt_packets_route(rlt_packets *n, const uint32_t *links, uint32_t count
     if (rlt_grow(&n->routes, &n->routes_room, sizeof(*n->routes), (uint64_t)i + 1, INT32_MAX, "routes",
                  NULL) ||
         rlt_grow(&n->links, &n->links_room, sizeof(*n->links), (uint64_t)n->links_used + count + 1, INT32_MAX,
-                 "links of routes", NULL))
+                 "links of routes", NULL) ||
+        rlt_grow(&n->tags, &n->tags_room, sizeof(*n->tags), (uint64_t)n->links_used + count + 1, INT32_MAX,
+                 "tags of routes", NULL))
         return RLT_NONE;
     n->routes[i] = (rlt__route){n->links_used, count, rlt_map_get(&n->known, hash)};
     if (rlt_map_put(&n->known, hash, i) != 0)
         return RLT_NONE;
+    for (uint32_t k = 0; k < count; k++) {
+        n->links[n->links_used] = links[k];
+        n->tags[n->links_used++] = rlt_tag_at(rlt_sim_tag(n->hop), place_of(n, links[k]));
+    }
     if (count)
-        memcpy(n->links + n->links_used, links, count * sizeof(*links));
-    n->links_used += count;
+        n->tags[n->links_used++] =
+            rlt_tag_at(rlt_sim_tag(n->hop),
+                       rlt_packets_place(n, rlt_topology_link(n->cfg.topology, links[count - 1]).dst));
     n->routes_used++;
     return i;
 }
