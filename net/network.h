@@ -68,6 +68,15 @@ typedef struct rlt_net_client {
     void (*delivered)(void *ctx, uint64_t tx, uint64_t rx);
 } rlt_net_client;
 
+/* One of several simulations that are parts of one network, each on its own thread (sim/windows.h). Ranks and
+ * ports of other parts do nothing in it. Only the packet model has parts. */
+typedef struct rlt_net_part {
+    const struct rlt_packet_parts *parts; /* net/packet/parts.h; borrowed */
+    struct rlt_windows *windows;          /* borrowed */
+    const uint8_t *of_rank;               /* part of each rank; borrowed */
+    uint32_t self;
+} rlt_net_part;
+
 typedef struct rlt_net_config {
     rlt_sim *sim;
     rlt_router *router;    /* borrowed */
@@ -79,6 +88,7 @@ typedef struct rlt_net_config {
     const rlt_net_fold *fold;                 /* borrowed; NULL: not folded */
     const struct rlt_packet_settings *packet; /* net/packet/packet.h; copied; NULL: the defaults */
     rlt_link_changes changes;                 /* must be RLT_LINKS_STAY in a folded network */
+    const rlt_net_part *part;                 /* borrowed until the run ends; NULL: the whole network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;

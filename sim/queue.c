@@ -253,6 +253,17 @@ bool rlt_queue_peek(const rlt_queue *q, uint64_t *key)
     return true;
 }
 
+bool rlt_queue_is_before(const rlt_queue *q, uint64_t key)
+{
+    unsigned number = rlt_queue_tie(q) ? current_bucket(q) : lowest_bucket(q);
+    if (number == RLT_QUEUE_BUCKETS)
+        return false;
+    unsigned shift = number / RLT_QUEUE_VALUES * RLT_QUEUE_DIGIT;
+    uint64_t digit = RLT_QUEUE_VALUES - 1, low = ((digit + 1) << shift) - 1; /* this digit and those below */
+    uint64_t most = (q->last | low) & ~((digit - number % RLT_QUEUE_VALUES) << shift);
+    return most < key;
+}
+
 void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx)
 {
     q->pending = 0;

@@ -109,6 +109,15 @@ bool rlt_sim_more(const rlt_sim *sim)
     return sim->queue.pending > sim->stale;
 }
 
+bool rlt_sim_next(const rlt_sim *sim, rlt_time *when)
+{
+    uint64_t key;
+    if (!rlt_sim_more(sim) || !rlt_queue_peek(&sim->queue, &key))
+        return false;
+    *when = (rlt_time)(key >> CLASS_BITS);
+    return true;
+}
+
 static uint32_t new_slot(rlt_sim *sim)
 {
     if (sim->slots_used == sim->slots_capacity &&
@@ -320,6 +329,8 @@ static void report_progress(rlt_sim *sim)
 static bool is_at_limit(rlt_sim *sim, rlt_time until)
 {
     uint64_t key = 0;
+    if (rlt_queue_is_before(&sim->queue, (uint64_t)until << CLASS_BITS))
+        return false;
     if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
         drop_cancelled(sim); /* otherwise their classes would count as passed when the run continues */
     if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)

@@ -93,6 +93,10 @@ static inline rlt_tag rlt_tag_at(rlt_tag tag, uint32_t place)
 {
     return tag | (place & ((1u << RLT_PLACE_BITS) - 1));
 }
+static inline uint32_t rlt_tag_place(rlt_tag tag)
+{
+    return tag & ((1u << RLT_PLACE_BITS) - 1);
+}
 /* As rlt_sim_post, for an event at a place. */
 RLT_API void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload);
 /* Returns the rank of an event; its low RLT_PLACE_BITS count. Gets the ctx of the handler. Without it the
@@ -121,6 +125,8 @@ RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *
 
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* events handled so far */
 RLT_API bool rlt_sim_more(const rlt_sim *sim);       /* true while events are pending */
+/* Reads a time before which no pending event lies. Returns false if none is pending. */
+RLT_API bool rlt_sim_next(const rlt_sim *sim, rlt_time *when);
 
 #ifdef __cplusplus
 }

@@ -94,6 +94,18 @@ static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, 
     return *last ? (uint32_t)m->tail_bytes : (uint32_t)net->set.mtu;
 }
 
+/* Frees the first message of a flow, of which nothing more is needed. */
+static void drop_head(rlt__packet_net *net, rlt__flow *f)
+{
+    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
+    if (f->sending == i)
+        f->sending = next;
+    f->head = next;
+    if (next == RLT_NONE)
+        f->tail = RLT_NONE;
+    rlt_pool_put(&net->messages, i);
+}
+
 /* Puts the next packet of a flow on its port. Returns false if there is none. */
 static bool send_one(rlt__packet_net *net, uint32_t index)
 {
@@ -115,6 +127,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     p.route = f->route;
     p.flags = net->set.dcqcn ? RLT_PACKET_ECT : 0;
     p.key = last;
+    if (last && net->set.ack == 0 && !rlt__is_own(net, f->dst))
+        drop_head(net, f); /* the receiver's part has its own copy */
     if (p.data < f->sent) {
         p.flags |= RLT_PACKET_RESEND;
     } else {
@@ -207,18 +221,6 @@ static void on_left(void *ctx, const rlt_packet *p)
 
 /* ---- receiving ---- */
 
-/* Frees the first message of a flow, which is delivered and acknowledged. */
-static void drop_head(rlt__packet_net *net, rlt__flow *f)
-{
-    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
-    if (f->sending == i)
-        f->sending = next;
-    f->head = next;
-    if (next == RLT_NONE)
-        f->tail = RLT_NONE;
-    rlt_pool_put(&net->messages, i);
-}
-
 static void deliver(rlt__packet_net *net, const rlt__late *m)
 {
     net->core.base.bytes_delivered += m->bytes;
@@ -255,7 +257,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         rlt_time delay = m->delay_ps;
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
-        if (net->set.ack == 0)
+        if (net->set.ack == 0 || !rlt__is_own(net, f->src))
             drop_head(net, f);
         if (delay)
             deliver_after(net, done, f->dst_node, delay);
@@ -272,7 +274,7 @@ void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
     answer.src = f->dst_node;
     answer.dst = f->src_node;
     answer.route = f->back;
-    answer.flow = index;
+    answer.flow = f->number;
     answer.data = f->expected;
     f->answered = f->expected;
     rlt_packets_send(net->packets, &answer);
@@ -319,6 +321,12 @@ static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet
 static void on_arrived(void *ctx, const rlt_packet *p)
 {
     rlt__packet_net *net = ctx;
+    rlt_packet found;
+    if (net->part && p->kind <= RLT__DATA_ASKS) {
+        found = *p;
+        found.flow = rlt__part_flow(net, p);
+        p = &found;
+    }
     switch (p->kind) {
     case RLT__ACK:
         arrived_before(net, p->flow, p->data);
@@ -341,7 +349,8 @@ static void on_arrived(void *ctx, const rlt_packet *p)
 
 /* ---- messages ---- */
 
-static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_Bps, uint32_t *out)
+bool rlt__flow_make(rlt__packet_net *net, const rlt_message *m, uint32_t number, uint64_t line_Bps,
+                    uint32_t *out)
 {
     if (rlt_grow(&net->flows, &net->flows_room, sizeof(*net->flows), (uint64_t)net->n_flows + 1, INT32_MAX,
                  "flows", NULL)) {
@@ -355,6 +364,7 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .key = m->route_key,
                      .src_node = rlt_placed(place, m->src),
                      .dst_node = rlt_placed(place, m->dst),
+                     .number = number,
                      .turn = RLT_NONE,
                      .head = RLT_NONE,
                      .tail = RLT_NONE,
@@ -366,7 +376,9 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .sprayed = net->spray};
     rlt__dcqcn_init(&f->rate, line_Bps);
     /* A blocked flow waits like any other. */
-    if ((!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f)) && f->blocked == RLT_NONE)
+    bool found = !rlt__is_own(net, m->src) || rlt__flow_take_route(net, f);
+    found = found && (!rlt__is_own(net, m->dst) || rlt__flow_take_back(net, f));
+    if (!found && f->blocked == RLT_NONE)
         return false;
     *out = net->n_flows++;
     return true;
@@ -385,7 +397,7 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
         if (net->flows[i].src == m->src && net->flows[i].dst == m->dst && net->flows[i].key == m->route_key)
             break;
     if (i == RLT_NONE) {
-        if (!make_flow(net, m, line_Bps, &i))
+        if (!rlt__flow_make(net, m, net->n_flows, line_Bps, &i))
             return RLT_NONE;
         net->flows[i].same_hash = first;
         if (rlt_map_put(&net->by_hash, hash, i) != 0) {
@@ -397,8 +409,8 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
     return i;
 }
 
-static bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
-                        rlt_time delay_ps)
+bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
+                   rlt_time delay_ps)
 {
     uint32_t i = rlt_pool_get(&net->messages);
     if (i == RLT_NONE) {
@@ -446,7 +458,9 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
                          ? (double)leg.path.latency_ps
                          : nearbyint((double)leg.path.latency_ps * net->core.latency_scale);
     uint32_t flow = flow_of(net, m, leg.path.bw_Bps);
-    if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, leg.tail_ps - (rlt_time)latency))
+    rlt_time delay_ps = leg.tail_ps - (rlt_time)latency;
+    if (flow == RLT_NONE || !rlt__flow_add(net, flow, m, leg.wire_bytes, delay_ps) ||
+        (!rlt__is_own(net, m->dst) && !rlt__part_announce(net, flow, m, leg.wire_bytes, delay_ps)))
         return -1;
     rlt__flow_offer(net, flow);
     return -1;
@@ -500,6 +514,7 @@ static void destroy(rlt_net *base)
     rlt_pool_free(&net->messages);
     rlt_pool_free(&net->holes);
     rlt_pool_free(&net->late);
+    rlt__part_free(net);
     if (net->packets)
         base->usage = NULL; /* owned by the packets */
     rlt_packets_free(net->packets);
@@ -516,6 +531,7 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
     c.latency_scale = cfg->latency_scale;
     c.series_bin_ps = cfg->series_bin_ps;
     c.links_fail = cfg->changes == RLT_LINKS_FAIL;
+    c.part = cfg->part;
     c.client =
         (rlt_packets_client){.ctx = net, .arrived = on_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
@@ -562,6 +578,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     rlt_pool_init(&net->messages, sizeof(rlt__flow_message));
     rlt_pool_init(&net->holes, sizeof(rlt__hole));
     rlt_pool_init(&net->late, sizeof(rlt__late));
+    net->part = cfg->part;
     net->set = cfg->packet ? *cfg->packet : rlt_packet_default();
     int rc = rlt_packet_check(&net->set, err);
     net->back_pressure = net->set.pause != RLT_PAUSE_NONE;
@@ -580,6 +597,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         rc = create_packets(net, cfg, err);
     if (!rc)
         rc = create_tables(net, cfg, err);
+    if (!rc && net->part)
+        rc = rlt__part_create(net, err);
     if (rc) {
         destroy(&net->core.base);
         return rc;

@@ -47,21 +47,28 @@ rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time s
     return rlt_time_add(n->cfg.cut_through ? awaited(n, s, p, span) : span, p->after_ps);
 }
 
-static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
+static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
+                          rlt_time was)
 {
     rlt_account *a = &n->usage->links[link];
     a->messages++;
     /* Copies of packets may still be queued when the work has ended: they are no part of its accounts. */
     if (__builtin_expect(n->usage->horizon >= 0, 0))
         return;
+    if (__builtin_expect(n->owner != NULL, 0)) {
+        if (n->n_notes < n->notes_room || rlt__part_more_notes(n))
+            n->notes[n->n_notes++] = (rlt__note){rlt_sim_now(n->cfg.sim), was, from, to, link, bytes};
+        return;
+    }
     a->bytes += bytes;
     /* Ports are first in, first out, so intervals come in order. */
     rlt__usage_span_easy(a, from, to);
 }
 
-void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
+void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
+                        rlt_time was)
 {
-    charge(n, link, bytes, from, to);
+    charge(n, link, bytes, from, to, was);
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
         no_memory(n);
 }
@@ -156,13 +163,23 @@ static void lose(rlt_packets *n, uint32_t i, uint32_t link)
     rlt__packet_drop(n, i, link);
 }
 
+/* Schedules what happens to a packet at the end of a link: here, or in another part of the network. */
+static inline void forward(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt_time then)
+{
+    rlt_tag tag = n->tags[s->at];
+    if (__builtin_expect(n->owner != NULL, 0) && n->owner[rlt_tag_place(tag)] != n->self)
+        rlt__part_send(n, i, n->owner[rlt_tag_place(tag)], then);
+    else
+        rlt_sim_post_at(n->cfg.sim, then, RLT_COMPLETE, tag, i);
+}
+
 /* Slow path of transmit(), for links with marks, drops, losses or a series. */
 __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     uint32_t link = n->links[s->at];
     rlt__port *p = &n->ports[link];
-    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time now = rlt_sim_now(n->cfg.sim), was = p->free_ps, start = was > now ? was : now;
     rlt_time span = rlt__port_span(p, s->p.bytes), end = rlt_time_add(start, span);
     if ((p->flags & RLT__PORT_INNER) && !admit(n, i, link, start - now, span))
         return;
@@ -170,7 +187,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     if (end - now > p->deepest_ps)
         p->deepest_ps = end - now;
     bool lost = rlt__packet_is_lost(n, link);
-    rlt__packet_charge(n, link, s->p.bytes, start, end);
+    rlt__packet_charge(n, link, s->p.bytes, start, end, was);
     if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
         rlt__packet_tell_left(n, &s->p, end);
     if (lost) {
@@ -181,7 +198,7 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     s->at++;
     s->p.hop++;
     s->next = p->cuts;
-    rlt_sim_post_at(n->cfg.sim, then, RLT_COMPLETE, n->tags[s->at], i);
+    forward(n, i, s, then);
 }
 
 /* Queues a packet at the next port of its route. */
@@ -200,15 +217,15 @@ static inline void transmit(rlt_packets *n, uint32_t i)
     rlt__slot *s = rlt__slot_at(n, i);
     uint32_t link = n->links[s->at];
     rlt__port *p = &n->ports[link];
-    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time now = rlt_sim_now(n->cfg.sim), was = p->free_ps, start = was > now ? was : now;
     rlt_time end = rlt_time_add(start, rlt__port_span(p, s->p.bytes));
     p->free_ps = end;
     if (end - now > p->deepest_ps)
         p->deepest_ps = end - now;
-    charge(n, link, s->p.bytes, start, end);
+    charge(n, link, s->p.bytes, start, end, was);
     s->at++;
     s->p.hop++;
-    rlt_sim_post_at(n->cfg.sim, end + p->after_ps, RLT_COMPLETE, n->tags[s->at], i);
+    forward(n, i, s, end + p->after_ps);
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)

@@ -100,6 +100,7 @@ typedef struct rlt_packets_config {
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;
     bool links_fail; /* rlt_packets_link may be called with bandwidth 0 */
+    const struct rlt_net_part *part; /* only its ports act (net/packet/parts.h); NULL: all */
     rlt_packets_client client;
 } rlt_packets_config;
 

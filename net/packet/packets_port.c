@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/network.h"
 #include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
+#include "net/packet/parts.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "net/usage_internal.h"
@@ -115,6 +117,8 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
         return rlt_nomem(err);
     n->cfg = *cfg;
     n->n = rlt_topology_links(cfg->topology);
+    n->owner = cfg->part ? cfg->part->parts->owner : NULL;
+    n->self = cfg->part ? cfg->part->self : 0;
     rlt_pool_init(&n->slots, sizeof(rlt__slot));
     rlt_pool_init(&n->copies, sizeof(rlt_packet));
     rc = rlt_usage_create(cfg->topology, cfg->series_bin_ps, &n->usage, err);
@@ -188,7 +192,7 @@ uint32_t rlt_packets_route(rlt_packets *n, const uint32_t *links, uint32_t count
         rlt_grow(&n->tags, &n->tags_room, sizeof(*n->tags), (uint64_t)n->links_used + count + 1, INT32_MAX,
                  "tags of routes", NULL))
         return RLT_NONE;
-    n->routes[i] = (rlt__route){n->links_used, count, rlt_map_get(&n->known, hash)};
+    n->routes[i] = (rlt__route){n->links_used, count, rlt_map_get(&n->known, hash), 0};
     if (rlt_map_put(&n->known, hash, i) != 0)
         return RLT_NONE;
     for (uint32_t k = 0; k < count; k++) {
@@ -213,18 +217,29 @@ static uint64_t queued_bytes(const rlt__port *p, rlt_time span)
     return (uint64_t)nearbyint((double)span * (double)p->bw_Bps / (double)RLT_S);
 }
 
+static void settle_port(rlt_packets *n, uint32_t link, rlt_time when, rlt_time free_ps)
+{
+    rlt_account *a = &n->usage->links[link];
+    if (free_ps <= when)
+        return;
+    uint64_t left = queued_bytes(&n->ports[link], free_ps - when);
+    a->bytes -= left < a->bytes ? left : a->bytes;
+}
+
+void rlt__packets_settle_at(rlt_packets *n, rlt_time when, const rlt_time *free_ps)
+{
+    for (uint32_t i = 0; i < n->n; i++)
+        settle_port(n, i, when, free_ps[i]);
+    rlt__usage_settle(n->usage, when);
+}
+
 void rlt_packets_settle(rlt_packets *n)
 {
     rlt_time now = rlt_sim_now(n->cfg.sim);
     if (n->usage->horizon >= 0)
         return;
-    for (uint32_t i = 0; i < n->n; i++) {
-        rlt_account *a = &n->usage->links[i];
-        if (n->ports[i].free_ps <= now)
-            continue;
-        uint64_t left = queued_bytes(&n->ports[i], n->ports[i].free_ps - now);
-        a->bytes -= left < a->bytes ? left : a->bytes;
-    }
+    for (uint32_t i = 0; i < n->n; i++)
+        settle_port(n, i, now, n->ports[i].free_ps);
     rlt__usage_settle(n->usage, now);
 }
 

@@ -41,6 +41,10 @@ typedef struct rlt_coll_run {
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
     const rlt_watch *watch;     /* borrowed during the simulation */
     uint64_t expected_messages; /* for progress */
+    uint64_t events;
+    int on_settle;
+    uint32_t threads; /* on which it ran */
+    char alone[200]; /* why it ran on one thread, although it was asked for several */
 } rlt_coll_run;
 
 typedef struct rlt_coll_how {
@@ -52,6 +56,7 @@ typedef struct rlt_coll_how {
     /* folds by symmetry; verify_fold also simulates all members and compares. One tenant only */
     bool fold, verify_fold;
     rlt_time series_ps;
+    uint32_t threads;       /* of one simulation, where its network can be in parts; 0 means 1 */
     const rlt_watch *watch; /* NULL: never stopped */
 } rlt_coll_how;
 
