@@ -19,7 +19,8 @@ void rlt_queue_init(rlt_queue *q)
 void rlt_queue_free(rlt_queue *q)
 {
     for (unsigned i = 0; i < RLT_QUEUE_BUCKETS; i++)
-        free(q->buckets[i].items);
+        if (q->buckets[i].items)
+            free(q->buckets[i].items);
     free(q->spare);
     rlt_queue_init(q);
 }
@@ -60,8 +61,23 @@ int rlt_queue_push(rlt_queue *q, rlt_entry e)
 
 static void empty(rlt_queue *q, unsigned number)
 {
+    uint64_t *word = &q->occupied[number / 64];
     q->buckets[number].n = 0;
-    q->occupied[number / 64] &= ~(UINT64_C(1) << (number % 64));
+    *word &= ~(UINT64_C(1) << (number % 64));
+    if (*word == 0)
+        q->words &= ~(UINT32_C(1) << (number / 64));
+}
+
+/* Empties the current bucket, all of whose entries have been popped. */
+static inline void drop_popped(rlt_queue *q)
+{
+    q->head = 0;
+    empty(q, current_bucket(q));
+}
+
+static inline bool is_roomy(const rlt_queue *q)
+{
+    return q->room > SLACK * q->pending + SPARE;
 }
 
 /*
@@ -71,11 +87,11 @@ static void empty(rlt_queue *q, unsigned number)
  */
 static void trim(rlt_queue *q)
 {
-    if (q->room <= SLACK * q->pending + SPARE)
-        return;
     q->room = 0;
     for (unsigned i = 0; i < RLT_QUEUE_BUCKETS; i++) {
         rlt_bucket *b = &q->buckets[i];
+        if (b->capacity == 0)
+            continue;
         if (b->n == 0) {
             free(b->items);
             *b = (rlt_bucket){0};
@@ -90,17 +106,13 @@ static void trim(rlt_queue *q)
     }
 }
 
-/* Returns the lowest non-empty bucket except the current one, RLT_QUEUE_BUCKETS if there is none. */
-static unsigned lowest_bucket(const rlt_queue *q)
+/* Returns the lowest non-empty bucket, RLT_QUEUE_BUCKETS if there is none. */
+static inline unsigned lowest_bucket(const rlt_queue *q)
 {
-    uint64_t word = q->occupied[0] & ~(UINT64_C(1) << current_bucket(q));
-    for (unsigned i = 0;;) {
-        if (word)
-            return i * 64 + (unsigned)__builtin_ctzll(word);
-        if (++i == RLT_QUEUE_BUCKETS / 64)
-            return RLT_QUEUE_BUCKETS;
-        word = q->occupied[i];
-    }
+    if (!q->words)
+        return RLT_QUEUE_BUCKETS;
+    unsigned i = (unsigned)__builtin_ctz(q->words);
+    return i * 64 + (unsigned)__builtin_ctzll(q->occupied[i]);
 }
 
 /* Returns the least key of a bucket. *all_tie: all entries have that key. */
@@ -130,19 +142,17 @@ static int spread(rlt_queue *q, const rlt_bucket *source, uint64_t least)
 /* Undoes a spread. The buckets that it filled, all below `number`, were empty before. */
 static void unspread(rlt_queue *q, unsigned number)
 {
-    for (unsigned i = 0; i < number / RLT_QUEUE_VALUES * RLT_QUEUE_VALUES; i++) {
-        q->buckets[i].n = 0;
-        q->occupied[i / 64] &= ~(UINT64_C(1) << (i % 64));
-    }
+    for (unsigned i = 0; i < number / RLT_QUEUE_VALUES * RLT_QUEUE_VALUES; i++)
+        empty(q, i);
 }
 
 int rlt_queue_advance(rlt_queue *q)
 {
     if (rlt_queue_tie(q))
         return 1;
-    q->head = 0;
-    empty(q, current_bucket(q));
-    trim(q);
+    drop_popped(q);
+    if (is_roomy(q))
+        trim(q);
     unsigned number = lowest_bucket(q);
     if (number == RLT_QUEUE_BUCKETS)
         return 0;
@@ -155,7 +165,7 @@ int rlt_queue_advance(rlt_queue *q)
             rlt_bucket ties = *source;
             *source = q->buckets[to];
             q->buckets[to] = ties;
-            q->occupied[0] |= UINT64_C(1) << to;
+            rlt_queue_mark(q, to);
         } else if (spread(q, source, least) < 0) {
             unspread(q, number);
             return RLT_ENOMEM;
@@ -238,12 +248,13 @@ bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error)
     return true;
 }
 
-bool rlt_queue_peek(const rlt_queue *q, uint64_t *key)
+bool rlt_queue_peek(rlt_queue *q, uint64_t *key)
 {
     if (rlt_queue_tie(q)) {
         *key = q->last;
         return true;
     }
+    drop_popped(q);
     unsigned number = lowest_bucket(q);
     if (number == RLT_QUEUE_BUCKETS)
         return false;
@@ -253,9 +264,11 @@ bool rlt_queue_peek(const rlt_queue *q, uint64_t *key)
     return true;
 }
 
-bool rlt_queue_is_before(const rlt_queue *q, uint64_t key)
+bool rlt_queue_is_before(rlt_queue *q, uint64_t key)
 {
-    unsigned number = rlt_queue_tie(q) ? current_bucket(q) : lowest_bucket(q);
+    if (!rlt_queue_tie(q))
+        drop_popped(q);
+    unsigned number = lowest_bucket(q);
     if (number == RLT_QUEUE_BUCKETS)
         return false;
     unsigned shift = number / RLT_QUEUE_VALUES * RLT_QUEUE_DIGIT;
@@ -279,5 +292,6 @@ void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e),
             empty(q, number);
     }
     q->head = 0;
-    trim(q);
+    if (is_roomy(q))
+        trim(q);
 }

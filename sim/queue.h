@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The monotone event queue: a radix heap on 64-bit keys with FIFO buckets (Ahuja, Mehlhorn, Orlin, Tarjan:
- * "Faster algorithms for the shortest path problem", J. ACM 1990). Digits have four bits.
+ * "Faster algorithms for the shortest path problem", J. ACM 1990). Digits have eight bits.
  *
  * Let L be the last key popped. An entry with key k lies in bucket (d, v), where d is the highest digit in
- * which k differs from L, and v is the value of digit d in k. If k = L, the bucket is (0, k mod 16).
+ * which k differs from L, and v is the value of digit d in k. If k = L, the bucket is (0, k mod 256).
  *
- *   Example: L = 0x12. Key 0x15 lies in bucket (0, 5), key 0x31 in bucket (1, 3), key 0x12 in bucket (0, 2).
+ *   Example: L = 0x1122. Key 0x1155 lies in bucket (0, 0x55), key 0x3311 in bucket (1, 0x33), key 0x1122 in
+ *   bucket (0, 0x22).
  *
  * When no entry with key L is left, the lowest bucket is redistributed in order and its least key becomes L.
  * Equal keys therefore leave in the order in which they came, without a sequence number. An entry moves at
- * most 16 times, in practice one to three times.
+ * most 8 times, in practice once or twice.
  *
  * A push below L is refused: time does not run backwards.
  */
@@ -27,9 +28,10 @@
 extern "C" {
 #endif
 
-#define RLT_QUEUE_DIGIT   4 /* bits */
+#define RLT_QUEUE_DIGIT   8 /* bits */
 #define RLT_QUEUE_VALUES  (1u << RLT_QUEUE_DIGIT)
 #define RLT_QUEUE_BUCKETS (64u / RLT_QUEUE_DIGIT * RLT_QUEUE_VALUES)
+#define RLT_QUEUE_WORDS   (RLT_QUEUE_BUCKETS / 64)
 
 typedef struct rlt_entry {
     uint64_t key;
@@ -46,10 +48,11 @@ typedef struct rlt_queue {
     uint64_t pending; /* entries not yet popped */
     uint64_t room;    /* sum of the buckets' capacities */
     uint32_t head;    /* entries with the last key that have been popped */
-    rlt_entry *spare; /* scratch space of rlt_queue_arrange */
+    uint32_t words;   /* one bit per word of `occupied` that is not 0 */
     uint32_t spare_room;
-    uint64_t occupied[RLT_QUEUE_BUCKETS / 64]; /* one bit per non-empty bucket */
-    rlt_bucket buckets[RLT_QUEUE_BUCKETS];     /* index: digit position * RLT_QUEUE_VALUES + digit value */
+    rlt_entry *spare;                      /* scratch space of rlt_queue_arrange */
+    uint64_t occupied[RLT_QUEUE_WORDS];    /* one bit per non-empty bucket */
+    rlt_bucket buckets[RLT_QUEUE_BUCKETS]; /* index: digit position * RLT_QUEUE_VALUES + digit value */
 } rlt_queue;
 
 RLT_API void rlt_queue_init(rlt_queue *q);
@@ -59,9 +62,9 @@ RLT_API int rlt_queue_push(rlt_queue *q, rlt_entry e) RLT_MUST_USE;
 /* Returns false when empty, and when memory ran out (*error is then RLT_ENOMEM). `error` may be NULL. */
 RLT_API bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error);
 /* Reads the next key without moving the queue's clock. Returns false when empty. */
-RLT_API bool rlt_queue_peek(const rlt_queue *q, uint64_t *key);
+RLT_API bool rlt_queue_peek(rlt_queue *q, uint64_t *key);
 /* Returns true only if the next key is below `key`, from a look at its bucket alone. */
-RLT_API bool rlt_queue_is_before(const rlt_queue *q, uint64_t key);
+RLT_API bool rlt_queue_is_before(rlt_queue *q, uint64_t key);
 /* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1, 0 when empty,
  * or RLT_ENOMEM with nothing changed. */
 RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
@@ -80,6 +83,12 @@ static inline unsigned rlt_queue_bucket(uint64_t key, uint64_t last)
     return shift * (RLT_QUEUE_VALUES / RLT_QUEUE_DIGIT) + ((unsigned)(key >> shift) & (RLT_QUEUE_VALUES - 1));
 }
 
+static inline void rlt_queue_mark(rlt_queue *q, unsigned number)
+{
+    q->occupied[number / 64] |= UINT64_C(1) << (number % 64);
+    q->words |= UINT32_C(1) << (number / 64);
+}
+
 /* Appends e to its bucket, as if `last` were the last key popped. Returns false and does nothing if the
  * bucket has no room. */
 static inline bool rlt_queue_place(rlt_queue *q, rlt_entry e, uint64_t last)
@@ -88,8 +97,9 @@ static inline bool rlt_queue_place(rlt_queue *q, rlt_entry e, uint64_t last)
     rlt_bucket *b = &q->buckets[number];
     if (b->n == b->capacity)
         return false;
-    b->items[b->n++] = e;
-    q->occupied[number / 64] |= UINT64_C(1) << (number % 64); /* cheaper than a branch on n == 0 */
+    b->items[b->n] = e;
+    if (b->n++ == 0)
+        rlt_queue_mark(q, number);
     return true;
 }
 

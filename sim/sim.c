@@ -24,8 +24,8 @@
 /* Slots (256 KiB) that stay in a core's cache without prefetching. */
 #define CACHED_SLOTS 16384
 #define FETCH_AHEAD  8
-/* Entries with generations from here on own no slot: the index is the payload, the low bits are the place, the
- * bits above them the handler. */
+/* Entries with generations from here on own no slot: the index is the payload, the low bits are the place,
+ * the bits above them the handler. */
 #define POSTED     0x80000000u /* as in rlt_sim_tag */
 #define PLACE_MASK ((1u << RLT_PLACE_BITS) - 1)
 /* Last generation of a slot, never given to an event. */
@@ -73,8 +73,7 @@ int rlt_sim_create(rlt_sim **out, rlt_error *err)
     sim->free_slot = RLT_NONE;
     sim->head.scheduled = 1;
     sim->progress_at = UINT64_MAX;
-    atomic_init(&sim->halt, HALT_NO);
-    rlt_queue_init(&sim->queue);
+    atomic_init(&sim->halt, HALT_NO); /* the queue of zeroes is an empty one */
     *out = sim;
     return 0;
 }
@@ -109,7 +108,7 @@ bool rlt_sim_more(const rlt_sim *sim)
     return sim->queue.pending > sim->stale;
 }
 
-bool rlt_sim_next(const rlt_sim *sim, rlt_time *when)
+bool rlt_sim_next(rlt_sim *sim, rlt_time *when)
 {
     uint64_t key;
     if (!rlt_sim_more(sim) || !rlt_queue_peek(&sim->queue, &key))
@@ -450,17 +449,24 @@ static bool is_halted(const rlt_sim *sim)
     return atomic_load_explicit(&sim->halt, memory_order_relaxed) != HALT_NO;
 }
 
+/* Handles the events of the queue's last key, those included that it gets meanwhile. */
+static void run_instant(rlt_sim *sim)
+{
+    const rlt_queue *q = &sim->queue;
+    const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
+    while (q->head < b->n && !is_halted(sim))
+        handle(sim, &b->items[q->head]);
+}
+
 int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
 {
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
     if (until >= sim->head.now) {
-        do {
-            const rlt_entry *e;
-            while (!is_halted(sim) && (e = rlt_queue_tie(&sim->queue)))
-                handle(sim, e);
-        } while (!is_halted(sim) && advance(sim, until));
+        do
+            run_instant(sim);
+        while (!is_halted(sim) && advance(sim, until));
     }
     sim->running = false;
     if (sim->error.code != 0)

@@ -126,7 +126,7 @@ RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* events handled so far */
 RLT_API bool rlt_sim_more(const rlt_sim *sim);       /* true while events are pending */
 /* Reads a time before which no pending event lies. Returns false if none is pending. */
-RLT_API bool rlt_sim_next(const rlt_sim *sim, rlt_time *when);
+RLT_API bool rlt_sim_next(rlt_sim *sim, rlt_time *when);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Windows. What a part writes for others has two copies, of which each window uses the other one: the last
- * window's is read while the next one's is written. So parts meet once per window.
+ * Windows. Letters and reports have two copies, of which each window uses the other one: those of the last
+ * window are read while those of the next one are written. So parts meet once per window.
  */
 #include "sim/windows.h"
 
@@ -28,7 +28,7 @@ typedef struct box {
     uint32_t used, room;
 } box;
 
-/* What a part tells the others when they meet. */
+/* Told to the others when they meet. */
 typedef struct report {
     alignas(64) rlt_time next; /* of its events and of the letters it sent */
     rlt_time ended;
@@ -41,7 +41,7 @@ typedef struct part {
     rlt_time (*ended)(void *ctx);
     void *ended_ctx;
     rlt_windows_client client;
-    box *out[2];     /* by receiver */
+    box *out[2]; /* by receiver */
     report told[2];
     rlt_time letter; /* least time of a letter sent in this window */
     unsigned turn;   /* the copy in use */

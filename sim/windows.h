@@ -4,14 +4,14 @@
  *
  * Let `ahead` be the least time that an event of one part takes to reach another: the latency of a link. Let
  * T be the least time of any event that is pending. Nothing that happens at T or later reaches another part
- * before T + ahead. So all parts run their events in the window [T, T + ahead) without looking at each other.
- * What they send meanwhile are letters, which are taken when all have met at the end of the window.
+ * before T + ahead. So all parts run their events in the window [T, T + ahead) without looking at each
+ * other. Whatever they send meanwhile is a letter, taken when all have met at the end of the window.
  *
- *   Example: two hosts, 500 ns apart, one part each. A packet leaves the first at 0: a letter. The parts meet,
- *   the second takes the letter, and the next window begins when the packet arrives, at 500 ns.
+ *   Example: two hosts, 500 ns apart, one part each. A packet leaves the first at 0: a letter. The parts
+ *   meet, the second takes the letter, and the next window begins when the packet arrives, at 500 ns.
  *
- * Letters of one sender are taken in the order in which they were sent, those of part 0 first. The result does
- * not depend on the parts if the order of events of one instant does not (see rlt_sim_places).
+ * Letters of one sender are taken in the order in which they were sent, those of part 0 first. The result
+ * does not depend on the parts if the order of events of one instant does not (see rlt_sim_places).
  *
  * A part's simulation and all that its handlers touch belong to its thread while rlt_windows_run runs. Part 0
  * runs on the calling thread. rlt_sim_stop for part 0, from anywhere, stops all.
@@ -33,7 +33,7 @@ enum { RLT_MAX_PARTS = 64 };
 
 typedef struct rlt_windows rlt_windows;
 
-/* What a part is told, on its thread. */
+/* Calls to a part, on its thread. */
 typedef struct rlt_windows_client {
     void *ctx;
     /* Takes a letter: schedules its event, at its time. The letter is gone afterwards. */

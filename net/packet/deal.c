@@ -19,7 +19,8 @@
 #include "sim/sim.h"
 #include "sim/windows.h"
 
-/* Distance of a node that is not reached yet; parts of nodes without links, and with links of several parts. */
+/* FAR: the distance of a node not reached yet. NOWHERE, MIXED: the part of a node that no link leaves, or
+ * that links of several parts leave. */
 enum { FAR = UINT8_MAX, NOWHERE = UINT8_MAX - 1, MIXED = UINT8_MAX };
 
 /* Returns why the network cannot be in parts, or NULL. */

@@ -8,6 +8,7 @@
 #include "net/packet/dcqcn.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
@@ -49,6 +50,9 @@ typedef struct rlt__flow {
     rlt_time progress_ps; /* time of the last acknowledgement, or of the first packet after rest */
     rlt_time pace_ps;     /* earliest time of the next packet */
     uint32_t tries;       /* consecutive timeouts */
+    /* Quiet: packet after the last one that is heard; last packet of message `sending`, 0 if unknown. */
+    uint64_t heard, tail_at;
+    rlt_packet whole; /* quiet: a data packet with a full payload, the next one that is sent */
     /* Receiver, packet numbers: first missing one, the one after the highest received, answered so far. */
     bool asked; /* go-back-N: `expected` has been asked for */
     uint64_t expected, high, answered;
@@ -82,10 +86,13 @@ typedef struct rlt__packet_net {
     uint32_t first_place; /* place of node 0 in the order of events */
     bool reliable;        /* true if no packet can be lost */
     bool back_pressure;
+    /* True if packets arrive in order and nothing waits for answers: the sender knows which packets the
+     * receiver will answer, and the others need not be heard. */
+    bool quiet;
     bool selective, spray;
     int free_port, pace, timeout, deliver; /* event handlers */
     /* For a part of a network; see parts.c. */
-    const rlt_net_part *part;        /* NULL: this is the whole */
+    const rlt_net_part *part;       /* NULL: this is the whole */
     struct rlt__numbers *far_flows; /* by part of the sender */
     uint32_t n_parts;
 } rlt__packet_net;

@@ -153,6 +153,51 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     return true;
 }
 
+/* Sends the first packet of a message, or the last one. */
+static void send_edge(rlt__packet_net *net, uint32_t port, rlt__source *s, rlt__flow *f)
+{
+    rlt_packet p = f->whole;
+    p.bytes = payload_of(net, f, p.data, &s->tells, &s->tx) + (uint32_t)net->set.header;
+    p.key = s->tells;
+    if (s->tells) {
+        f->heard = p.data + 1;
+        p.flags = 0;
+    }
+    f->tail_at = rlt__message_at(net, f->sending)->end - 1;
+    if (s->tells && !rlt__is_own(net, f->dst))
+        drop_head(net, f); /* the receiver's part has its own copy */
+    rlt_packets_send_then(net->packets, &p, at_node(net, net->free_port, f->src_node), port);
+}
+
+/* Sends the next packet of the flow at the head of a round, and moves the flow to the end of the round. The
+ * same as send_one() and rlt__flow_offer() in a quiet network. */
+static void serve_quietly(rlt__packet_net *net, uint32_t port, rlt__source *s)
+{
+    uint32_t index = s->head;
+    rlt__flow *f = &net->flows[index];
+    uint64_t packet = f->next++;
+    s->busy = true;
+    if (f->next == f->end) {
+        s->head = f->turn;
+        f->in_round = false;
+    } else if (f->turn != RLT_NONE) {
+        s->head = f->turn;
+        net->flows[s->tail].turn = index;
+        s->tail = index;
+        f->turn = RLT_NONE;
+    }
+    f->whole.data = packet;
+    f->whole.flags = RLT_PACKET_UNHEARD;
+    if (f->next - f->heard >= net->set.ack && net->set.ack) {
+        f->heard = f->next;
+        f->whole.flags = 0;
+    }
+    if (packet < f->tail_at)
+        rlt_packets_send_then(net->packets, &f->whole, at_node(net, net->free_port, f->src_node), port);
+    else
+        send_edge(net, port, s, f);
+}
+
 /* Serves a free port: the next flow sends. */
 static void serve(rlt__packet_net *net, uint32_t port)
 {
@@ -188,7 +233,11 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
     else
         net->flows[s->tail].turn = index;
     s->tail = index;
-    if (!s->busy)
+    if (s->busy)
+        return;
+    if (net->quiet)
+        serve_quietly(net, f->port, s);
+    else
         serve(net, f->port);
 }
 
@@ -207,7 +256,10 @@ static void on_free_port(void *ctx, uint64_t payload)
     bool tells = s->tells;
     uint64_t tx = s->tx;
     s->busy = s->tells = false;
-    serve(net, (uint32_t)payload);
+    if (!net->quiet)
+        serve(net, (uint32_t)payload);
+    else if (s->head != RLT_NONE)
+        serve_quietly(net, (uint32_t)payload, s);
     if (tells)
         net->core.client.injected(net->core.client.ctx, tx);
 }
@@ -257,7 +309,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         rlt_time delay = m->delay_ps;
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
-        if (net->set.ack == 0 || !rlt__is_own(net, f->src))
+        if (net->set.ack == 0 || net->quiet || !rlt__is_own(net, f->src))
             drop_head(net, f);
         if (delay)
             deliver_after(net, done, f->dst_node, delay);
@@ -271,6 +323,7 @@ void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
 {
     rlt__flow *f = &net->flows[index];
     answer.bytes = (uint32_t)net->set.ack_bytes;
+    answer.flags = net->quiet ? RLT_PACKET_UNHEARD : 0;
     answer.src = f->dst_node;
     answer.dst = f->src_node;
     answer.route = f->back;
@@ -289,7 +342,9 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
         rlt__flow_answer(net, p->flow, (rlt_packet){.kind = RLT__CNP});
         f->answered = answered;
     }
-    if (p->data != f->expected || f->high > f->expected || p->kind != RLT__DATA) {
+    if (net->quiet) { /* all packets before it have arrived */
+        f->expected = f->high = p->data;
+    } else if (p->data != f->expected || f->high > f->expected || p->kind != RLT__DATA) {
         rlt__repair_data(net, p->flow, p);
         return;
     }
@@ -306,7 +361,7 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
 static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet)
 {
     rlt__flow *f = &net->flows[index];
-    if (packet <= f->acked)
+    if (packet <= f->acked || net->quiet)
         return;
     f->acked = packet;
     if (f->next < packet)
@@ -380,6 +435,12 @@ bool rlt__flow_make(rlt__packet_net *net, const rlt_message *m, uint32_t number,
     found = found && (!rlt__is_own(net, m->dst) || rlt__flow_take_back(net, f));
     if (!found && f->blocked == RLT_NONE)
         return false;
+    f->whole = (rlt_packet){.bytes = (uint32_t)(net->set.mtu + net->set.header),
+                            .src = f->src_node,
+                            .dst = f->dst_node,
+                            .route = f->route,
+                            .kind = RLT__DATA,
+                            .flow = net->n_flows};
     *out = net->n_flows++;
     return true;
 }
@@ -585,6 +646,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     net->reliable =
         net->set.loss <= 0 && cfg->changes != RLT_LINKS_FAIL && (net->set.buffer == 0 || net->back_pressure);
     net->spray = rlt_router_routing(cfg->router) == RLT_ROUTE_SPRAY;
+    net->quiet = net->reliable && !net->back_pressure && !net->spray && !net->set.window && !net->set.dcqcn;
     net->selective = net->set.selective || net->spray;
     if (!rc && cfg->changes == RLT_LINKS_FAIL && net->set.ack == 0)
         rc = rlt_fail(err, RLT_EUSAGE, "ack",

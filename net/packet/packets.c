@@ -47,28 +47,25 @@ rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time s
     return rlt_time_add(n->cfg.cut_through ? awaited(n, s, p, span) : span, p->after_ps);
 }
 
-static inline void charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
-                          rlt_time was)
+/* In a part of a network: notes a charge, in case that the work of all parts has ended before it. */
+static inline void note(rlt_packets *n, rlt_time was, rlt_time span, uint32_t link, uint32_t bytes)
 {
-    rlt_account *a = &n->usage->links[link];
-    a->messages++;
-    /* Copies of packets may still be queued when the work has ended: they are no part of its accounts. */
-    if (__builtin_expect(n->usage->horizon >= 0, 0))
-        return;
-    if (__builtin_expect(n->owner != NULL, 0)) {
-        if (n->n_notes < n->notes_room || rlt__part_more_notes(n))
-            n->notes[n->n_notes++] = (rlt__note){rlt_sim_now(n->cfg.sim), was, from, to, link, bytes};
-        return;
-    }
-    a->bytes += bytes;
-    /* Ports are first in, first out, so intervals come in order. */
-    rlt__usage_span_easy(a, from, to);
+    if (n->n_notes < n->notes_room || rlt__part_more_notes(n))
+        n->notes[n->n_notes++] = (rlt__note){rlt_sim_now(n->cfg.sim), was, span, link, bytes};
 }
 
 void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
                         rlt_time was)
 {
-    charge(n, link, bytes, from, to, was);
+    rlt_account *a = &n->usage->links[link];
+    a->messages++;
+    /* Copies of packets may still be queued when the work has ended: they are no part of its accounts. */
+    if (n->usage->horizon < 0) {
+        a->bytes += bytes;
+        a->active += to - from;
+        if (n->owner)
+            note(n, was, to - from, link, bytes);
+    }
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
         no_memory(n);
 }
@@ -104,7 +101,7 @@ void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link)
         c->dropped(c->ctx, &p, link);
 }
 
-static inline void arrive(rlt_packets *n, uint32_t i)
+__attribute__((noinline)) static void arrive(rlt_packets *n, uint32_t i)
 {
     rlt_packet p = rlt__slot_at(n, i)->p;
     if (n->queues)
@@ -173,8 +170,8 @@ static inline void forward(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt_t
         rlt_sim_post_at(n->cfg.sim, then, RLT_COMPLETE, tag, i);
 }
 
-/* Slow path of transmit(), for links with marks, drops, losses or a series. */
-__attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i)
+/* Queues a packet at a port that may mark, drop or lose it, or has a series. */
+static void transmit_anyhow(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     uint32_t link = n->links[s->at];
@@ -201,31 +198,68 @@ __attribute__((noinline)) static void transmit_anyhow(rlt_packets *n, uint32_t i
     forward(n, i, s, then);
 }
 
-/* Queues a packet at the next port of its route. */
-static inline void transmit(rlt_packets *n, uint32_t i)
+/* Queues a packet at the next port of its route, whatever the settings. */
+__attribute__((noinline)) static void transmit(rlt_packets *n, uint32_t i)
 {
-    if (!n->plain) {
-        uint32_t link = n->links[rlt__slot_at(n, i)->at];
-        if (n->ports[link].flags & RLT__PORT_FAILED)
-            lose(n, i, link);
-        else if (n->queues)
-            rlt__pause_queue(n, i);
-        else
-            transmit_anyhow(n, i);
-        return;
-    }
-    rlt__slot *s = rlt__slot_at(n, i);
-    uint32_t link = n->links[s->at];
-    rlt__port *p = &n->ports[link];
+    uint32_t link = n->links[rlt__slot_at(n, i)->at];
+    if (n->ports[link].flags & RLT__PORT_FAILED)
+        lose(n, i, link);
+    else if (n->queues)
+        rlt__pause_queue(n, i);
+    else
+        transmit_anyhow(n, i);
+}
+
+/* Puts a packet of a plain network on the link of port p, which it keeps busy for `span`. Returns the time at
+ * which it has left. */
+static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, rlt_time span)
+{
+    rlt_account *a = &n->usage->links[n->links[s->at]];
     rlt_time now = rlt_sim_now(n->cfg.sim), was = p->free_ps, start = was > now ? was : now;
-    rlt_time end = rlt_time_add(start, rlt__port_span(p, s->p.bytes));
+    rlt_time end = rlt_time_add(start, span);
+    a->messages++;
     p->free_ps = end;
+    /* Busy intervals of a port do not overlap: the link is active for their sum. rlt_packets_settle takes off
+     * what lies after it. */
+    a->active += span;
     if (end - now > p->deepest_ps)
         p->deepest_ps = end - now;
-    charge(n, link, s->p.bytes, start, end, was);
+    a->bytes += s->p.bytes;
+    if (__builtin_expect(n->owner != NULL, 0))
+        note(n, was, span, n->links[s->at], s->p.bytes);
+    return end;
+}
+
+static inline void transmit_plain(rlt_packets *n, uint32_t i, rlt__slot *s, rlt__port *p, rlt_time span)
+{
+    rlt_time then = occupy(n, s, p, span) + p->after_ps;
     s->at++;
     s->p.hop++;
-    forward(n, i, s, end + p->after_ps);
+    forward(n, i, s, then);
+}
+
+/* Puts an unheard packet on its last link, and forgets it. */
+static inline void transmit_last(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt__port *p, rlt_time span)
+{
+    rlt_time then = occupy(n, s, p, span) + p->after_ps;
+    if (then > n->unheard_ps)
+        n->unheard_ps = then;
+    if (then >= RLT_TIME_MAX) /* the simulation refuses the event */
+        rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
+    rlt_sim_also(n->cfg.sim);
+    rlt__packet_done(n, i);
+}
+
+/* transmit() in a plain network, at a port where a byte does not take whole picoseconds. */
+__attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i)
+{
+    rlt__slot *s = rlt__slot_at(n, i);
+    rlt__port *p = &n->ports[n->links[s->at]];
+    rlt_time span = rlt__port_span_slow(p, s->p.bytes);
+    if (s->at == s->end)
+        transmit_last(n, i, s, p, span);
+    else
+        transmit_plain(n, i, s, p, span);
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)
@@ -249,23 +283,45 @@ static bool was_cut(const rlt_packets *n, const rlt__slot *s)
     return s->p.hop > 0 && n->ports[n->links[s->at - 1]].cuts != s->next;
 }
 
+/* A node handles a packet, whatever the settings. */
+__attribute__((noinline)) static void handle(rlt_packets *n, uint32_t i)
+{
+    rlt__slot *s = rlt__slot_at(n, i);
+    if (s->p.flags & RLT_PACKET_UNHEARD) { /* the network is plain no more: heard like any other */
+        s->p.flags &= (uint8_t)~RLT_PACKET_UNHEARD;
+        s->end++;
+    }
+    if (n->cfg.links_fail && was_cut(n, s))
+        lose(n, i, n->links[s->at - 1]);
+    else if (s->at == s->end)
+        arrive(n, i);
+    else if (!(s->p.flags & RLT_PACKET_PROBE) || !is_taken(n, i))
+        transmit(n, i);
+}
+
 /* A node handles a packet. */
 static void on_hop(void *ctx, uint64_t payload)
 {
     rlt_packets *n = ctx;
     uint32_t i = (uint32_t)payload;
-    const rlt__slot *s = rlt__slot_at(n, i);
-    if (__builtin_expect(n->cfg.links_fail, 0) && was_cut(n, s)) {
-        lose(n, i, n->links[s->at - 1]);
+    rlt__slot *s = rlt__slot_at(n, i);
+    if (!n->plain || (s->p.flags & RLT_PACKET_PROBE)) {
+        handle(n, i);
         return;
     }
-    if (s->at == s->end) {
+    bool last = s->at == s->end;
+    if (last && !(s->p.flags & RLT_PACKET_UNHEARD)) {
         arrive(n, i);
         return;
     }
-    if (__builtin_expect((s->p.flags & RLT_PACKET_PROBE) != 0, 0) && is_taken(n, i))
-        return;
-    transmit(n, i);
+    rlt__port *p = &n->ports[n->links[s->at]];
+    rlt_time span = (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
+    if (!p->ps_per_byte)
+        transmit_odd(n, i);
+    else if (last)
+        transmit_last(n, i, s, p, span);
+    else
+        transmit_plain(n, i, s, p, span);
 }
 
 /* Ranks the packets that a node handles at one instant by the links by which they came. */
@@ -287,16 +343,18 @@ uint32_t rlt_packets_place(const rlt_packets *n, uint32_t node)
     return n->n + node;
 }
 
-void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
+/* Makes a packet that stands before the first port of its route. RLT_NONE on failure, which has gone to
+ * rlt_sim_fail. */
+static inline uint32_t make(rlt_packets *n, const rlt_packet *packet)
 {
     if (packet->route >= n->routes_used) {
         rlt_sim_fail(n->cfg.sim, RLT_EUSAGE, NULL, "a packet on an unknown route");
-        return;
+        return RLT_NONE;
     }
     uint32_t i = rlt_pool_get(&n->slots);
     if (i == RLT_NONE) {
         no_memory(n);
-        return;
+        return RLT_NONE;
     }
     const rlt__route *r = &n->routes[packet->route];
     rlt__slot *s = rlt__slot_at(n, i);
@@ -304,12 +362,51 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     s->p.hop = 0;
     s->at = r->first;
     s->end = r->first + r->n;
+    if (packet->flags & RLT_PACKET_UNHEARD) {
+        if (n->plain && !(packet->flags & RLT_PACKET_PROBE) && r->n > 1)
+            s->end--;
+        else
+            s->p.flags &= (uint8_t)~RLT_PACKET_UNHEARD;
+    }
     n->live++;
-    if (r->n == 0) /* not within this call: the sender has not finished */
+    return i;
+}
+
+void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
+{
+    uint32_t i = make(n, packet);
+    if (i == RLT_NONE)
+        return;
+    rlt__slot *s = rlt__slot_at(n, i);
+    if (s->at == s->end) { /* not within this call: the sender has not finished */
         rlt_sim_post_at(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE,
                         rlt_tag_at(rlt_sim_tag(n->hop), rlt_packets_place(n, packet->dst)), i);
-    else
+    } else if (n->plain) {
+        rlt__port *p = &n->ports[n->links[s->at]];
+        transmit_plain(n, i, s, p, rlt__port_span(p, s->p.bytes));
+    } else {
         transmit(n, i);
+    }
+}
+
+void rlt_packets_send_then(rlt_packets *n, const rlt_packet *packet, rlt_tag tag, uint32_t payload)
+{
+    if (!n->plain) {
+        rlt_sim_post_at(n->cfg.sim, rlt_packets_leaves(n, packet->route, packet->bytes), RLT_COMPLETE, tag,
+                        payload);
+        rlt_packets_send(n, packet);
+        return;
+    }
+    uint32_t i = make(n, packet);
+    if (i == RLT_NONE)
+        return;
+    rlt__slot *s = rlt__slot_at(n, i);
+    rlt__port *p = &n->ports[n->links[s->at]];
+    rlt_time left = occupy(n, s, p, rlt__port_span(p, s->p.bytes)), then = left + p->after_ps;
+    s->at++;
+    s->p.hop++;
+    rlt_sim_post_at(n->cfg.sim, left, RLT_COMPLETE, tag, payload);
+    forward(n, i, s, then);
 }
 
 rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes)

@@ -55,6 +55,9 @@ typedef enum rlt_packet_flag {
     RLT_PACKET_CE = 2,     /* was marked: congestion experienced */
     RLT_PACKET_RESEND = 4, /* retransmission */
     RLT_PACKET_PROBE = 8,  /* shown to `pass` at the switches on its way */
+    /* Nothing depends on its arrival, of which the client is not told if the network is so simple that the
+     * event can be spared. The event still counts, as soon as the packet is put on its last link. */
+    RLT_PACKET_UNHEARD = 16,
     RLT_PACKET_GUEST = 32, /* packet of the guest, see rlt_packets_guest */
 } rlt_packet_flag;
 
@@ -99,7 +102,7 @@ typedef struct rlt_packets_config {
     uint64_t seed;
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;
-    bool links_fail; /* rlt_packets_link may be called with bandwidth 0 */
+    bool links_fail;                 /* rlt_packets_link may be called with bandwidth 0 */
     const struct rlt_net_part *part; /* only its ports act (net/packet/parts.h); NULL: all */
     rlt_packets_client client;
 } rlt_packets_config;
@@ -108,8 +111,8 @@ typedef struct rlt_packets rlt_packets;
 
 RLT_API int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_packets_free(rlt_packets *p);
-/* Orders the packets of one instant by link (see above). Call it before any is sent, without back-pressure. All
- * that the client posts must have a place then: rlt_packets_place of the node at which it happens.
+/* Orders the packets of one instant by link (see above). Call it before any is sent, without back-pressure.
+ * All that the client posts must have a place then: rlt_packets_place of the node at which it happens.
  * RLT_ENOMEM. */
 RLT_API int rlt_packets_order(rlt_packets *p) RLT_MUST_USE;
 RLT_API uint32_t rlt_packets_place(const rlt_packets *p, uint32_t node);
@@ -121,6 +124,10 @@ RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32
 /* Queues a packet now at the first port of its route (hop 0). A packet whose route has no links arrives at
  * once. Failures go to rlt_sim_fail. */
 RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
+/* As rlt_packets_send, after an event of the tag's handler, at its place, has been posted for the time at
+ * which the last byte leaves the source. The route must have links, and there must be no back-pressure, under
+ * which that time is unknown. */
+RLT_API void rlt_packets_send_then(rlt_packets *p, const rlt_packet *packet, rlt_tag tag, uint32_t payload);
 RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* Returns the time at which a packet of `bytes` bytes, sent now, would leave the first port of the route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);

@@ -41,8 +41,10 @@ enum {
 /* A packet under way. One cache line. */
 typedef struct rlt__slot {
     rlt_packet p;
-    uint32_t at, end; /* its next link and the end of its route, indices into `links` */
-    uint32_t next;    /* next packet in a port's list; on a link: failures of the link so far */
+    /* Its next link and the end of its route, indices into `links`. The end for an unheard packet is its last
+     * link: the port there is the last place that handles it. */
+    uint32_t at, end;
+    uint32_t next; /* next packet in a port's list; on a link: failures of the link so far */
 } rlt__slot;
 
 /* State of a port under back-pressure. */
@@ -70,9 +72,9 @@ typedef struct rlt__numbers {
     uint32_t *of, room;
 } rlt__numbers;
 
-/* Bytes put on a link at `now`, in [from, to). `was`: until when the port had been busy. */
+/* Bytes queued at a port at `now`, which keep it busy for `span`. `was`: until when it had been busy. */
 typedef struct rlt__note {
-    rlt_time now, was, from, to;
+    rlt_time now, was, span;
     uint32_t link, bytes;
 } rlt__note;
 
@@ -85,17 +87,18 @@ struct rlt_packets {
     rlt__queue *queues;      /* NULL: no back-pressure */
     rlt_pool slots;
     uint64_t live;
-    uint32_t n; /* number of links */
+    rlt_time unheard_ps; /* latest arrival of a packet that is not heard */
+    uint32_t n;          /* number of links */
     uint32_t *links, links_used, links_room;
-    /* by index into `links`: handler and place of the event that queues a packet there; at the end of a route,
-     * of its arrival */
+    /* by index into `links`: handler and place of the event that queues a packet there; at the end of a
+     * route, of its arrival */
     rlt_tag *tags;
     uint32_t tags_room;
     rlt__route *routes;
     uint32_t routes_used, routes_room;
     rlt_map known;   /* hash of links -> route */
     rlt_pool copies; /* copies of packets for cfg.left */
-    bool plain;      /* packets are only sent: no marks, drops, losses, series */
+    bool plain;      /* packets are only sent: no marks, drops, losses, series; accounts are open */
     int hop, left, departed, pause, resume, credit; /* event handlers */
     /* For a part of a network; see parts.c. */
     const uint8_t *owner; /* part of each place; NULL: this is the whole */
@@ -136,7 +139,8 @@ static inline void rlt__packet_done(rlt_packets *n, uint32_t i)
 
 /* Returns the time from the start of a packet's transmission until the next node handles it. */
 rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time span);
-/* Charges the account of a link that sends `bytes` in [from, to). `was`: until when the port had been busy. */
+/* Charges the account of a link that sends `bytes` in [from, to). `was`: until when the port had been
+ * busy. */
 void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
                         rlt_time was);
 /* Closes the accounts as of `when`. free_ps: ends of the queues of all ports at that time. */

@@ -224,12 +224,14 @@ static void settle_port(rlt_packets *n, uint32_t link, rlt_time when, rlt_time f
         return;
     uint64_t left = queued_bytes(&n->ports[link], free_ps - when);
     a->bytes -= left < a->bytes ? left : a->bytes;
+    a->active -= free_ps - when < a->active ? free_ps - when : a->active;
 }
 
 void rlt__packets_settle_at(rlt_packets *n, rlt_time when, const rlt_time *free_ps)
 {
     for (uint32_t i = 0; i < n->n; i++)
         settle_port(n, i, when, free_ps[i]);
+    n->plain = false; /* the accounts are closed */
     rlt__usage_settle(n->usage, when);
 }
 
@@ -238,8 +240,11 @@ void rlt_packets_settle(rlt_packets *n)
     rlt_time now = rlt_sim_now(n->cfg.sim);
     if (n->usage->horizon >= 0)
         return;
+    if (!rlt_sim_more(n->cfg.sim) && n->unheard_ps > now)
+        now = n->unheard_ps; /* the run ended with the arrival of a packet */
     for (uint32_t i = 0; i < n->n; i++)
         settle_port(n, i, now, n->ports[i].free_ps);
+    n->plain = false; /* the accounts are closed */
     rlt__usage_settle(n->usage, now);
 }
 

@@ -6,8 +6,8 @@
  * the route. A packet carries the number that its flow has in the part of the flow's sender: an answer finds
  * the flow by it at once, data by a table of the flows of each part.
  *
- * The work of all parts ends at a time that is known only when they meet. So the bytes that a window puts on
- * links are noted, and counted when they have met.
+ * The work of all parts ends at a time that is known only when they meet. So the bytes that a window queues
+ * at ports are noted, and those after the end are taken off the accounts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +71,7 @@ void rlt__part_send(rlt_packets *n, uint32_t i, uint32_t to, rlt_time then)
 {
     const rlt__slot *s = rlt__slot_at(n, i);
     if (send_route(n, s->p.route, to)) {
-        letter_packet *l =
-            rlt_windows_letter(n->cfg.part->windows, n->cfg.part->self, to, then, sizeof *l);
+        letter_packet *l = rlt_windows_letter(n->cfg.part->windows, n->cfg.part->self, to, then, sizeof *l);
         if (l)
             *l = (letter_packet){LETTER_PACKET, s->at - n->routes[s->p.route].first, then, s->p};
     }
@@ -117,7 +116,7 @@ static void take_packet(rlt_packets *n, uint32_t from, const letter_packet *l)
     s->p = l->p;
     s->p.route = route;
     s->at = r->first + l->at;
-    s->end = r->first + r->n;
+    s->end = r->first + r->n - ((l->p.flags & RLT_PACKET_UNHEARD) != 0);
     n->live++;
     rlt_sim_post_at(n->cfg.sim, l->then, RLT_COMPLETE, n->tags[s->at], i);
 }
@@ -182,18 +181,8 @@ bool rlt__part_more_notes(rlt_packets *n)
     return false;
 }
 
-static void count_notes(rlt_packets *n, uint32_t end)
-{
-    for (uint32_t i = 0; i < end; i++) {
-        const rlt__note *x = &n->notes[i];
-        rlt_account *a = &n->usage->links[x->link];
-        a->bytes += x->bytes;
-        rlt__usage_span_easy(a, x->from, x->to);
-    }
-}
-
-/* Closes the accounts. Notes from `end` on are of a time after that; they tell how ports were before. */
-static void settle_at(rlt_packets *n, uint32_t end, rlt_time when)
+/* Closes the accounts at a time since which `n->notes` may have been taken: undoes these. */
+static void settle_at(rlt_packets *n, rlt_time when)
 {
     rlt_time *free_ps = malloc((n->n ? (size_t)n->n : 1) * sizeof *free_ps);
     if (!free_ps) {
@@ -202,25 +191,22 @@ static void settle_at(rlt_packets *n, uint32_t end, rlt_time when)
     }
     for (uint32_t i = 0; i < n->n; i++)
         free_ps[i] = n->ports[i].free_ps;
-    for (uint32_t i = n->n_notes; i-- > end;)
-        free_ps[n->notes[i].link] = n->notes[i].was;
+    for (uint32_t i = n->n_notes; i-- > 0 && n->notes[i].now > when;) {
+        const rlt__note *x = &n->notes[i];
+        n->usage->links[x->link].bytes -= x->bytes;
+        n->usage->links[x->link].active -= x->span;
+        free_ps[x->link] = x->was;
+    }
     rlt__packets_settle_at(n, when, free_ps);
     free(free_ps);
 }
 
-/* A window begins: counts the last one's notes, except those after the work had ended. */
+/* A window begins: the last one's notes are of no use, unless the work had ended within it. */
 static void begin(void *ctx, rlt_time ended)
 {
-    rlt__packet_net *net = ctx;
-    rlt_packets *n = net->packets;
-    uint32_t end = n->n_notes;
-    if (n->usage->horizon >= 0)
-        return;
-    while (ended >= 0 && end > 0 && n->notes[end - 1].now > ended)
-        end--;
-    count_notes(n, end);
-    if (ended >= 0)
-        settle_at(n, end, ended);
+    rlt_packets *n = ((rlt__packet_net *)ctx)->packets;
+    if (ended >= 0 && n->usage->horizon < 0)
+        settle_at(n, ended);
     n->n_notes = 0;
 }
 

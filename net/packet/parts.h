@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A network of packets in parts, each simulated by a thread of its own (sim/windows.h). What happens is dealt
- * by places: the ports of a switch one by one, an accelerator as a whole with its ports.
+ * A network of packets in parts, each simulated by a thread of its own (sim/windows.h). Its places are dealt:
+ * the ports of a switch one by one, an accelerator as a whole with its ports.
  *
  *   hosts     in the order of nodes, equally many ranks to each part
  *   ports     at a switch: to the part of the host that the link leads to; between switches, to the part of
  *             the end that is nearer to hosts
  *
- *   Example: 4 hosts on one switch in 2 parts. A packet from host 0 to host 3 is put on its first link by part
- *   0. Part 1 has the port of the switch towards host 3, so the packet becomes a letter there. The parts are
- *   as far apart as the latency of the first link.
+ *   Example: 4 hosts on one switch in 2 parts. A packet from host 0 to host 3 is put on its first link by
+ *   part 0. Part 1 has the port of the switch towards host 3, so the packet becomes a letter there. The parts
+ *   are as far apart as the latency of the first link.
  *
  * A part knows only its own half of a flow that crosses: the sender's or the receiver's. The sender's part
  * tells the other one of each message, before its packets.

@@ -40,8 +40,8 @@ printf '%-12s %10s %16s %14s %10s\n' ack packets instructions per-packet goal
 for ack in 1 8; do
     base=$(instructions "$packets --bytes 1KiB --set ack=$ack")
     total=$(instructions "$packets --bytes 64MiB --set ack=$ack")
-    goal=2300
-    [ $ack = 8 ] && goal=1460
+    goal=1500
+    [ $ack = 8 ] && goal=800
     printf '%-12s %10d %16d %14d %10s\n' $ack 491520 "$total" $(((total - base) / 491520)) "<= $goal"
 done
 echo

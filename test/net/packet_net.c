@@ -32,10 +32,17 @@ typedef struct bench {
     rlt_sim *sim;
     rlt_net *net;
     rlt_time injected[MOST], delivered[MOST];
-    uint32_t order[MOST], n_delivered, n;
+    uint32_t order[MOST], to[MOST], n_delivered, n;
+    uint32_t goal; /* messages of a random run; 0: those that are posted */
+    uint64_t seed;
+    bool settles; /* when the goal is reached */
     int rc;
     rlt_error err;
 } bench;
+
+enum { CHAINS = 20 };
+
+static void post_random(bench *b, uint32_t i, uint32_t src);
 
 static void note_injected(void *ctx, uint64_t tx)
 {
@@ -51,9 +58,14 @@ static void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
     assert_int_equal(b->delivered[tx], -1); /* delivered once */
     b->delivered[tx] = rlt_sim_now(b->sim);
     b->order[b->n_delivered++] = (uint32_t)tx;
+    if (tx + CHAINS < b->goal)
+        post_random(b, (uint32_t)tx + CHAINS, b->to[tx]);
+    if (b->settles && b->n_delivered == b->goal)
+        rlt_net_settle(b->net);
 }
 
-static bench *open_bench(const char *spec, rlt_routing routing, const rlt_packet_settings *set)
+static bench *open_with_series(const char *spec, rlt_routing routing, const rlt_packet_settings *set,
+                               rlt_time bin_ps)
 {
     bench *b = calloc(1, sizeof *b);
     assert_non_null(b);
@@ -69,6 +81,7 @@ static bench *open_bench(const char *spec, rlt_routing routing, const rlt_packet
                           .client = {b, note_injected, note_delivered},
                           .bandwidth_scale = 1,
                           .latency_scale = 1,
+                          .series_bin_ps = bin_ps,
                           .packet = set};
     if (rlt_net_packet.create(&cfg, &b->net, &b->err))
         fail_msg("%s", b->err.what);
@@ -77,15 +90,38 @@ static bench *open_bench(const char *spec, rlt_routing routing, const rlt_packet
     return b;
 }
 
-static uint32_t post(bench *b, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t key)
+static bench *open_bench(const char *spec, rlt_routing routing, const rlt_packet_settings *set)
 {
-    uint32_t i = b->n++;
+    return open_with_series(spec, routing, set, 0);
+}
+
+static uint32_t post_as(bench *b, uint32_t i, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t key)
+{
     assert_true(i < MOST);
+    b->n++;
+    b->to[i] = dst;
     rlt_message m = {.src = src, .dst = dst, .bytes = bytes, .route_key = key, .tx = i, .rx = i + 1};
     rlt_time t = rlt_net_send(b->net, &m);
     if (t >= 0)
         b->injected[i] = t;
     return i;
+}
+
+static uint32_t post(bench *b, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t key)
+{
+    return post_as(b, b->n, src, dst, bytes, key);
+}
+
+/* Posts message i of a random run from where message i - CHAINS has arrived: what happens at one place must
+ * not act on another one at once. There are few sizes, so that many packets meet at one instant. */
+static void post_random(bench *b, uint32_t i, uint32_t src)
+{
+    uint32_t ranks = rlt_topology_accelerators(b->t);
+    uint32_t to =
+        (uint32_t)rlt_random_below(b->seed, 41, i, 0, rlt_random_below(b->seed, 42, 0, 0, ranks - 1) + 1);
+    uint64_t bytes =
+        rlt_random_below(b->seed, 43, i, 0, 3) ? 5000 : rlt_random_below(b->seed, 44, i, 0, 30000);
+    post_as(b, i, src, (src + 1 + to) % ranks, bytes, rlt_random_below(b->seed, 45, i, 0, 2));
 }
 
 static void run(bench *b)
@@ -386,6 +422,83 @@ static void whatever_is_lost_is_delivered_once(void **state)
     }
 }
 
+static rlt_packet_settings quiet_settings(uint64_t seed)
+{
+    rlt_packet_settings s = rlt_packet_default();
+    s.mtu = 300 + rlt_random_below(seed, 50, 0, 0, 2) * 700;
+    s.header = rlt_random_below(seed, 51, 0, 0, 100);
+    s.ack = rlt_random_below(seed, 52, 0, 0, 10);
+    s.ack_bytes = rlt_random_below(seed, 53, 0, 0, 2) ? s.mtu : 60;
+    s.selective = (int)rlt_random_below(seed, 54, 0, 0, 2);
+    s.switch_ps = (rlt_time)rlt_random_below(seed, 55, 0, 0, 2) * 300 * NS;
+    return s;
+}
+
+static bench *quiet_run(uint64_t seed, uint64_t window, rlt_time bin_ps)
+{
+    static const char *const nets[] = {"switch:8@50GB/s,500ns", "leaf-spine-16", "ring:5@33GB/s,100ns",
+                                       "fat-tree:16@40GB/s,0ns,levels=2,hosts_per_leaf=4"};
+    rlt_packet_settings s = quiet_settings(seed);
+    s.window = window;
+    bench *b =
+        open_with_series(nets[rlt_random_below(seed, 56, 0, 0, 4)],
+                         rlt_random_below(seed, 57, 0, 0, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK, &s, bin_ps);
+    b->seed = seed;
+    b->goal = 200;
+    b->settles = rlt_random_below(seed, 58, 0, 0, 2);
+    while (b->n < CHAINS)
+        post_random(b, b->n, (uint32_t)rlt_random_below(seed, 40, b->n, 0, rlt_topology_accelerators(b->t)));
+    run_to_end(b);
+    return b;
+}
+
+/* Messages arrive at each rank in the same order. */
+static void assert_same_orders(const bench *a, const bench *b)
+{
+    for (uint32_t rank = 0; rank < rlt_topology_accelerators(a->t); rank++)
+        for (uint32_t i = 0, k = 0; i < a->n; i++) {
+            if (a->to[a->order[i]] != rank)
+                continue;
+            while (b->to[b->order[k]] != rank)
+                k++;
+            assert_int_equal(a->order[i], b->order[k++]);
+        }
+}
+
+static void assert_same_run(const bench *a, const bench *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->injected, b->injected, sizeof a->injected);
+    assert_memory_equal(a->delivered, b->delivered, sizeof a->delivered);
+    assert_same_orders(a, b);
+    assert_int_equal(rlt_sim_events(a->sim), rlt_sim_events(b->sim));
+    for (uint32_t i = 0; i < rlt_topology_links(a->t); i++) {
+        rlt_link_usage u = rlt_usage_link(a->net->usage, i), v = rlt_usage_link(b->net->usage, i);
+        rlt_port_counts c, e;
+        assert_true(rlt_usage_port(a->net->usage, i, &c) && rlt_usage_port(b->net->usage, i, &e));
+        assert_true(u.bytes == v.bytes && u.busy_ps == v.busy_ps && u.active_ps == v.active_ps);
+        assert_true(u.messages == v.messages && c.packets == e.packets && c.peak_bytes == e.peak_bytes);
+    }
+}
+
+/* Packets whose arrival changes nothing are not heard. The same run with a time series, or with a window that
+ * no flow fills, hears every packet. */
+static void unheard_packets_change_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        bench *quiet = quiet_run(seed, 0, 0), *twin = quiet_run(seed, 0, 10 * US);
+        assert_same_run(quiet, twin);
+        close_bench(twin);
+        if (quiet_settings(seed).ack) {
+            twin = quiet_run(seed, 1 << 20, 0);
+            assert_same_run(quiet, twin);
+            close_bench(twin);
+        }
+        close_bench(quiet);
+    }
+}
+
 /* Seven senders, one receiver. The last link is the bottleneck: no run beats 7 messages on it, lossless runs
  * reach that. */
 static void incasts_end(void **state)
@@ -560,6 +673,7 @@ int main(void)
         cmocka_unit_test(rings_take_the_time_of_flows),
         cmocka_unit_test(the_ring_on_a_leaf_spine),
         cmocka_unit_test(whatever_is_lost_is_delivered_once),
+        cmocka_unit_test(unheard_packets_change_nothing),
         cmocka_unit_test(incasts_end),
         cmocka_unit_test(pauses_spread_to_bystanders),
         cmocka_unit_test(stalls_are_named),

@@ -216,6 +216,30 @@ static void a_train_over_hops_store_and_forward(void **state)
     }
 }
 
+/* Accounts closed while a packet is on the wire: its sent part counts, what follows does not. */
+static void accounts_close_at_any_time(void **state)
+{
+    (void)state;
+    const uint32_t rate[] = {10};
+    for (rlt_time gap = 0; gap <= 200 * NS; gap += 200 * NS) {
+        bench b = open_line(0, rate, "700ns");
+        make(&b);
+        uint32_t route = ROUTE(&b, 0, 1);
+        send_many(&b, route, 1000, 1, 0, 0); /* 100 ns */
+        assert_int_equal(rlt_sim_run(b.sim, gap, NULL), 0);
+        send_many(&b, route, 1000, 3, 1, RLT_PACKET_UNHEARD);
+        assert_int_equal(rlt_sim_run(b.sim, gap + 150 * NS, NULL), 0);
+        rlt_packets_settle(b.net);
+        run(&b);
+        assert_int_equal(b.n_arrived, 4);
+        rlt_link_usage u = rlt_usage_link(rlt_packets_usage(b.net), 0);
+        assert_int_equal(u.active_ps, gap ? 250 * NS : 150 * NS);
+        assert_int_equal(u.bytes, gap ? 2500 : 1500);
+        assert_int_equal(u.messages, 4);
+        close_bench(&b);
+    }
+}
+
 /* Cut-through: a switch waits only for the header, unless its output is faster than its input. */
 static void cut_through_waits_for_headers(void **state)
 {
@@ -550,6 +574,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_train_over_hops_store_and_forward),
+        cmocka_unit_test(accounts_close_at_any_time),
         cmocka_unit_test(cut_through_waits_for_headers),
         cmocka_unit_test(times_are_rounded_once_a_packet),
         cmocka_unit_test(flows_share_a_port_in_order),

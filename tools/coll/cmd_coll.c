@@ -48,8 +48,8 @@ static const rlt_option own_options[] = {
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
     {"threads", 0, RLT_PARAM_COUNT, "N",
      "Threads that simulate one row together, each a part of the network (--network packet without "
-     "back-pressure and spraying) [1]. The output does not depend on it. Use it for few large rows, --jobs for "
-     "many.",
+     "back-pressure and spraying) [1]. The output does not depend on it. Use it for few large rows, --jobs "
+     "for many.",
      AT(coll.threads), .min = 1, .max = RLT_MAX_PARTS, .unrecorded = true},
     {"study", 0, RLT_PARAM_TEXT, "NAME", "Studies are run by 'ringlet sweep NAME'.", AT(study),
      .unrecorded = true},

@@ -3,9 +3,18 @@
  * every time, every count and every link's account are equal. */
 #include <stdio.h>
 
+#include "collectives/algorithm.h"
+#include "collectives/collective.h"
+#include "collectives/executor.h"
+#include "net/network.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
+#include "net/route.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
 #include "sim/base/random.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"

@@ -20,7 +20,6 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
-#include "workload/experiment/coll/parts.h"
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
@@ -265,7 +264,7 @@ static int simulate_alone(rlt_coll_run *run, const rlt_coll_how *how, rlt_error 
 static int simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     rlt_error why = {0};
-    int rc = how->threads > 1 ? rlt_coll_simulate_parts(run, how, &why) : RLT_EUNSUPPORTED;
+    int rc = how->threads > 1 ? rlt__coll_simulate_parts(run, how, &why) : RLT_EUNSUPPORTED;
     if (rc == 0)
         return 0;
     if (rc == RLT_ECANCELLED)

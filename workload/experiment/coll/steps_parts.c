@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workload/experiment/coll/parts.h"
-
+/* One simulation of collectives on several threads. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -160,7 +159,7 @@ static void gather(parts *all)
     first->exec = NULL;
 }
 
-int rlt_coll_simulate_parts(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+int rlt__coll_simulate_parts(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     enum { EVENTS = 1 << 15 };
     parts all = {.run = run};
