@@ -33,7 +33,7 @@ rlt_time rlt__port_span_slow(rlt__port *p, uint32_t bytes)
 /* Returns the time of the part of a packet that the node at the end of the link waits for. */
 static rlt_time awaited(const rlt_packets *n, const rlt__slot *s, const rlt__port *p, rlt_time span)
 {
-    bool last = s->at + 1 == s->end;
+    bool last = s->at + 1 == s->end && !(s->p.flags & RLT_PACKET_UNHEARD);
     if (n->cfg.header_bytes >= s->p.bytes || (last && !(p->flags & RLT__PORT_TO_SWITCH)))
         return span;
     if (!last && n->ports[n->links[s->at + 1]].bw_Bps > p->bw_Bps)
@@ -230,12 +230,12 @@ static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, 
     return end;
 }
 
-static inline void transmit_plain(rlt_packets *n, uint32_t i, rlt__slot *s, rlt__port *p, rlt_time span)
+/* Sends a packet that will have left port p at `end`. */
+static inline void onward_plain(rlt_packets *n, uint32_t i, rlt__slot *s, const rlt__port *p, rlt_time end)
 {
-    rlt_time then = occupy(n, s, p, span) + p->after_ps;
     s->at++;
     s->p.hop++;
-    forward(n, i, s, then);
+    forward(n, i, s, end + p->after_ps);
 }
 
 /* Puts an unheard packet on its last link, and forgets it. */
@@ -250,16 +250,26 @@ static inline void transmit_last(rlt_packets *n, uint32_t i, const rlt__slot *s,
     rlt__packet_done(n, i);
 }
 
-/* transmit() in a plain network, at a port where a byte does not take whole picoseconds. */
-__attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i)
+static inline rlt_time easy_span(const rlt__slot *s, const rlt__port *p)
+{
+    return (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
+}
+
+/* transmit() in a plain network, at a port that is not easy. With a tag, posts its event for when
+ * the packet has left. */
+__attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i, rlt_tag tag, uint32_t payload)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     rlt__port *p = &n->ports[n->links[s->at]];
-    rlt_time span = rlt__port_span_slow(p, s->p.bytes);
-    if (s->at == s->end)
+    rlt_time span = rlt__port_span(p, s->p.bytes);
+    if (s->at == s->end) {
         transmit_last(n, i, s, p, span);
-    else
-        transmit_plain(n, i, s, p, span);
+        return;
+    }
+    rlt_time end = occupy(n, s, p, span);
+    if (tag)
+        rlt_sim_post_at(n->cfg.sim, end, RLT_COMPLETE, tag, payload);
+    onward_plain(n, i, s, p, n->cfg.cut_through ? end - span + awaited(n, s, p, span) : end);
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)
@@ -315,13 +325,12 @@ static void on_hop(void *ctx, uint64_t payload)
         return;
     }
     rlt__port *p = &n->ports[n->links[s->at]];
-    rlt_time span = (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
-    if (!p->ps_per_byte)
-        transmit_odd(n, i);
+    if (!(p->flags & RLT__PORT_EASY))
+        transmit_odd(n, i, 0, 0);
     else if (last)
-        transmit_last(n, i, s, p, span);
+        transmit_last(n, i, s, p, easy_span(s, p));
     else
-        transmit_plain(n, i, s, p, span);
+        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
 }
 
 /* Ranks the packets that a node handles at one instant by the links by which they came. */
@@ -381,12 +390,15 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     if (s->at == s->end) { /* not within this call: the sender has not finished */
         rlt_sim_post_at(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE,
                         rlt_tag_at(rlt_sim_tag(n->hop), rlt_packets_place(n, packet->dst)), i);
-    } else if (n->plain) {
-        rlt__port *p = &n->ports[n->links[s->at]];
-        transmit_plain(n, i, s, p, rlt__port_span(p, s->p.bytes));
-    } else {
-        transmit(n, i);
+        return;
     }
+    rlt__port *p = &n->ports[n->links[s->at]];
+    if (!n->plain)
+        transmit(n, i);
+    else if (p->flags & RLT__PORT_EASY)
+        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
+    else
+        transmit_odd(n, i, 0, 0);
 }
 
 void rlt_packets_send_then(rlt_packets *n, const rlt_packet *packet, rlt_tag tag, uint32_t payload)
@@ -402,11 +414,13 @@ void rlt_packets_send_then(rlt_packets *n, const rlt_packet *packet, rlt_tag tag
         return;
     rlt__slot *s = rlt__slot_at(n, i);
     rlt__port *p = &n->ports[n->links[s->at]];
-    rlt_time left = occupy(n, s, p, rlt__port_span(p, s->p.bytes)), then = left + p->after_ps;
-    s->at++;
-    s->p.hop++;
-    rlt_sim_post_at(n->cfg.sim, left, RLT_COMPLETE, tag, payload);
-    forward(n, i, s, then);
+    if (!(p->flags & RLT__PORT_EASY)) {
+        transmit_odd(n, i, tag, payload);
+        return;
+    }
+    rlt_time end = occupy(n, s, p, easy_span(s, p));
+    rlt_sim_post_at(n->cfg.sim, end, RLT_COMPLETE, tag, payload);
+    onward_plain(n, i, s, p, end);
 }
 
 rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes)

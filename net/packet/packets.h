@@ -50,15 +50,16 @@ typedef struct rlt_packet {
     uint64_t data;     /* free for the sender */
 } rlt_packet;
 
+/* Flag 16 is free for the sender. */
 typedef enum rlt_packet_flag {
     RLT_PACKET_ECT = 1,    /* may be marked */
     RLT_PACKET_CE = 2,     /* was marked: congestion experienced */
     RLT_PACKET_RESEND = 4, /* retransmission */
     RLT_PACKET_PROBE = 8,  /* shown to `pass` at the switches on its way */
+    RLT_PACKET_GUEST = 32, /* packet of the guest, see rlt_packets_guest */
     /* Nothing depends on its arrival, of which the client is not told if the network is so simple that the
      * event can be spared. The event still counts, as soon as the packet is put on its last link. */
-    RLT_PACKET_UNHEARD = 16,
-    RLT_PACKET_GUEST = 32, /* packet of the guest, see rlt_packets_guest */
+    RLT_PACKET_UNHEARD = 64,
 } rlt_packet_flag;
 
 /* Purposes of random streams (sim/base/random.h). The entity is the link, the counter its packets so far. */

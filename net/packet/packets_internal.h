@@ -36,6 +36,7 @@ enum {
     RLT__PORT_TO_SWITCH = 2, /* leads to a switch, whose latency is in after_ps */
     RLT__PORT_TO_HOST = 4,   /* leads to a host, which accepts every packet */
     RLT__PORT_FAILED = 8,
+    RLT__PORT_EASY = 16, /* a byte takes whole picoseconds, and switches wait for the last one of a packet */
 };
 
 /* A packet under way. One cache line. */

@@ -54,6 +54,9 @@ static void set_port(rlt__port *p, const rlt_packets_config *c, uint64_t bw_Bps)
     p->ps_per_byte = whole ? (uint32_t)per_byte : 0;
     p->memo_bytes = UINT32_MAX;
     p->memo_ps = whole ? 0 : rlt_transfer_time(UINT32_MAX, bw_Bps);
+    p->flags &= ~(uint32_t)RLT__PORT_EASY;
+    if (whole && !c->cut_through)
+        p->flags |= RLT__PORT_EASY;
     p->limit_ps = RLT_TIME_MAX;
     /* Half a byte more, for the rounding of the packets in front. */
     if (c->buffer_bytes && (p->flags & RLT__PORT_INNER))
@@ -132,7 +135,7 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     if (!rc && cfg->pause != RLT_PAUSE_NONE)
         rc = rlt__pause_create(n, err);
     n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 &&
-               !cfg->client.left && !cfg->series_bin_ps && !cfg->cut_through && !cfg->links_fail;
+               !cfg->client.left && !cfg->series_bin_ps && !cfg->links_fail;
     if (rc) {
         rlt_packets_free(n);
         return rc;

@@ -431,6 +431,7 @@ static rlt_packet_settings quiet_settings(uint64_t seed)
     s.ack_bytes = rlt_random_below(seed, 53, 0, 0, 2) ? s.mtu : 60;
     s.selective = (int)rlt_random_below(seed, 54, 0, 0, 2);
     s.switch_ps = (rlt_time)rlt_random_below(seed, 55, 0, 0, 2) * 300 * NS;
+    s.cut_through = rlt_random_below(seed, 59, 0, 0, 3) == 0;
     return s;
 }
 
