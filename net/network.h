@@ -92,7 +92,7 @@ typedef struct rlt_net_config {
      * which symmetric ports do not share. For models whose order matters: those without
      * RLT_NET_SHARES_LINKS. */
     bool orderly;
-    const rlt_net_part *part;                 /* borrowed until the run ends; NULL: the whole network */
+    const rlt_net_part *part; /* borrowed until the run ends; NULL: the whole network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;
