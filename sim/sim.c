@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/mem.h"
 #include "sim/queue.h"
@@ -23,9 +24,10 @@
 /* Slots (256 KiB) that stay in a core's cache without prefetching. */
 #define CACHED_SLOTS 16384
 #define FETCH_AHEAD  8
-/* Entries with generations from here on own no slot: the low byte is the handler, the index is the
- * payload. */
-#define POSTED 0xffffff00u
+/* Entries with generations from here on own no slot: the index is the payload, the low bits are the place,
+ * the bits above them the handler. */
+#define POSTED     0x80000000u /* as in rlt_sim_tag */
+#define PLACE_MASK ((1u << RLT_PLACE_BITS) - 1)
 /* Last generation of a slot, never given to an event. */
 #define RETIRED POSTED
 
@@ -38,6 +40,7 @@ typedef struct slot {
 typedef struct handler {
     rlt_handler fn;
     void *ctx;
+    rlt_rank_of rank; /* NULL: 0 */
 } handler;
 
 struct rlt_sim {
@@ -52,6 +55,8 @@ struct rlt_sim {
     uint64_t progress_every;
     void (*progress)(void *ctx, const rlt_sim *sim);
     void *progress_ctx;
+    /* by place: number of the last instant that had an event there; NULL: no places */
+    uint32_t *busy, busy_mask, instant;
     rlt_queue queue;
     handler handlers[MAX_HANDLERS];
     rlt_error error;
@@ -78,6 +83,7 @@ void rlt_sim_free(rlt_sim *sim)
     if (!sim)
         return;
     rlt_queue_free(&sim->queue);
+    free(sim->busy);
     free(sim->slots);
     free(sim);
 }
@@ -88,7 +94,7 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
         return RLT_EUSAGE;
     if (sim->handlers_used == MAX_HANDLERS)
         return RLT_ERANGE;
-    sim->handlers[sim->handlers_used] = (handler){fn, ctx};
+    sim->handlers[sim->handlers_used] = (handler){fn, ctx, NULL};
     return sim->handlers_used++;
 }
 
@@ -111,6 +117,15 @@ uint64_t rlt_sim_events(const rlt_sim *sim)
 bool rlt_sim_more(const rlt_sim *sim)
 {
     return sim->queue.pending > sim->stale;
+}
+
+bool rlt_sim_next(rlt_sim *sim, rlt_time *when)
+{
+    uint64_t key;
+    if (!rlt_sim_more(sim) || !rlt_queue_peek(&sim->queue, &key))
+        return false;
+    *when = (rlt_time)(key >> CLASS_BITS);
+    return true;
 }
 
 static uint32_t new_slot(rlt_sim *sim)
@@ -209,25 +224,52 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
     return ev;
 }
 
-__attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
+__attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag,
                                                 uint32_t payload)
 {
+    int number = (int)((tag ^ POSTED) >> RLT_PLACE_BITS);
     sim->head.scheduled++;
     if (!is_allowed(sim, when, cls, number))
         refuse(sim, when, cls, number);
-    else if (rlt_queue_push(&sim->queue,
-                            (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}) != 0)
+    else if (rlt_queue_push(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}) != 0)
         no_memory_for_event(sim);
+}
+
+void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload)
+{
+    if (!is_allowed(sim, when, cls, (int)((tag ^ POSTED) >> RLT_PLACE_BITS)) ||
+        !rlt_queue_push_fast(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}))
+        post_slow(sim, when, cls, tag, payload);
+    else
+        sim->head.scheduled++;
 }
 
 void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32_t payload)
 {
-    if (!is_allowed(sim, when, cls, number) ||
-        !rlt_queue_push_fast(&sim->queue,
-                             (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}))
-        post_slow(sim, when, cls, number, payload);
+    if ((unsigned)number > MAX_HANDLERS)
+        refuse(sim, when, cls, number);
     else
-        sim->head.scheduled++;
+        rlt_sim_post_at(sim, when, cls, rlt_sim_tag(number), payload);
+}
+
+int rlt_sim_places(rlt_sim *sim, uint32_t n)
+{
+    uint32_t room = 1;
+    while (room < n && room <= PLACE_MASK)
+        room *= 2;
+    uint32_t *busy = calloc(room, sizeof *busy);
+    if (!busy)
+        return RLT_ENOMEM;
+    free(sim->busy);
+    sim->busy = busy;
+    sim->busy_mask = room - 1;
+    sim->instant = 0;
+    return 0;
+}
+
+void rlt_sim_ranks(rlt_sim *sim, int number, rlt_rank_of fn)
+{
+    sim->handlers[number].rank = fn;
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
@@ -297,12 +339,49 @@ static void report_progress(rlt_sim *sim)
 static bool is_at_limit(rlt_sim *sim, rlt_time until)
 {
     uint64_t key = 0;
+    if (rlt_queue_is_before(&sim->queue, (uint64_t)until << CLASS_BITS))
+        return false;
     if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
         drop_cancelled(sim); /* otherwise their classes would count as passed when the run continues */
     if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
         return false;
     sim->head.now = until;
     return true;
+}
+
+/* Returns true if two events of the present instant and class may be at one place. Entries with a slot have
+ * none: taking their generation for it costs at most a needless arrangement. */
+static bool clashes(rlt_sim *sim, const rlt_bucket *b)
+{
+    const rlt_entry *end = b->items + b->n;
+    uint32_t *busy = sim->busy, mask = sim->busy_mask;
+    if (++sim->instant == 0) {
+        memset(busy, 0, ((size_t)mask + 1) * sizeof *busy);
+        sim->instant = 1;
+    }
+    uint32_t instant = sim->instant;
+    for (const rlt_entry *e = b->items; e < end; e++) {
+        uint32_t *last = &busy[e->generation & mask];
+        if (*last == instant)
+            return true;
+        *last = instant;
+    }
+    return false;
+}
+
+/* Puts the events of the present instant and class in the order of handler and rank, those with a slot
+ * first. Their places are no longer needed: ranks replace them. */
+static int arrange(rlt_sim *sim, const rlt_bucket *b)
+{
+    for (rlt_entry *e = b->items; e < b->items + b->n; e++) {
+        if (e->generation < POSTED)
+            continue;
+        const handler *h = &sim->handlers[(e->generation ^ POSTED) >> RLT_PLACE_BITS];
+        e->generation &= ~PLACE_MASK;
+        if (h->rank)
+            e->generation |= h->rank(h->ctx, e->index) & PLACE_MASK;
+    }
+    return rlt_queue_arrange(&sim->queue, POSTED);
 }
 
 /* Moves the clock to the next instant and class with a live event. Returns false when there is nothing to
@@ -319,6 +398,9 @@ static bool advance(rlt_sim *sim, rlt_time until)
         if (until < RLT_TIME_MAX && is_at_limit(sim, until))
             return false;
         int rc = rlt_queue_advance(q);
+        const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
+        if (sim->busy && rc > 0 && b->n > 1 && q->head == 0 && clashes(sim, b))
+            rc = arrange(sim, b);
         if (rc < 0) {
             rlt_sim_fail(sim, rc, NULL, "no memory to sort %llu pending events",
                          (unsigned long long)q->pending);
@@ -361,7 +443,7 @@ static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
 static inline void handle(rlt_sim *sim, const rlt_entry *e)
 {
     if (e->generation >= POSTED) {
-        const handler *h = &sim->handlers[e->generation - POSTED];
+        const handler *h = &sim->handlers[(e->generation ^ POSTED) >> RLT_PLACE_BITS];
         uint32_t payload = e->index;
         rlt_queue_take(&sim->queue);
         sim->head.events++;

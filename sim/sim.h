@@ -8,6 +8,12 @@
  * class, events run in the order in which they were scheduled. An event that is scheduled for the present
  * instant, in a class that has already run, runs in the current class.
  *
+ * A model whose result must not depend on the order of scheduling says at which place an event happens
+ * (rlt_sim_post_at), and how events of one place are ranked (rlt_sim_ranks). Events of one instant and class
+ * at one place then run in the order of handler, rank and scheduling, except that those scheduled for the
+ * instant and class that is running come last. Events at different places must not affect each other within
+ * an instant: their order is free.
+ *
  * Handlers are registered once and named by a small number. Scheduling reuses slots and allocates nothing. A
  * handler that fails calls rlt_sim_fail; the run then stops and returns that error.
  */
@@ -78,6 +84,30 @@ static inline void rlt_sim_also(rlt_sim *sim)
 RLT_API rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint64_t payload);
 /* As rlt_sim_at, for an event that is never cancelled and has a 32-bit payload. Cheaper: it needs no slot. */
 RLT_API void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint32_t payload);
+/* Events have places from now on, `n` of them. RLT_ENOMEM. */
+RLT_API int rlt_sim_places(rlt_sim *sim, uint32_t n) RLT_MUST_USE;
+/* A handler and a place. Places whose low RLT_PLACE_BITS are equal count as one. */
+typedef uint32_t rlt_tag;
+#define RLT_PLACE_BITS 23
+/* Returns the tag of a registered handler at place 0; place it. */
+static inline rlt_tag rlt_sim_tag(int handler)
+{
+    return 0x80000000u | (uint32_t)handler << RLT_PLACE_BITS;
+}
+static inline rlt_tag rlt_tag_at(rlt_tag tag, uint32_t place)
+{
+    return tag | (place & ((1u << RLT_PLACE_BITS) - 1));
+}
+static inline uint32_t rlt_tag_place(rlt_tag tag)
+{
+    return tag & ((1u << RLT_PLACE_BITS) - 1);
+}
+/* As rlt_sim_post, for an event at a place. */
+RLT_API void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload);
+/* Returns the rank of an event; its low RLT_PLACE_BITS count. Gets the ctx of the handler. Without it the
+ * rank is 0. */
+typedef uint32_t (*rlt_rank_of)(void *ctx, uint32_t payload);
+RLT_API void rlt_sim_ranks(rlt_sim *sim, int handler, rlt_rank_of fn);
 /* Cancels an event. Returns true if it was still pending. */
 RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
 /* Returns true while the event is pending. */
@@ -100,6 +130,8 @@ RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *
 
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* events handled so far */
 RLT_API bool rlt_sim_more(const rlt_sim *sim);       /* true while events are pending */
+/* Reads a time before which no pending event lies. Returns false if none is pending. */
+RLT_API bool rlt_sim_next(rlt_sim *sim, rlt_time *when);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "net/packet/dcqcn.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
+#include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
@@ -34,6 +35,7 @@ typedef struct rlt__flow {
     uint32_t src, dst; /* ranks */
     uint64_t key;
     uint32_t src_node, dst_node;
+    uint32_t number; /* of the flow in the part of its sender; its index, if that is here */
     uint32_t route, back;
     uint32_t port;                           /* port by which the next packet leaves */
     uint32_t turn;                           /* next flow in the port's round */
@@ -81,13 +83,18 @@ typedef struct rlt__packet_net {
     rlt__flow *flows;
     uint32_t n_flows, flows_room;
     rlt_map by_hash;
-    bool reliable; /* true if no packet can be lost */
+    uint32_t first_place; /* place of node 0 in the order of events */
+    bool reliable;        /* true if no packet can be lost */
     bool back_pressure;
     /* True if packets arrive in order and nothing waits for answers: the sender knows which packets the
      * receiver will answer, and the others need not be heard. */
     bool quiet;
     bool selective, spray;
     int free_port, pace, timeout, deliver; /* event handlers */
+    /* For a part of a network; see parts.c. */
+    const rlt_net_part *part;       /* NULL: this is the whole */
+    struct rlt__numbers *far_flows; /* by part of the sender */
+    uint32_t n_parts;
 } rlt__packet_net;
 
 static inline rlt__flow_message *rlt__message_at(const rlt__packet_net *net, uint32_t i)
@@ -95,6 +102,24 @@ static inline rlt__flow_message *rlt__message_at(const rlt__packet_net *net, uin
     return (rlt__flow_message *)(void *)net->messages.items + i;
 }
 
+/* Returns true if the rank belongs to this part of the network. */
+static inline bool rlt__is_own(const rlt__packet_net *net, uint32_t rank)
+{
+    return !net->part || net->part->of_rank[rank] == net->part->self;
+}
+
+/* Creates the flow of a message, or the half of it that is in this part: `number` is its number in the
+ * sender's. Returns false on failure, which has gone to rlt_sim_fail. */
+bool rlt__flow_make(rlt__packet_net *net, const rlt_message *m, uint32_t number, uint64_t line_Bps,
+                    uint32_t *out);
+bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
+                   rlt_time delay_ps);
+/* parts.c: tells the part of the receiver of a message; finds the flow of a packet of data. */
+bool rlt__part_announce(rlt__packet_net *net, uint32_t flow, const rlt_message *m, uint64_t wire_bytes,
+                        rlt_time delay_ps);
+uint32_t rlt__part_flow(const rlt__packet_net *net, const rlt_packet *p);
+int rlt__part_create(rlt__packet_net *net, rlt_error *err) RLT_MUST_USE;
+void rlt__part_free(rlt__packet_net *net);
 void rlt__packet_no_memory(rlt__packet_net *net);
 /* Puts a flow that may have something to send into the round of its port. */
 void rlt__flow_offer(rlt__packet_net *net, uint32_t flow);

@@ -29,6 +29,11 @@ void rlt__packet_no_memory(rlt__packet_net *net)
     rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more packet or message");
 }
 
+static inline rlt_tag at_node(const rlt__packet_net *net, int handler, uint32_t node)
+{
+    return rlt_tag_at(rlt_sim_tag(handler), net->first_place + node);
+}
+
 /* ---- sending ---- */
 
 /* Finds a route between two ranks for packets of a flow. Returns false if the flow is blocked, or on failure,
@@ -89,6 +94,18 @@ static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, 
     return *last ? (uint32_t)m->tail_bytes : (uint32_t)net->set.mtu;
 }
 
+/* Frees the first message of a flow, of which nothing more is needed. */
+static void drop_head(rlt__packet_net *net, rlt__flow *f)
+{
+    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
+    if (f->sending == i)
+        f->sending = next;
+    f->head = next;
+    if (next == RLT_NONE)
+        f->tail = RLT_NONE;
+    rlt_pool_put(&net->messages, i);
+}
+
 /* Puts the next packet of a flow on its port. Returns false if there is none. */
 static bool send_one(rlt__packet_net *net, uint32_t index)
 {
@@ -110,6 +127,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     p.route = f->route;
     p.flags = net->set.dcqcn ? RLT_PACKET_ECT : 0;
     p.key = last;
+    if (last && net->set.ack == 0 && !rlt__is_own(net, f->dst))
+        drop_head(net, f); /* the receiver's part has its own copy */
     if (p.data < f->sent) {
         p.flags |= RLT_PACKET_RESEND;
     } else {
@@ -122,8 +141,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     if (net->set.dcqcn)
         f->pace_ps = rlt_time_add(now, rlt__dcqcn_sends(&f->rate, now, p.bytes));
     if (!net->back_pressure)
-        rlt_sim_post(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
-                     net->free_port, f->port);
+        rlt_sim_post_at(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
+                        at_node(net, net->free_port, f->src_node), f->port);
     if (!net->reliable && !f->armed) {
         f->progress_ps = now;
         rlt__repair_arm(net, index);
@@ -145,7 +164,9 @@ static void send_edge(rlt__packet_net *net, uint32_t port, rlt__source *s, rlt__
         p.flags = 0;
     }
     f->tail_at = rlt__message_at(net, f->sending)->end - 1;
-    rlt_packets_send_then(net->packets, &p, net->free_port, port);
+    if (s->tells && !rlt__is_own(net, f->dst))
+        drop_head(net, f); /* the receiver's part has its own copy */
+    rlt_packets_send_then(net->packets, &p, at_node(net, net->free_port, f->src_node), port);
 }
 
 /* Sends the next packet of the flow at the head of a round, and moves the flow to the end of the round. The
@@ -172,7 +193,7 @@ static void serve_quietly(rlt__packet_net *net, uint32_t port, rlt__source *s)
         f->whole.flags = 0;
     }
     if (packet < f->tail_at)
-        rlt_packets_send_then(net->packets, &f->whole, net->free_port, port);
+        rlt_packets_send_then(net->packets, &f->whole, at_node(net, net->free_port, f->src_node), port);
     else
         send_edge(net, port, s, f);
 }
@@ -199,7 +220,8 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
         return;
     if (f->pace_ps > rlt_sim_now(net->core.sim)) {
         if (!f->paced)
-            rlt_sim_post(net->core.sim, f->pace_ps, RLT_COMPLETE, net->pace, index);
+            rlt_sim_post_at(net->core.sim, f->pace_ps, RLT_COMPLETE, at_node(net, net->pace, f->src_node),
+                            index);
         f->paced = true;
         return;
     }
@@ -251,18 +273,6 @@ static void on_left(void *ctx, const rlt_packet *p)
 
 /* ---- receiving ---- */
 
-/* Frees the first message of a flow, which is delivered and acknowledged. */
-static void drop_head(rlt__packet_net *net, rlt__flow *f)
-{
-    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
-    if (f->sending == i)
-        f->sending = next;
-    f->head = next;
-    if (next == RLT_NONE)
-        f->tail = RLT_NONE;
-    rlt_pool_put(&net->messages, i);
-}
-
 static void deliver(rlt__packet_net *net, const rlt__late *m)
 {
     net->core.base.bytes_delivered += m->bytes;
@@ -277,7 +287,8 @@ static void on_deliver(void *ctx, uint64_t payload)
     deliver(net, &m);
 }
 
-static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
+/* Delivers a message to `node` after a delay. */
+static void deliver_after(rlt__packet_net *net, rlt__late m, uint32_t node, rlt_time delay)
 {
     uint32_t i = rlt_pool_get(&net->late);
     if (i == RLT_NONE) {
@@ -285,8 +296,8 @@ static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
         return;
     }
     *(rlt__late *)rlt_pool_at(&net->late, i) = m;
-    rlt_sim_post(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE, net->deliver,
-                 i);
+    rlt_sim_post_at(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE,
+                    at_node(net, net->deliver, node), i);
 }
 
 void rlt__flow_received(rlt__packet_net *net, uint32_t index)
@@ -298,10 +309,10 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         rlt_time delay = m->delay_ps;
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
-        if (net->set.ack == 0 || net->quiet)
+        if (net->set.ack == 0 || net->quiet || !rlt__is_own(net, f->src))
             drop_head(net, f);
         if (delay)
-            deliver_after(net, done, delay);
+            deliver_after(net, done, f->dst_node, delay);
         else
             deliver(net, &done);
         f = &net->flows[index]; /* flows may have moved: the client may have begun others */
@@ -316,7 +327,7 @@ void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
     answer.src = f->dst_node;
     answer.dst = f->src_node;
     answer.route = f->back;
-    answer.flow = index;
+    answer.flow = f->number;
     answer.data = f->expected;
     f->answered = f->expected;
     rlt_packets_send(net->packets, &answer);
@@ -365,6 +376,12 @@ static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet
 static void on_arrived(void *ctx, const rlt_packet *p)
 {
     rlt__packet_net *net = ctx;
+    rlt_packet found;
+    if (net->part && p->kind <= RLT__DATA_ASKS) {
+        found = *p;
+        found.flow = rlt__part_flow(net, p);
+        p = &found;
+    }
     switch (p->kind) {
     case RLT__ACK:
         arrived_before(net, p->flow, p->data);
@@ -387,7 +404,8 @@ static void on_arrived(void *ctx, const rlt_packet *p)
 
 /* ---- messages ---- */
 
-static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_Bps, uint32_t *out)
+bool rlt__flow_make(rlt__packet_net *net, const rlt_message *m, uint32_t number, uint64_t line_Bps,
+                    uint32_t *out)
 {
     if (rlt_grow(&net->flows, &net->flows_room, sizeof(*net->flows), (uint64_t)net->n_flows + 1, INT32_MAX,
                  "flows", NULL)) {
@@ -401,6 +419,7 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .key = m->route_key,
                      .src_node = rlt_placed(place, m->src),
                      .dst_node = rlt_placed(place, m->dst),
+                     .number = number,
                      .turn = RLT_NONE,
                      .head = RLT_NONE,
                      .tail = RLT_NONE,
@@ -412,7 +431,9 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .sprayed = net->spray};
     rlt__dcqcn_init(&f->rate, line_Bps);
     /* A blocked flow waits like any other. */
-    if ((!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f)) && f->blocked == RLT_NONE)
+    bool found = !rlt__is_own(net, m->src) || rlt__flow_take_route(net, f);
+    found = found && (!rlt__is_own(net, m->dst) || rlt__flow_take_back(net, f));
+    if (!found && f->blocked == RLT_NONE)
         return false;
     f->whole = (rlt_packet){.bytes = (uint32_t)(net->set.mtu + net->set.header),
                             .src = f->src_node,
@@ -437,7 +458,7 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
         if (net->flows[i].src == m->src && net->flows[i].dst == m->dst && net->flows[i].key == m->route_key)
             break;
     if (i == RLT_NONE) {
-        if (!make_flow(net, m, line_Bps, &i))
+        if (!rlt__flow_make(net, m, net->n_flows, line_Bps, &i))
             return RLT_NONE;
         net->flows[i].same_hash = first;
         if (rlt_map_put(&net->by_hash, hash, i) != 0) {
@@ -449,8 +470,8 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
     return i;
 }
 
-static bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
-                        rlt_time delay_ps)
+bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
+                   rlt_time delay_ps)
 {
     uint32_t i = rlt_pool_get(&net->messages);
     if (i == RLT_NONE) {
@@ -490,14 +511,17 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
     if (rlt__net_leg(&net->core, m, &leg) != 0)
         return -1;
     if (leg.path.n == 0) {
-        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, leg.tail_ps);
+        uint32_t node = rlt_placed(rlt_router_placement(net->core.router), m->dst);
+        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, node, leg.tail_ps);
         return rlt_sim_now(net->core.sim);
     }
     double latency = net->core.latency_scale == 1.0
                          ? (double)leg.path.latency_ps
                          : nearbyint((double)leg.path.latency_ps * net->core.latency_scale);
     uint32_t flow = flow_of(net, m, leg.path.bw_Bps);
-    if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, leg.tail_ps - (rlt_time)latency))
+    rlt_time delay_ps = leg.tail_ps - (rlt_time)latency;
+    if (flow == RLT_NONE || !rlt__flow_add(net, flow, m, leg.wire_bytes, delay_ps) ||
+        (!rlt__is_own(net, m->dst) && !rlt__part_announce(net, flow, m, leg.wire_bytes, delay_ps)))
         return -1;
     rlt__flow_offer(net, flow);
     return -1;
@@ -551,6 +575,7 @@ static void destroy(rlt_net *base)
     rlt_pool_free(&net->messages);
     rlt_pool_free(&net->holes);
     rlt_pool_free(&net->late);
+    rlt__part_free(net);
     if (net->packets)
         base->usage = NULL; /* owned by the packets */
     rlt_packets_free(net->packets);
@@ -567,6 +592,7 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
     c.latency_scale = cfg->latency_scale;
     c.series_bin_ps = cfg->series_bin_ps;
     c.links_fail = cfg->changes == RLT_LINKS_FAIL;
+    c.part = cfg->part;
     c.client =
         (rlt_packets_client){.ctx = net, .arrived = on_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
@@ -574,6 +600,9 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
         return rc;
     rlt_usage_free(net->core.base.usage);
     net->core.base.usage = rlt_packets_usage(net->packets);
+    net->first_place = rlt_packets_place(net->packets, 0);
+    if (!net->back_pressure && rlt_packets_order(net->packets) != 0)
+        return rlt_nomem(err);
     return 0;
 }
 
@@ -610,6 +639,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     rlt_pool_init(&net->messages, sizeof(rlt__flow_message));
     rlt_pool_init(&net->holes, sizeof(rlt__hole));
     rlt_pool_init(&net->late, sizeof(rlt__late));
+    net->part = cfg->part;
     net->set = cfg->packet ? *cfg->packet : rlt_packet_default();
     int rc = rlt_packet_check(&net->set, err);
     net->back_pressure = net->set.pause != RLT_PAUSE_NONE;
@@ -629,6 +659,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         rc = create_packets(net, cfg, err);
     if (!rc)
         rc = create_tables(net, cfg, err);
+    if (!rc && net->part)
+        rc = rlt__part_create(net, err);
     if (rc) {
         destroy(&net->core.base);
         return rc;

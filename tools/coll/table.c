@@ -63,6 +63,7 @@ typedef struct coll_result {
     uint64_t rounded;   /* bytes added so that blocks are equal */
     char why[768];      /* the choices of a tuned endpoint, for --why */
     char unfolded[200]; /* why every rank is simulated, for --verify-fold */
+    char alone[200];    /* why it was simulated on one thread */
     char out[512];      /* its candidates that are out of the question */
 } coll_result;
 
@@ -79,7 +80,7 @@ typedef struct coll_table {
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
-    bool noted_packets;
+    bool noted_packets, noted_alone;
     char noted_out[sizeof((coll_result *)0)->out];
     uint32_t n_columns;
     rlt_file file;
@@ -132,6 +133,9 @@ static void remark(coll_table *t, const coll_result *r)
         memcpy(t->noted_out, r->out, sizeof t->noted_out);
     if (r->unfolded[0])
         rlt_note("%s by %s: every rank was simulated, as %s", rlt_coll_name(r->kind), a->name, r->unfolded);
+    if (r->alone[0] && !t->noted_alone)
+        rlt_note("--threads: simulated on one thread: %s", r->alone);
+    t->noted_alone |= r->alone[0] != '\0';
     if (r->rounded && !(t->noted_rounded >> bit & 1))
         rlt_note(
             "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
@@ -268,6 +272,7 @@ static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
     if (t->output->why && (!ask->algorithms[i % ask->n_algorithms] || i % ask->n_algorithms == 0))
         explain(r, r->one.reqs);
     r->over = run->over;
+    memcpy(r->alone, run->alone, sizeof r->alone);
     r->rounded = run->plan.req.bytes - run->bytes;
     if (ask->settings->verify_fold)
         memcpy(r->unfolded, run->unfolded, sizeof r->unfolded);
@@ -281,7 +286,7 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
     rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = r->alone[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
     r->quiet = false;
