@@ -61,7 +61,7 @@ typedef struct rlt_message {
 /* Whether links keep their bandwidth, change it, or may fail during the run. */
 typedef enum rlt_link_changes { RLT_LINKS_STAY, RLT_LINKS_CHANGE, RLT_LINKS_FAIL } rlt_link_changes;
 
-/* Callbacks of the client; called from within the simulation, in class RLT_COMPLETE. */
+/* Callbacks of the client; called from within the simulation. */
 typedef struct rlt_net_client {
     void *ctx;
     void (*injected)(void *ctx, uint64_t tx);
@@ -92,6 +92,8 @@ typedef struct rlt_net_config {
      * which symmetric ports do not share. For models whose order matters: those without
      * RLT_NET_SHARES_LINKS. */
     bool orderly;
+    /* The client's work at one accelerator does not reach another one within the instant. */
+    bool local;
     const rlt_net_part *part; /* borrowed until the run ends; NULL: the whole network */
 } rlt_net_config;
 

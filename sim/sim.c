@@ -19,6 +19,7 @@
 #define CLASS_BITS   2
 #define CLASS_MASK   ((1u << CLASS_BITS) - 1)
 #define MAX_HANDLERS 255
+#define NUMBERS      (1u << (31 - RLT_PLACE_BITS)) /* handlers that a tag can name */
 /* Stale entries below which a compaction is not worth its cost. */
 #define STALE_MIN 64
 /* Slots (256 KiB) that stay in a core's cache without prefetching. */
@@ -58,11 +59,25 @@ struct rlt_sim {
     /* by place: number of the last instant that had an event there; NULL: no places */
     uint32_t *busy, busy_mask, instant;
     rlt_queue queue;
-    handler handlers[MAX_HANDLERS];
+    handler handlers[NUMBERS]; /* those that are not registered fail */
     rlt_error error;
 };
 
 enum { HALT_NO, HALT_YES };
+
+static void not_registered(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    rlt_sim_fail(ctx, RLT_EUSAGE, NULL, "an event of a handler that is not registered");
+}
+
+/* Makes the handlers from number `first` on fail. */
+static void unregister(rlt_sim *sim, int first)
+{
+    for (unsigned i = (unsigned)first; i < NUMBERS; i++)
+        sim->handlers[i] = (handler){not_registered, sim, NULL};
+    sim->handlers_used = first;
+}
 
 int rlt_sim_create(rlt_sim **out, rlt_error *err)
 {
@@ -72,6 +87,8 @@ int rlt_sim_create(rlt_sim **out, rlt_error *err)
         return rlt_nomem(err);
     sim->free_slot = RLT_NONE;
     sim->head.scheduled = 1;
+    sim->head.running = RLT_OBSERVE;
+    unregister(sim, 0);
     sim->progress_at = UINT64_MAX;
     atomic_init(&sim->halt, HALT_NO); /* the queue of zeroes is an empty one */
     *out = sim;
@@ -106,7 +123,7 @@ int rlt_sim_handlers(const rlt_sim *sim)
 void rlt_sim_forget(rlt_sim *sim, int first)
 {
     if (first >= 0 && first < sim->handlers_used)
-        sim->handlers_used = first;
+        unregister(sim, first);
 }
 
 uint64_t rlt_sim_events(const rlt_sim *sim)
@@ -153,12 +170,16 @@ static uint64_t key_of(const rlt_sim *sim, rlt_time when, rlt_class cls)
     return key < sim->queue.last ? sim->queue.last : key; /* its class has passed: use the current one */
 }
 
-static bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+static inline bool is_time(const rlt_sim *sim, rlt_time when, rlt_class cls)
 {
     return __builtin_expect(
                (uint64_t)when - (uint64_t)sim->head.now < (uint64_t)(RLT_TIME_MAX - sim->head.now), 1) &&
-           __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) &&
            __builtin_expect((unsigned)cls <= CLASS_MASK, 1);
+}
+
+static inline bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+{
+    return __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) && is_time(sim, when, cls);
 }
 
 static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
@@ -227,17 +248,16 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
 __attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag,
                                                 uint32_t payload)
 {
-    int number = (int)((tag ^ POSTED) >> RLT_PLACE_BITS);
     sim->head.scheduled++;
-    if (!is_allowed(sim, when, cls, number))
-        refuse(sim, when, cls, number);
+    if (!is_time(sim, when, cls))
+        refuse(sim, when, cls, (int)((tag ^ POSTED) >> RLT_PLACE_BITS));
     else if (rlt_queue_push(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}) != 0)
         no_memory_for_event(sim);
 }
 
 void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload)
 {
-    if (!is_allowed(sim, when, cls, (int)((tag ^ POSTED) >> RLT_PLACE_BITS)) ||
+    if (!is_time(sim, when, cls) ||
         !rlt_queue_push_fast(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}))
         post_slow(sim, when, cls, tag, payload);
     else
@@ -246,7 +266,7 @@ void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, ui
 
 void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32_t payload)
 {
-    if ((unsigned)number > MAX_HANDLERS)
+    if ((unsigned)number >= (unsigned)sim->handlers_used)
         refuse(sim, when, cls, number);
     else
         rlt_sim_post_at(sim, when, cls, rlt_sim_tag(number), payload);
@@ -412,6 +432,7 @@ static bool advance(rlt_sim *sim, rlt_time until)
         sim->stale--;
     }
     sim->head.now = (rlt_time)(q->last >> CLASS_BITS);
+    sim->head.running = (rlt_class)(q->last & CLASS_MASK);
     return true;
 }
 
@@ -474,12 +495,14 @@ int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
+    sim->head.running = (rlt_class)(sim->queue.last & CLASS_MASK);
     if (until >= sim->head.now) {
         do
             run_instant(sim);
         while (!is_halted(sim) && advance(sim, until));
     }
     sim->running = false;
+    sim->head.running = RLT_OBSERVE;
     if (sim->error.code != 0)
         return rlt_fail(err, sim->error.code, sim->error.where, "%s", sim->error.what);
     if (atomic_exchange_explicit(&sim->halt, HALT_NO, memory_order_relaxed) != HALT_NO)

@@ -33,7 +33,7 @@ extern "C" {
 typedef enum rlt_class {
     RLT_COMPLETE = 0, /* something ended */
     RLT_START = 1,    /* something begins */
-    RLT_SOLVE = 2,    /* rates are computed from the state of the instant */
+    RLT_SOLVE = 2,    /* rates are computed, and ports choose, from the state of the instant */
     RLT_OBSERVE = 3,  /* samples and limits: runs after the solve */
 } rlt_class;
 
@@ -61,6 +61,7 @@ RLT_API void rlt_sim_forget(rlt_sim *sim, int first);
 typedef struct rlt_sim_head {
     rlt_time now;
     uint64_t scheduled, events;
+    rlt_class running; /* class of the instant; RLT_OBSERVE between runs */
 } rlt_sim_head;
 
 static inline rlt_time rlt_sim_now(const rlt_sim *sim)
@@ -78,6 +79,16 @@ static inline uint64_t rlt_sim_scheduled(const rlt_sim *sim)
 static inline void rlt_sim_also(rlt_sim *sim)
 {
     ((rlt_sim_head *)(void *)sim)->events++;
+}
+/* Does not count the event that is being handled. For one that turns out to stand for none. */
+static inline void rlt_sim_not(rlt_sim *sim)
+{
+    ((rlt_sim_head *)(void *)sim)->events--;
+}
+/* Returns the class of events that is running, the last one between runs. */
+static inline rlt_class rlt_sim_class(const rlt_sim *sim)
+{
+    return ((const rlt_sim_head *)(const void *)sim)->running;
 }
 /* Schedules an event. Fails the simulation (see rlt_sim_fail) and returns {0} for a time in the past, a time
  * at or beyond RLT_TIME_MAX, or when memory runs out. */
@@ -102,7 +113,8 @@ static inline uint32_t rlt_tag_place(rlt_tag tag)
 {
     return tag & ((1u << RLT_PLACE_BITS) - 1);
 }
-/* As rlt_sim_post, for an event at a place. */
+/* As rlt_sim_post, for an event at a place. An event of a handler that is not
+ * registered fails when its time has come. */
 RLT_API void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload);
 /* Returns the rank of an event; its low RLT_PLACE_BITS count. Gets the ctx of the handler. Without it the
  * rank is 0. */

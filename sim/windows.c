@@ -30,7 +30,7 @@ typedef struct box {
 
 /* Told to the others when they meet. */
 typedef struct report {
-    alignas(64) rlt_time next; /* of its events and of the letters it sent */
+    alignas(64) rlt_time next; /* least time among its events and the letters it sent */
     rlt_time ended;
     bool stopped;
 } report;

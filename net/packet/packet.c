@@ -69,7 +69,12 @@ bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f)
 
 bool rlt__flow_take_back(rlt__packet_net *net, rlt__flow *f)
 {
-    return (!net->set.ack && !net->set.dcqcn) || find_route(net, f, f->dst, f->src, &f->back);
+    if (!net->set.ack && !net->set.dcqcn)
+        return true;
+    if (!find_route(net, f, f->dst, f->src, &f->back))
+        return false;
+    f->back_port = rlt_packets_first_link(net->packets, f->back);
+    return true;
 }
 
 static inline bool has_work(const rlt__packet_net *net, const rlt__flow *f)
@@ -80,7 +85,7 @@ static inline bool has_work(const rlt__packet_net *net, const rlt__flow *f)
            (f->next < f->end && (net->set.window == 0 || f->next - f->acked < net->set.window));
 }
 
-static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, bool *last, uint64_t *tx)
+uint32_t rlt__flow_payload(rlt__packet_net *net, rlt__flow *f, uint64_t packet, bool *last, uint64_t *tx)
 {
     uint32_t i = f->sending;
     if (i == RLT_NONE || packet < rlt__message_at(net, i)->first)
@@ -94,8 +99,7 @@ static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, 
     return *last ? (uint32_t)m->tail_bytes : (uint32_t)net->set.mtu;
 }
 
-/* Frees the first message of a flow, of which nothing more is needed. */
-static void drop_head(rlt__packet_net *net, rlt__flow *f)
+void rlt__flow_drop_head(rlt__packet_net *net, rlt__flow *f)
 {
     uint32_t i = f->head, next = rlt__message_at(net, i)->next;
     if (f->sending == i)
@@ -121,14 +125,14 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     bool last;
     uint64_t tx;
     rlt__source *source = &net->sources[f->port];
-    p.bytes = payload_of(net, f, p.data, &last, &tx) + (uint32_t)net->set.header;
+    p.bytes = rlt__flow_payload(net, f, p.data, &last, &tx) + (uint32_t)net->set.header;
     p.src = f->src_node;
     p.dst = f->dst_node;
     p.route = f->route;
     p.flags = net->set.dcqcn ? RLT_PACKET_ECT : 0;
     p.key = last;
     if (last && net->set.ack == 0 && !rlt__is_own(net, f->dst))
-        drop_head(net, f); /* the receiver's part has its own copy */
+        rlt__flow_drop_head(net, f); /* the receiver's part has its own copy */
     if (p.data < f->sent) {
         p.flags |= RLT_PACKET_RESEND;
     } else {
@@ -141,8 +145,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     if (net->set.dcqcn)
         f->pace_ps = rlt_time_add(now, rlt__dcqcn_sends(&f->rate, now, p.bytes));
     if (!net->back_pressure)
-        rlt_sim_post_at(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
-                        at_node(net, net->free_port, f->src_node), f->port);
+        rlt_sim_post_at(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_SOLVE,
+                        source->tag, f->port);
     if (!net->reliable && !f->armed) {
         f->progress_ps = now;
         rlt__repair_arm(net, index);
@@ -151,51 +155,6 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
         return true;
     rlt_packets_send(net->packets, &p);
     return true;
-}
-
-/* Sends the first packet of a message, or the last one. */
-static void send_edge(rlt__packet_net *net, uint32_t port, rlt__source *s, rlt__flow *f)
-{
-    rlt_packet p = f->whole;
-    p.bytes = payload_of(net, f, p.data, &s->tells, &s->tx) + (uint32_t)net->set.header;
-    p.key = s->tells;
-    if (s->tells) {
-        f->heard = p.data + 1;
-        p.flags = 0;
-    }
-    f->tail_at = rlt__message_at(net, f->sending)->end - 1;
-    if (s->tells && !rlt__is_own(net, f->dst))
-        drop_head(net, f); /* the receiver's part has its own copy */
-    rlt_packets_send_then(net->packets, &p, at_node(net, net->free_port, f->src_node), port);
-}
-
-/* Sends the next packet of the flow at the head of a round, and moves the flow to the end of the round. The
- * same as send_one() and rlt__flow_offer() in a quiet network. */
-static void serve_quietly(rlt__packet_net *net, uint32_t port, rlt__source *s)
-{
-    uint32_t index = s->head;
-    rlt__flow *f = &net->flows[index];
-    uint64_t packet = f->next++;
-    s->busy = true;
-    if (f->next == f->end) {
-        s->head = f->turn;
-        f->in_round = false;
-    } else if (f->turn != RLT_NONE) {
-        s->head = f->turn;
-        net->flows[s->tail].turn = index;
-        s->tail = index;
-        f->turn = RLT_NONE;
-    }
-    f->whole.data = packet;
-    f->whole.flags = RLT_PACKET_UNHEARD;
-    if (f->next - f->heard >= net->set.ack && net->set.ack) {
-        f->heard = f->next;
-        f->whole.flags = 0;
-    }
-    if (packet < f->tail_at)
-        rlt_packets_send_then(net->packets, &f->whole, at_node(net, net->free_port, f->src_node), port);
-    else
-        send_edge(net, port, s, f);
 }
 
 /* Serves a free port: the next flow sends. */
@@ -226,6 +185,8 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
         return;
     }
     rlt__source *s = &net->sources[f->port];
+    if (rlt__source_lags(s))
+        rlt__source_catch_up(net, s);
     f->in_round = true;
     f->turn = RLT_NONE;
     if (s->head == RLT_NONE)
@@ -233,11 +194,9 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
     else
         net->flows[s->tail].turn = index;
     s->tail = index;
-    if (s->busy)
-        return;
     if (net->quiet)
-        serve_quietly(net, f->port, s);
-    else
+        rlt__source_offered(net, f->port);
+    else if (!s->busy)
         serve(net, f->port);
 }
 
@@ -248,18 +207,19 @@ static void on_pace(void *ctx, uint64_t payload)
     rlt__flow_offer(net, (uint32_t)payload);
 }
 
-/* Handles the departure of a data packet from its port. */
+/* Handles the departure of a data packet from its port, or of all since the last event. */
 static void on_free_port(void *ctx, uint64_t payload)
 {
     rlt__packet_net *net = ctx;
     rlt__source *s = &net->sources[payload];
     bool tells = s->tells;
     uint64_t tx = s->tx;
-    s->busy = s->tells = false;
-    if (!net->quiet)
+    if (net->quiet) {
+        tells = rlt__source_free(net, (uint32_t)payload) && tells;
+    } else {
+        s->busy = s->tells = false;
         serve(net, (uint32_t)payload);
-    else if (s->head != RLT_NONE)
-        serve_quietly(net, (uint32_t)payload, s);
+    }
     if (tells)
         net->core.client.injected(net->core.client.ctx, tx);
 }
@@ -310,7 +270,7 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
         if (net->set.ack == 0 || net->quiet || !rlt__is_own(net, f->src))
-            drop_head(net, f);
+            rlt__flow_drop_head(net, f);
         if (delay)
             deliver_after(net, done, f->dst_node, delay);
         else
@@ -319,9 +279,13 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
     }
 }
 
-void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
+/* rlt__flow_answer(), known to the compiler as the way of most packets. */
+static inline __attribute__((always_inline)) void reply(rlt__packet_net *net, uint32_t index,
+                                                        rlt_packet answer)
 {
     rlt__flow *f = &net->flows[index];
+    if (rlt__source_lags(&net->sources[f->back_port]))
+        rlt__source_catch_up(net, &net->sources[f->back_port]);
     answer.bytes = (uint32_t)net->set.ack_bytes;
     answer.flags = net->quiet ? RLT_PACKET_UNHEARD : 0;
     answer.src = f->dst_node;
@@ -331,6 +295,11 @@ void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
     answer.data = f->expected;
     f->answered = f->expected;
     rlt_packets_send(net->packets, &answer);
+}
+
+void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
+{
+    reply(net, index, answer);
 }
 
 static inline void receive(rlt__packet_net *net, const rlt_packet *p)
@@ -352,7 +321,7 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
     f->high = f->expected;
     f->asked = false;
     if (net->set.ack && (p->key || f->expected - f->answered >= net->set.ack))
-        rlt__flow_answer(net, p->flow, (rlt_packet){.kind = RLT__ACK});
+        reply(net, p->flow, (rlt_packet){.kind = RLT__ACK});
     if (f->expected == f->receiving_end)
         rlt__flow_received(net, p->flow);
 }
@@ -369,7 +338,7 @@ static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet
     f->tries = 0;
     f->progress_ps = rlt_sim_now(net->core.sim);
     while (f->head != RLT_NONE && rlt__message_at(net, f->head)->end <= packet)
-        drop_head(net, f);
+        rlt__flow_drop_head(net, f);
     rlt__flow_offer(net, index);
 }
 
@@ -531,7 +500,9 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
 
 static void settle(rlt_net *base)
 {
-    rlt_packets_settle(((rlt__packet_net *)base)->packets);
+    rlt__packet_net *net = (rlt__packet_net *)base;
+    rlt__trains_end(net);
+    rlt_packets_settle(net->packets);
 }
 
 static void put_wait(const rlt__packet_net *net, const rlt__flow *f, const char *under_way, char *text,
@@ -608,14 +579,13 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
 
 static int create_tables(rlt__packet_net *net, const rlt_net_config *cfg, rlt_error *err)
 {
-    uint32_t links = rlt_topology_links(rlt_router_topology(cfg->router));
+    const rlt_topology *t = rlt_router_topology(cfg->router);
+    uint32_t links = rlt_topology_links(t);
     uint32_t ranks = rlt_router_placement(cfg->router)->n;
     net->sources = calloc(links ? links : 1, sizeof(*net->sources));
     net->last = malloc((ranks ? (size_t)ranks : 1) * sizeof(*net->last));
     if (!net->sources || !net->last)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < links; i++)
-        net->sources[i].head = RLT_NONE;
     for (uint32_t i = 0; i < ranks; i++)
         net->last[i] = RLT_NONE;
     net->free_port = rlt_sim_handler(cfg->sim, on_free_port, net);
@@ -624,7 +594,11 @@ static int create_tables(rlt__packet_net *net, const rlt_net_config *cfg, rlt_er
     net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
     if (net->free_port < 0 || net->pace < 0 || net->timeout < 0 || net->deliver < 0)
         return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
-    return 0;
+    for (uint32_t i = 0; i < links; i++) {
+        net->sources[i].head = RLT_NONE;
+        net->sources[i].tag = at_node(net, net->free_port, rlt_topology_link(t, i).src);
+    }
+    return net->quiet && cfg->local && cfg->changes == RLT_LINKS_STAY ? rlt__trains_create(net, err) : 0;
 }
 
 static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
@@ -671,7 +645,10 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 
 rlt_packets *rlt_net_packets(rlt_net *net)
 {
-    return net->model == &rlt_net_packet ? ((rlt__packet_net *)net)->packets : NULL;
+    if (net->model != &rlt_net_packet)
+        return NULL;
+    rlt__trains_end((rlt__packet_net *)net); /* the caller may send by the same ports */
+    return ((rlt__packet_net *)net)->packets;
 }
 
 const rlt_net_model rlt_net_packet = {

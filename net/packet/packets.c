@@ -48,10 +48,11 @@ rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time s
 }
 
 /* In a part of a network: notes a charge, in case that the work of all parts has ended before it. */
-static inline void note(rlt_packets *n, rlt_time was, rlt_time span, uint32_t link, uint32_t bytes)
+static inline void note(rlt_packets *n, rlt_time now, rlt_time was, rlt_time span, uint32_t link,
+                        uint32_t bytes)
 {
     if (n->n_notes < n->notes_room || rlt__part_more_notes(n))
-        n->notes[n->n_notes++] = (rlt__note){rlt_sim_now(n->cfg.sim), was, span, link, bytes};
+        n->notes[n->n_notes++] = (rlt__note){now, was, span, link, bytes};
 }
 
 void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
@@ -64,7 +65,7 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
         a->bytes += bytes;
         a->active += to - from;
         if (n->owner)
-            note(n, was, to - from, link, bytes);
+            note(n, rlt_sim_now(n->cfg.sim), was, to - from, link, bytes);
     }
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
         no_memory(n);
@@ -210,12 +211,12 @@ __attribute__((noinline)) static void transmit(rlt_packets *n, uint32_t i)
         transmit_anyhow(n, i);
 }
 
-/* Puts a packet of a plain network on the link of port p, which it keeps busy for `span`. Returns the time at
- * which it has left. */
-static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, rlt_time span)
+/* Puts a packet of a plain network on the link of port p, as of `now`. It keeps the link busy for `span`.
+ * Returns the time at which it has left. */
+static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, rlt_time span, rlt_time now)
 {
     rlt_account *a = &n->usage->links[n->links[s->at]];
-    rlt_time now = rlt_sim_now(n->cfg.sim), was = p->free_ps, start = was > now ? was : now;
+    rlt_time was = p->free_ps, start = was > now ? was : now;
     rlt_time end = rlt_time_add(start, span);
     a->messages++;
     p->free_ps = end;
@@ -226,7 +227,7 @@ static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, 
         p->deepest_ps = end - now;
     a->bytes += s->p.bytes;
     if (__builtin_expect(n->owner != NULL, 0))
-        note(n, was, span, n->links[s->at], s->p.bytes);
+        note(n, now, was, span, n->links[s->at], s->p.bytes);
     return end;
 }
 
@@ -241,7 +242,7 @@ static inline void onward_plain(rlt_packets *n, uint32_t i, rlt__slot *s, const 
 /* Puts an unheard packet on its last link, and forgets it. */
 static inline void transmit_last(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt__port *p, rlt_time span)
 {
-    rlt_time then = occupy(n, s, p, span) + p->after_ps;
+    rlt_time then = occupy(n, s, p, span, rlt_sim_now(n->cfg.sim)) + p->after_ps;
     if (then > n->unheard_ps)
         n->unheard_ps = then;
     if (then >= RLT_TIME_MAX) /* the simulation refuses the event */
@@ -255,21 +256,20 @@ static inline rlt_time easy_span(const rlt__slot *s, const rlt__port *p)
     return (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
 }
 
-/* transmit() in a plain network, at a port that is not easy. With a tag, posts its event for when
- * the packet has left. */
-__attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i, rlt_tag tag, uint32_t payload)
+/* transmit() in a plain network, at a port that is not easy. Returns the time at which the packet has left;
+ * 0 for one that is not heard on its last link. */
+__attribute__((noinline)) static rlt_time transmit_odd(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     rlt__port *p = &n->ports[n->links[s->at]];
     rlt_time span = rlt__port_span(p, s->p.bytes);
     if (s->at == s->end) {
         transmit_last(n, i, s, p, span);
-        return;
+        return 0;
     }
-    rlt_time end = occupy(n, s, p, span);
-    if (tag)
-        rlt_sim_post_at(n->cfg.sim, end, RLT_COMPLETE, tag, payload);
+    rlt_time end = occupy(n, s, p, span, rlt_sim_now(n->cfg.sim));
     onward_plain(n, i, s, p, n->cfg.cut_through ? end - span + awaited(n, s, p, span) : end);
+    return end;
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)
@@ -326,11 +326,11 @@ static void on_hop(void *ctx, uint64_t payload)
     }
     rlt__port *p = &n->ports[n->links[s->at]];
     if (!(p->flags & RLT__PORT_EASY))
-        transmit_odd(n, i, 0, 0);
+        transmit_odd(n, i);
     else if (last)
         transmit_last(n, i, s, p, easy_span(s, p));
     else
-        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
+        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p), rlt_sim_now(n->cfg.sim)));
 }
 
 /* Ranks the packets that a node handles at one instant by the links by which they came. */
@@ -396,31 +396,28 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
     if (!n->plain)
         transmit(n, i);
     else if (p->flags & RLT__PORT_EASY)
-        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
+        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p), rlt_sim_now(n->cfg.sim)));
     else
-        transmit_odd(n, i, 0, 0);
+        transmit_odd(n, i);
 }
 
-void rlt_packets_send_then(rlt_packets *n, const rlt_packet *packet, rlt_tag tag, uint32_t payload)
+rlt_time rlt_packets_send_as_of(rlt_packets *n, const rlt_packet *packet, rlt_time then)
 {
     if (!n->plain) {
-        rlt_sim_post_at(n->cfg.sim, rlt_packets_leaves(n, packet->route, packet->bytes), RLT_COMPLETE, tag,
-                        payload);
+        rlt_time leaves = rlt_packets_leaves(n, packet->route, packet->bytes);
         rlt_packets_send(n, packet);
-        return;
+        return leaves;
     }
     uint32_t i = make(n, packet);
     if (i == RLT_NONE)
-        return;
+        return RLT_TIME_MAX;
     rlt__slot *s = rlt__slot_at(n, i);
     rlt__port *p = &n->ports[n->links[s->at]];
-    if (!(p->flags & RLT__PORT_EASY)) {
-        transmit_odd(n, i, tag, payload);
-        return;
-    }
-    rlt_time end = occupy(n, s, p, easy_span(s, p));
-    rlt_sim_post_at(n->cfg.sim, end, RLT_COMPLETE, tag, payload);
+    if (!(p->flags & RLT__PORT_EASY))
+        return transmit_odd(n, i);
+    rlt_time end = occupy(n, s, p, easy_span(s, p), then);
     onward_plain(n, i, s, p, end);
+    return end;
 }
 
 rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes)

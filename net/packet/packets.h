@@ -125,10 +125,10 @@ RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32
 /* Queues a packet now at the first port of its route (hop 0). A packet whose route has no links arrives at
  * once. Failures go to rlt_sim_fail. */
 RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
-/* As rlt_packets_send, after an event of the tag's handler, at its place, has been posted for the time at
- * which the last byte leaves the source. The route must have links, and there must be no back-pressure, under
- * which that time is unknown. */
-RLT_API void rlt_packets_send_then(rlt_packets *p, const rlt_packet *packet, rlt_tag tag, uint32_t payload);
+/* As rlt_packets_send, as of `then`: now, or earlier if nothing can tell (train.c). Returns the time at which
+ * the last byte leaves the source. The route must have links, and there must be no back-pressure, under which
+ * that time is unknown. */
+RLT_API rlt_time rlt_packets_send_as_of(rlt_packets *p, const rlt_packet *packet, rlt_time then);
 RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* Returns the time at which a packet of `bytes` bytes, sent now, would leave the first port of the route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);

@@ -82,6 +82,7 @@ static bench *open_with_series(const char *spec, rlt_routing routing, const rlt_
                           .bandwidth_scale = 1,
                           .latency_scale = 1,
                           .series_bin_ps = bin_ps,
+                          .local = true,
                           .packet = set};
     if (rlt_net_packet.create(&cfg, &b->net, &b->err))
         fail_msg("%s", b->err.what);
@@ -119,8 +120,9 @@ static void post_random(bench *b, uint32_t i, uint32_t src)
     uint32_t ranks = rlt_topology_accelerators(b->t);
     uint32_t to =
         (uint32_t)rlt_random_below(b->seed, 41, i, 0, rlt_random_below(b->seed, 42, 0, 0, ranks - 1) + 1);
+    uint64_t most = rlt_random_below(b->seed, 45, i, 1, 10) ? 30000 : 200000;
     uint64_t bytes =
-        rlt_random_below(b->seed, 43, i, 0, 3) ? 5000 : rlt_random_below(b->seed, 44, i, 0, 30000);
+        rlt_random_below(b->seed, 43, i, 0, 3) ? 5000 : rlt_random_below(b->seed, 44, i, 0, most);
     post_as(b, i, src, (src + 1 + to) % ranks, bytes, rlt_random_below(b->seed, 45, i, 0, 2));
 }
 
@@ -435,14 +437,32 @@ static rlt_packet_settings quiet_settings(uint64_t seed)
     return s;
 }
 
+/* Hosts that hand on the packets of others; hosts with two links to their switch. */
+#define NODE(id, kind) "{\"id\": \"" id "\", \"kind\": \"" kind "\", \"forwards\": true}"
+#define LINK(a, b)                                                                                           \
+    "{\"src\": \"" a "\", \"dst\": \"" b                                                                     \
+    "\", \"bandwidth\": \"50GB/s\", \"latency\": \"100ns\", \"duplex\": false}"
+#define HOSTS       NODE("a", "accelerator") "," NODE("b", "accelerator") "," NODE("c", "accelerator")
+#define TWICE(host) LINK(host, "s") "," LINK(host, "s") "," LINK("s", host)
+static const char one_way[] =
+    "{\"nodes\": [" HOSTS "], \"links\": [" LINK("a", "b") "," LINK("b", "c") "," LINK("c", "a") "]}";
+static const char two_links[] =
+    "{\"nodes\": [" HOSTS
+    "," NODE("s", "switch") "], \"links\": [" TWICE("a") "," TWICE("b") "," TWICE("c") "]}";
+
 static bench *quiet_run(uint64_t seed, uint64_t window, rlt_time bin_ps)
 {
-    static const char *const nets[] = {"switch:8@50GB/s,500ns", "leaf-spine-16", "ring:5@33GB/s,100ns",
-                                       "fat-tree:16@40GB/s,0ns,levels=2,hosts_per_leaf=4"};
+    static const char *const nets[] = {"switch:8@50GB/s,500ns",
+                                       "leaf-spine-16",
+                                       "ring:5@33GB/s,100ns",
+                                       "fat-tree:16@40GB/s,0ns,levels=2,hosts_per_leaf=4",
+                                       "switch:6@50GB/s,30ns",
+                                       one_way,
+                                       two_links};
     rlt_packet_settings s = quiet_settings(seed);
     s.window = window;
     bench *b =
-        open_with_series(nets[rlt_random_below(seed, 56, 0, 0, 4)],
+        open_with_series(nets[rlt_random_below(seed, 56, 0, 0, sizeof nets / sizeof *nets)],
                          rlt_random_below(seed, 57, 0, 0, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK, &s, bin_ps);
     b->seed = seed;
     b->goal = 200;

@@ -159,6 +159,7 @@ static int create(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
     if (may_fold(how) && (rc = find_fold(run, how, err)))
         return rc;
     cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
+    cfg.local = true;
     cfg.orderly = run->plan.lanes > 1 && !(s->model->can & RLT_NET_SHARES_LINKS);
     return rlt_exec_create(s->model, &cfg, &run->exec, err);
 }

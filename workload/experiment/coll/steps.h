@@ -57,7 +57,7 @@ typedef struct rlt_coll_how {
     /* folds by symmetry; verify_fold also simulates all members and compares. One tenant only */
     bool fold, verify_fold;
     rlt_time series_ps;
-    uint32_t threads;       /* of one simulation, where its network can be in parts; 0 means 1 */
+    uint32_t threads;       /* threads of one simulation, where its network can be in parts; 0 means 1 */
     const rlt_watch *watch; /* NULL: never stopped */
 } rlt_coll_how;
 

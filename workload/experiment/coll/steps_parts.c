@@ -72,6 +72,7 @@ static int open_part(parts *all, const rlt_setup *s, uint32_t i, rlt_error *err)
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, p->sim, p->router, 0);
     cfg.part = &p->place;
+    cfg.local = true;
     if ((rc = rlt_exec_create(s->model, &cfg, &p->exec, err)))
         return rc;
     rlt_windows_join(all->windows, i, p->sim, ended, p);
