@@ -146,7 +146,7 @@ static void unspread(rlt_queue *q, unsigned number)
         empty(q, i);
 }
 
-int rlt_queue_advance(rlt_queue *q)
+int rlt_queue_advance(rlt_queue *q, uint64_t most)
 {
     if (rlt_queue_tie(q))
         return 1;
@@ -159,6 +159,8 @@ int rlt_queue_advance(rlt_queue *q)
     rlt_bucket *source = &q->buckets[number];
     bool all_tie = true;
     uint64_t least = number < RLT_QUEUE_VALUES ? source->items->key : least_key(source, &all_tie);
+    if (least > most)
+        return 0;
     if (number >= RLT_QUEUE_VALUES) {
         unsigned to = (unsigned)(least % RLT_QUEUE_VALUES);
         if (all_tie) { /* move the array, not the entries */
@@ -238,7 +240,7 @@ int rlt_queue_arrange(rlt_queue *q, uint32_t first)
 
 bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error)
 {
-    int rc = rlt_queue_advance(q);
+    int rc = rlt_queue_advance(q, UINT64_MAX);
     if (error)
         *error = rc < 0 ? rc : 0;
     if (rc <= 0)
@@ -262,19 +264,6 @@ bool rlt_queue_peek(rlt_queue *q, uint64_t *key)
     *key =
         number < RLT_QUEUE_VALUES ? q->buckets[number].items->key : least_key(&q->buckets[number], &all_tie);
     return true;
-}
-
-bool rlt_queue_is_before(rlt_queue *q, uint64_t key)
-{
-    if (!rlt_queue_tie(q))
-        drop_popped(q);
-    unsigned number = lowest_bucket(q);
-    if (number == RLT_QUEUE_BUCKETS)
-        return false;
-    unsigned shift = number / RLT_QUEUE_VALUES * RLT_QUEUE_DIGIT;
-    uint64_t digit = RLT_QUEUE_VALUES - 1, low = ((digit + 1) << shift) - 1; /* this digit and those below */
-    uint64_t most = (q->last | low) & ~((digit - number % RLT_QUEUE_VALUES) << shift);
-    return most < key;
 }
 
 void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx)

@@ -63,11 +63,9 @@ RLT_API int rlt_queue_push(rlt_queue *q, rlt_entry e) RLT_MUST_USE;
 RLT_API bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error);
 /* Reads the next key without moving the queue's clock. Returns false when empty. */
 RLT_API bool rlt_queue_peek(rlt_queue *q, uint64_t *key);
-/* Returns true only if the next key is below `key`, from a look at its bucket alone. */
-RLT_API bool rlt_queue_is_before(rlt_queue *q, uint64_t key);
-/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1, 0 when empty,
- * or RLT_ENOMEM with nothing changed. */
-RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
+/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1; 0 when no key
+ * up to `most` is left, or RLT_ENOMEM, with nothing changed. */
+RLT_API int rlt_queue_advance(rlt_queue *q, uint64_t most) RLT_MUST_USE;
 /* Arranges the entries with the last key by generation, stably; generations below `first` count as equal. To
  * be called before any of them is popped; later it does nothing. Returns 1, or RLT_ENOMEM with nothing
  * changed. */

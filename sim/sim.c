@@ -355,18 +355,13 @@ static void report_progress(rlt_sim *sim)
     sim->progress(sim->progress_ctx, sim);
 }
 
-/* Returns true if the next event lies beyond `until`; the clock is then set to `until`. */
-static bool is_at_limit(rlt_sim *sim, rlt_time until)
+/* Drops the cancelled events if the next one is at `until`. Otherwise their classes would count as passed
+ * when the run continues. */
+static void drop_cancelled_at(rlt_sim *sim, rlt_time until)
 {
     uint64_t key = 0;
-    if (rlt_queue_is_before(&sim->queue, (uint64_t)until << CLASS_BITS))
-        return false;
-    if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
-        drop_cancelled(sim); /* otherwise their classes would count as passed when the run continues */
-    if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
-        return false;
-    sim->head.now = until;
-    return true;
+    if (rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
+        drop_cancelled(sim);
 }
 
 /* Returns true if two events of the present instant and class may be at one place. Entries with a slot have
@@ -405,19 +400,24 @@ static int arrange(rlt_sim *sim, const rlt_bucket *b)
 }
 
 /* Moves the clock to the next instant and class with a live event. Returns false when there is nothing to
- * run. */
+ * run; the clock then stands at `until` if events are left. */
 static bool advance(rlt_sim *sim, rlt_time until)
 {
     rlt_queue *q = &sim->queue;
+    uint64_t most = until < RLT_TIME_MAX ? (uint64_t)until << CLASS_BITS | CLASS_MASK : UINT64_MAX;
     for (;;) {
         if (q->pending == sim->stale) {
             /* Only cancelled events are left; their times must not move the clock. */
             drop_cancelled(sim);
             return false;
         }
-        if (until < RLT_TIME_MAX && is_at_limit(sim, until))
+        if (sim->stale > 0 && until < RLT_TIME_MAX)
+            drop_cancelled_at(sim, until);
+        int rc = rlt_queue_advance(q, most);
+        if (rc == 0) {
+            sim->head.now = until;
             return false;
-        int rc = rlt_queue_advance(q);
+        }
         const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
         if (sim->busy && rc > 0 && b->n > 1 && q->head == 0 && clashes(sim, b))
             rc = arrange(sim, b);

@@ -45,6 +45,7 @@ typedef struct rlt__flow {
     uint32_t holes, last_hole;
     uint32_t blocked; /* failed link that no route avoids, or RLT_NONE */
     bool in_round, paced, armed, sprayed;
+    bool far; /* the end of its first link belongs to another part */
     /* Sender, packet numbers: first not acknowledged, next to send, end of packets sent at least once, end of
      * the last message. */
     uint64_t acked, next, sent, end;
@@ -130,6 +131,8 @@ bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, 
 /* parts.c: tells the part of the receiver of a message; finds the flow of a packet of data. */
 bool rlt__part_announce(rlt__packet_net *net, uint32_t flow, const rlt_message *m, uint64_t wire_bytes,
                         rlt_time delay_ps);
+/* Returns true if packets on a route go from their first link to another part. */
+bool rlt__part_is_far(const rlt__packet_net *net, uint32_t route);
 uint32_t rlt__part_flow(const rlt__packet_net *net, const rlt_packet *p);
 int rlt__part_create(rlt__packet_net *net, rlt_error *err) RLT_MUST_USE;
 void rlt__part_free(rlt__packet_net *net);

@@ -64,6 +64,7 @@ bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f)
     if (!find_route(net, f, f->src, f->dst, &f->route))
         return false;
     f->port = rlt_packets_first_link(net->packets, f->route);
+    f->far = net->part && rlt__part_is_far(net, f->route);
     return true;
 }
 

@@ -105,6 +105,7 @@ struct rlt_packets {
     const uint8_t *owner; /* part of each place; NULL: this is the whole */
     uint32_t self;
     rlt__numbers *known_routes; /* by part */
+    bool notes_charges;
     rlt__note *notes;
     uint32_t n_notes, notes_room;
 };

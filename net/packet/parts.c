@@ -6,8 +6,8 @@
  * the route. A packet carries the number that its flow has in the part of the flow's sender: an answer finds
  * the flow by it at once, data by a table of the flows of each part.
  *
- * The work of all parts ends at a time that is known only when they meet. So the bytes that a window queues
- * at ports are noted, and those after the end are taken off the accounts.
+ * The work of all parts ends at a time that is known only when they meet. So a part whose own work has ended
+ * notes the bytes that a window queues at its ports. Those after the end of all are taken off the accounts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +148,12 @@ static void take_message(rlt__packet_net *net, uint32_t from, const letter_messa
     rlt__flow_add(net, flow, &l->m, l->wire_bytes, l->delay_ps);
 }
 
+bool rlt__part_is_far(const rlt__packet_net *net, uint32_t route)
+{
+    const rlt_packets *n = net->packets;
+    return n->owner[rlt_tag_place(n->tags[n->routes[route].first + 1])] != n->self;
+}
+
 uint32_t rlt__part_flow(const rlt__packet_net *net, const rlt_packet *p)
 {
     uint32_t from = net->part->parts->owner[net->first_place + p->src];
@@ -199,6 +205,11 @@ static void settle_at(rlt_packets *n, rlt_time when)
     }
     rlt__packets_settle_at(n, when, free_ps);
     free(free_ps);
+}
+
+void rlt_packet_part_ended(rlt_net *net)
+{
+    ((rlt__packet_net *)net)->packets->notes_charges = true;
 }
 
 /* A window begins: the last one's notes are of no use, unless the work had ended within it. */

@@ -39,6 +39,8 @@ typedef struct rlt_packet_parts {
 RLT_API int rlt_packet_deal(const rlt_net_config *cfg, uint32_t n, rlt_packet_parts *out,
                             rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_packet_parts_free(rlt_packet_parts *p);
+/* Tells a part that its own work has ended. */
+RLT_API void rlt_packet_part_ended(rlt_net *net);
 /* Adds the accounts of part `from` to those of part `to`, after the run. */
 RLT_API void rlt_packet_gather(rlt_net *to, const rlt_net *from);
 

@@ -15,6 +15,9 @@
  * A port becomes free in class RLT_SOLVE, after all else of the instant. So a port that catches up in an
  * earlier class was not free yet at the present instant.
  *
+ * In a part of a network, a flow whose packets go from their first link to another part has no trains: that
+ * part must know of them in time.
+ *
  * The port of an accelerator lags only if all its links lead to and from one node, one of them away: no route
  * leads through such a host, and no other port of it acts within the same instant.
  */
@@ -23,11 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/network.h"
 #include "net/packet/internal.h"
 #include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
-#include "net/packet/parts.h"
 #include "net/route.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -99,7 +100,7 @@ static rlt_time lag_of(const rlt__packet_net *net, const rlt__source *s)
     if (s->lag_packets == 0 || s->tells || s->head == RLT_NONE)
         return 0;
     const rlt__flow *f = &net->flows[s->head];
-    if (f->turn != RLT_NONE || f->next >= f->tail_at)
+    if (f->turn != RLT_NONE || f->next >= f->tail_at || f->far)
         return 0;
     uint64_t left = f->tail_at - f->next;
     return left < s->lag_packets ? (rlt_time)left * s->whole_ps : s->lag_ps;
@@ -174,13 +175,11 @@ static void find_neighbours(const rlt_topology *t, uint32_t *neighbour, uint32_t
     }
 }
 
-/* Returns how long after a packet was put on a link the network may be told. A packet for another part must
- * be known there in time. */
+/* Returns how long after a packet was put on a link the network may be told. */
 static rlt_time longest_lag(const rlt_packets *n, uint32_t link)
 {
     const rlt__port *p = &n->ports[link];
-    rlt_time ahead = n->cfg.part ? n->cfg.part->parts->ahead : 0;
-    return n->plain && (p->flags & RLT__PORT_EASY) && p->after_ps > ahead ? p->after_ps - ahead : 0;
+    return n->plain && p->flags & RLT__PORT_EASY ? p->after_ps : 0;
 }
 
 int rlt__trains_create(rlt__packet_net *net, rlt_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One simulation on several threads against the same on one, over random networks, settings and collectives:
- * every time, every count and every link's account are equal. */
+/* One simulation on several threads against the same on one, and with trains of packets against one without,
+ * over random networks, settings and collectives: every time, every count and every link's account are
+ * equal. */
 #include <stdio.h>
 
 #include "collectives/algorithm.h"
@@ -19,7 +20,7 @@
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
-enum { CASES = 60, TENANTS = 2 };
+enum { CASES = 60, QUIET_CASES = 40, TENANTS = 2 };
 
 typedef struct dice {
     uint64_t seed, k;
@@ -92,6 +93,33 @@ static void draw_settings(dice *d, rlt_setup *s)
     assert_int_equal(rlt_packet_check(p, NULL), 0);
 }
 
+/* A network whose hosts have one link each, of whole picoseconds a byte. */
+static void draw_tree(dice *d, char *text, size_t size)
+{
+    static const char *const speeds[] = {"50GB/s", "400Gbps", "10GB/s"};
+    static const char *const delays[] = {"500ns", "100ns", "17ns"};
+    const char *fast = speeds[roll(d, 3)], *wait = delays[roll(d, 3)];
+    uint32_t m = 2 + roll(d, 3);
+    if (roll(d, 2))
+        snprintf(text, size, "switch:%u@%s,%s", 2 + roll(d, 7), fast, wait);
+    else
+        snprintf(text, size, "fat-tree:%u@%s,%s,levels=2,hosts_per_leaf=%u", m * (2 + roll(d, 3)), fast, wait,
+                 m);
+}
+
+/* Settings under which packets move as trains. */
+static void draw_quiet_settings(dice *d, rlt_setup *s)
+{
+    rlt_packet_settings *p = &s->packet;
+    s->routing = roll(d, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
+    p->mtu = 500 * (1 + roll(d, 6));
+    p->header = roll(d, 2) * 60;
+    p->ack = roll(d, 5);
+    p->ack_bytes = roll(d, 2) ? p->mtu : 64;
+    p->switch_ps = roll(d, 2) * 300000;
+    assert_int_equal(rlt_packet_check(p, NULL), 0);
+}
+
 static void hold_equal(const char *what, uint64_t a, uint64_t b)
 {
     if (a != b)
@@ -134,6 +162,19 @@ static int simulate(rlt_coll_run *run, const rlt_setup *s, const rlt_algorithm *
     return rc ? rc : rlt_coll_simulate(run, &how, err);
 }
 
+/* Holds that a run is equal to one without trains: a window that no flow fills forbids them. */
+static void hold_trains(const char *name, const rlt_setup *s, const rlt_algorithm *a,
+                        const rlt_coll_request *req, uint32_t tenants, const rlt_coll_run *run)
+{
+    rlt_setup without = *s;
+    rlt_coll_run twin = {0};
+    rlt_error err = {0};
+    without.packet.window = 1 << 20;
+    assert_int_equal(simulate(&twin, &without, a, req, tenants, 1, &err), 0);
+    hold_runs_equal(name, rlt_topology_links(s->topology), &twin, run);
+    rlt_coll_end(&twin);
+}
+
 /* Plans of this algorithm on one thread and on several. Returns false if it does not support the request. */
 static bool try_algorithm(const char *name, const rlt_setup *s, const rlt_algorithm *a,
                           const rlt_coll_request *req, uint32_t tenants)
@@ -142,6 +183,10 @@ static bool try_algorithm(const char *name, const rlt_setup *s, const rlt_algori
     rlt_coll_run one = {0};
     rlt_error err = {0};
     int rc = simulate(&one, s, a, req, tenants, 1, &err);
+    if (rc && rc != RLT_ESTALL && one.planned == tenants)
+        fail_msg("%s: %s", name, err.what);
+    if (!rc && s->packet.window == 0 && s->packet.ack)
+        hold_trains(name, s, a, req, tenants, &one);
     for (size_t i = 0; i < sizeof threads / sizeof *threads && (!rc || rc == RLT_ESTALL); i++) {
         rlt_coll_run many = {0};
         rlt_error other = {0};
@@ -159,24 +204,24 @@ static bool try_algorithm(const char *name, const rlt_setup *s, const rlt_algori
     return !rc || rc == RLT_ESTALL;
 }
 
-static void draw_case(uint64_t seed)
+static void draw_case(uint64_t seed, bool quiet)
 {
-    dice d = {.seed = seed};
+    dice d = {.seed = seed + (quiet ? CASES : 0)};
     char topology[200], name[300];
     test_group g;
     uint32_t tenants = 1 + roll(&d, TENANTS);
-    draw_topology(&d, topology, sizeof topology);
+    (quiet ? draw_tree : draw_topology)(&d, topology, sizeof topology);
     test_group_open(&g, topology, 0);
     rlt_setup s = {.topology = g.t,
                    .placement = g.p,
                    .model = &rlt_net_packet,
                    .endpoint = *rlt_topology_endpoint(g.t),
                    .packet = rlt_packet_default()};
-    draw_settings(&d, &s);
+    (quiet ? draw_quiet_settings : draw_settings)(&d, &s);
     rlt_coll_kind kind = roll(&d, 2) ? RLT_ALL_TO_ALL : RLT_ALL_REDUCE;
     rlt_coll_request req[TENANTS];
     for (uint32_t i = 0; i < TENANTS; i++)
-        req[i] = rlt_group_request(&g.g, kind, 1 + roll(&d, 100000));
+        req[i] = rlt_group_request(&g.g, kind, 1 + roll(&d, quiet ? 400000 : 100000));
     for (bool done = false; !done;) {
         const rlt_algorithm *a = NULL;
         for (uint32_t k = roll(&d, 64); !a; k /= 2)
@@ -192,13 +237,21 @@ static void threads_change_nothing(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= CASES; seed++)
-        draw_case(seed);
+        draw_case(seed, false);
+}
+
+static void trains_change_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= QUIET_CASES; seed++)
+        draw_case(seed, true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(trains_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,8 @@ static void note_end(void *ctx, uint64_t cookie)
 {
     part *p = ctx;
     p->ends[cookie] = p->last = rlt_sim_now(p->sim);
+    if (rlt_exec_pending(p->exec, NULL, 0) == 0)
+        rlt_packet_part_ended(rlt_exec_net(p->exec));
 }
 
 static rlt_time ended(void *ctx)
@@ -84,6 +86,8 @@ static int open_part(parts *all, const rlt_setup *s, uint32_t i, rlt_error *err)
             break; /* the run will tell */
         rlt_exec_arrive_all(p->exec, id);
     }
+    if (rlt_exec_pending(p->exec, NULL, 0) == 0) /* all members are elsewhere */
+        rlt_packet_part_ended(rlt_exec_net(p->exec));
     return 0;
 }
 
