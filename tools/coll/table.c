@@ -133,9 +133,6 @@ static void remark(coll_table *t, const coll_result *r)
         memcpy(t->noted_out, r->out, sizeof t->noted_out);
     if (r->unfolded[0])
         rlt_note("%s by %s: every rank was simulated, as %s", rlt_coll_name(r->kind), a->name, r->unfolded);
-    if (r->alone[0] && !t->noted_alone)
-        rlt_note("--threads: simulated on one thread: %s", r->alone);
-    t->noted_alone |= r->alone[0] != '\0';
     if (r->rounded && !(t->noted_rounded >> bit & 1))
         rlt_note(
             "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
@@ -226,9 +223,11 @@ static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_err
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-/* Tells which protocol ran in place of the one asked for. */
+/* Tells which protocol ran in place of the one asked for, and why on one thread. */
 static void tell_fallback(coll_result *r)
 {
+    if (r->one.ask->settings->threads > 1)
+        snprintf(r->alone, sizeof r->alone, "a switch of a reactive protocol acts for many workers at once");
     const char *reason = rlt_react_reason(&r->one.react.result);
     const rlt_coll_result *result = &r->one.result;
     char size[32];
@@ -421,12 +420,22 @@ static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_err
     return rlt_drop(&t->dropped, &one, err);
 }
 
+/* Tells once why a row was simulated on one thread. */
+static void remark_alone(coll_table *t, const coll_result *r)
+{
+    if (r->alone[0] && !t->noted_alone)
+        rlt_note("--threads: simulated on one thread: %s", r->alone);
+    t->noted_alone |= r->alone[0] != '\0';
+}
+
 static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     coll_table *t = ctx;
     coll_result *r = &t->results[slot];
     if (r->served && t->ask->reacting[i % t->ask->n_algorithms])
         remark_react(t, r, i % t->ask->n_algorithms);
+    if (r->served)
+        remark_alone(t, r);
     int rc = r->served ? take_row(t, r, err) : take_dropped(t, r, i, err);
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);

@@ -67,6 +67,7 @@ with $n: no note of '$note'"
 }
 threads "one row on several threads" 0 '' -t "$net" -c all_reduce,all_to_all -a all -b 64KiB --links -f json
 threads "not under back-pressure" 0 back-pressure -t "$net" -a ring,tree -b 64KiB --set pause=pfc
+threads "not for a reactive protocol" 0 'reactive protocol' -t switch:4@1GB/s,1us,in_network=reduce+multicast -a switchml -b 64KiB
 threads "not over links without latency" 0 'without latency' -t switch:4@1GB/s,0ns -a ring -b 64KiB
 threads "a flow that gives up" 4 '' -t "$net" -a ring -b 64KiB --set loss=1 --set rto=10us --set retries=2
 
