@@ -41,7 +41,6 @@ typedef struct slot {
 typedef struct handler {
     rlt_handler fn;
     void *ctx;
-    rlt_rank_of rank; /* NULL: 0 */
 } handler;
 
 struct rlt_sim {
@@ -59,7 +58,8 @@ struct rlt_sim {
     /* by place: number of the last instant that had an event there; NULL: no places */
     uint32_t *busy, busy_mask, instant;
     rlt_queue queue;
-    handler handlers[NUMBERS]; /* those that are not registered fail */
+    handler handlers[NUMBERS];  /* those that are not registered fail */
+    rlt_rank_of ranks[NUMBERS]; /* by handler; NULL: 0 */
     rlt_error error;
 };
 
@@ -74,8 +74,10 @@ static void not_registered(void *ctx, uint64_t payload)
 /* Makes the handlers from number `first` on fail. */
 static void unregister(rlt_sim *sim, int first)
 {
-    for (unsigned i = (unsigned)first; i < NUMBERS; i++)
-        sim->handlers[i] = (handler){not_registered, sim, NULL};
+    for (unsigned i = (unsigned)first; i < NUMBERS; i++) {
+        sim->handlers[i] = (handler){not_registered, sim};
+        sim->ranks[i] = NULL;
+    }
     sim->handlers_used = first;
 }
 
@@ -111,7 +113,7 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
         return RLT_EUSAGE;
     if (sim->handlers_used == MAX_HANDLERS)
         return RLT_ERANGE;
-    sim->handlers[sim->handlers_used] = (handler){fn, ctx, NULL};
+    sim->handlers[sim->handlers_used] = (handler){fn, ctx};
     return sim->handlers_used++;
 }
 
@@ -289,7 +291,7 @@ int rlt_sim_places(rlt_sim *sim, uint32_t n)
 
 void rlt_sim_ranks(rlt_sim *sim, int number, rlt_rank_of fn)
 {
-    sim->handlers[number].rank = fn;
+    sim->ranks[number] = fn;
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
@@ -375,6 +377,7 @@ static bool clashes(rlt_sim *sim, const rlt_bucket *b)
         sim->instant = 1;
     }
     uint32_t instant = sim->instant;
+#pragma GCC unroll 4
     for (const rlt_entry *e = b->items; e < end; e++) {
         uint32_t *last = &busy[e->generation & mask];
         if (*last == instant)
@@ -391,10 +394,10 @@ static int arrange(rlt_sim *sim, const rlt_bucket *b)
     for (rlt_entry *e = b->items; e < b->items + b->n; e++) {
         if (e->generation < POSTED)
             continue;
-        const handler *h = &sim->handlers[(e->generation ^ POSTED) >> RLT_PLACE_BITS];
+        uint32_t number = (e->generation ^ POSTED) >> RLT_PLACE_BITS;
         e->generation &= ~PLACE_MASK;
-        if (h->rank)
-            e->generation |= h->rank(h->ctx, e->index) & PLACE_MASK;
+        if (sim->ranks[number])
+            e->generation |= sim->ranks[number](sim->handlers[number].ctx, e->index) & PLACE_MASK;
     }
     return rlt_queue_arrange(&sim->queue, POSTED);
 }

@@ -137,10 +137,10 @@ uint32_t rlt__part_flow(const rlt__packet_net *net, const rlt_packet *p);
 int rlt__part_create(rlt__packet_net *net, rlt_error *err) RLT_MUST_USE;
 void rlt__part_free(rlt__packet_net *net);
 void rlt__packet_no_memory(rlt__packet_net *net);
-/* train.c: ports of a quiet network. A flow has come into the round of a port. The event of a port: returns
- * false if an earlier one has replaced it. Serves a port as of the times up to now at which it was free. */
-void rlt__source_offered(rlt__packet_net *net, uint32_t port);
-bool rlt__source_free(rlt__packet_net *net, uint32_t port);
+/* train.c: ports of a quiet network. rlt__flow_offer there; the event of a free port; serves a port as of the
+ * times up to now at which it was free. */
+void rlt__flow_offer_quietly(rlt__packet_net *net, uint32_t flow);
+void rlt__source_free(void *ctx, uint64_t port);
 void rlt__source_catch_up(rlt__packet_net *net, rlt__source *s);
 /* Finds the ports that may lag; forbids lags from now on. */
 int rlt__trains_create(rlt__packet_net *net, rlt_error *err) RLT_MUST_USE;

@@ -176,6 +176,10 @@ static void serve(rlt__packet_net *net, uint32_t port)
 void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
+    if (net->quiet) {
+        rlt__flow_offer_quietly(net, index);
+        return;
+    }
     if (f->in_round || !has_work(net, f))
         return;
     if (f->pace_ps > rlt_sim_now(net->core.sim)) {
@@ -186,8 +190,6 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
         return;
     }
     rlt__source *s = &net->sources[f->port];
-    if (rlt__source_lags(s))
-        rlt__source_catch_up(net, s);
     f->in_round = true;
     f->turn = RLT_NONE;
     if (s->head == RLT_NONE)
@@ -195,9 +197,7 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
     else
         net->flows[s->tail].turn = index;
     s->tail = index;
-    if (net->quiet)
-        rlt__source_offered(net, f->port);
-    else if (!s->busy)
+    if (!s->busy)
         serve(net, f->port);
 }
 
@@ -208,19 +208,15 @@ static void on_pace(void *ctx, uint64_t payload)
     rlt__flow_offer(net, (uint32_t)payload);
 }
 
-/* Handles the departure of a data packet from its port, or of all since the last event. */
+/* Handles the departure of a data packet from its port. */
 static void on_free_port(void *ctx, uint64_t payload)
 {
     rlt__packet_net *net = ctx;
     rlt__source *s = &net->sources[payload];
     bool tells = s->tells;
     uint64_t tx = s->tx;
-    if (net->quiet) {
-        tells = rlt__source_free(net, (uint32_t)payload) && tells;
-    } else {
-        s->busy = s->tells = false;
-        serve(net, (uint32_t)payload);
-    }
+    s->busy = s->tells = false;
+    serve(net, (uint32_t)payload);
     if (tells)
         net->core.client.injected(net->core.client.ctx, tx);
 }
@@ -440,8 +436,8 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
     return i;
 }
 
-bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
-                   rlt_time delay_ps)
+static inline bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *msg,
+                               uint64_t wire_bytes, rlt_time delay_ps)
 {
     uint32_t i = rlt_pool_get(&net->messages);
     if (i == RLT_NONE) {
@@ -474,6 +470,12 @@ bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, 
     return true;
 }
 
+bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
+                   rlt_time delay_ps)
+{
+    return add_message(net, flow, msg, wire_bytes, delay_ps);
+}
+
 static rlt_time send(rlt_net *base, const rlt_message *m)
 {
     rlt__packet_net *net = (rlt__packet_net *)base;
@@ -490,7 +492,7 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
                          : nearbyint((double)leg.path.latency_ps * net->core.latency_scale);
     uint32_t flow = flow_of(net, m, leg.path.bw_Bps);
     rlt_time delay_ps = leg.tail_ps - (rlt_time)latency;
-    if (flow == RLT_NONE || !rlt__flow_add(net, flow, m, leg.wire_bytes, delay_ps) ||
+    if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, delay_ps) ||
         (!rlt__is_own(net, m->dst) && !rlt__part_announce(net, flow, m, leg.wire_bytes, delay_ps)))
         return -1;
     rlt__flow_offer(net, flow);
@@ -589,7 +591,7 @@ static int create_tables(rlt__packet_net *net, const rlt_net_config *cfg, rlt_er
         return rlt_nomem(err);
     for (uint32_t i = 0; i < ranks; i++)
         net->last[i] = RLT_NONE;
-    net->free_port = rlt_sim_handler(cfg->sim, on_free_port, net);
+    net->free_port = rlt_sim_handler(cfg->sim, net->quiet ? rlt__source_free : on_free_port, net);
     net->pace = rlt_sim_handler(cfg->sim, on_pace, net);
     net->timeout = rlt_sim_handler(cfg->sim, rlt__repair_timeout, net);
     net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);

@@ -40,7 +40,7 @@
 
 /* Sends the first packet of a message, or the last one, as of `when`. Returns the time at which it has
  * left. */
-static rlt_time send_edge(rlt__packet_net *net, rlt__source *s, rlt__flow *f, rlt_time when)
+static inline rlt_time send_edge(rlt__packet_net *net, rlt__source *s, rlt__flow *f, rlt_time when)
 {
     rlt_packet p = f->whole;
     p.bytes = rlt__flow_payload(net, f, p.data, &s->tells, &s->tx) + (uint32_t)net->set.header;
@@ -55,23 +55,12 @@ static rlt_time send_edge(rlt__packet_net *net, rlt__source *s, rlt__flow *f, rl
     return rlt_packets_send_as_of(net->packets, &p, when);
 }
 
-/* Sends the next packet of the flow at the head of a round as of `when`, and moves the flow to the end of the
- * round. The same as send_one() and rlt__flow_offer() in a quiet network. */
-static inline void send_next(rlt__packet_net *net, rlt__source *s, rlt_time when)
+/* Sends the next packet of a flow as of `when`. */
+static inline __attribute__((always_inline)) void send_next(rlt__packet_net *net, rlt__source *s,
+                                                            rlt__flow *f, rlt_time when)
 {
-    uint32_t index = s->head;
-    rlt__flow *f = &net->flows[index];
     uint64_t packet = f->next++;
     s->busy = true;
-    if (f->next == f->end) {
-        s->head = f->turn;
-        f->in_round = false;
-    } else if (f->turn != RLT_NONE) {
-        s->head = f->turn;
-        net->flows[s->tail].turn = index;
-        s->tail = index;
-        f->turn = RLT_NONE;
-    }
     f->whole.data = packet;
     f->whole.flags = RLT_PACKET_UNHEARD;
     if (f->next - f->heard >= net->set.ack && net->set.ack) {
@@ -82,20 +71,38 @@ static inline void send_next(rlt__packet_net *net, rlt__source *s, rlt_time when
                                      : send_edge(net, s, f, when);
 }
 
+/* Sends the next packet of the flow at the head of a round as of `when`, and moves the flow to the end of the
+ * round. The same as send_one() and rlt__flow_offer(). */
+static inline void take_turn(rlt__packet_net *net, rlt__source *s, rlt_time when)
+{
+    uint32_t index = s->head;
+    rlt__flow *f = &net->flows[index];
+    if (f->next + 1 == f->end) {
+        s->head = f->turn;
+        f->in_round = false;
+    } else if (f->turn != RLT_NONE) {
+        s->head = f->turn;
+        net->flows[s->tail].turn = index;
+        s->tail = index;
+        f->turn = RLT_NONE;
+    }
+    send_next(net, s, f, when);
+}
+
 /* Serves a busy port as of the times up to `until` at which it was free, the first of which must have come.
  * Stops at a packet whose departure the client hears. */
-static void serve(rlt__packet_net *net, rlt__source *s, rlt_time until)
+static inline void serve(rlt__packet_net *net, rlt__source *s, rlt_time until)
 {
     do {
         rlt_sim_also(net->core.sim);
         s->busy = s->tells = false;
         if (s->head != RLT_NONE)
-            send_next(net, s, s->free_ps);
+            take_turn(net, s, s->free_ps);
     } while (s->busy && !s->tells && s->free_ps <= until);
 }
 
 /* Returns how long after the port has become free its event may come. */
-static rlt_time lag_of(const rlt__packet_net *net, const rlt__source *s)
+static inline rlt_time lag_of(const rlt__packet_net *net, const rlt__source *s)
 {
     if (s->lag_packets == 0 || s->tells || s->head == RLT_NONE)
         return 0;
@@ -107,9 +114,8 @@ static rlt_time lag_of(const rlt__packet_net *net, const rlt__source *s)
 }
 
 /* Posts the event of a busy port. */
-static void await(rlt__packet_net *net, uint32_t port)
+static inline void await(rlt__packet_net *net, rlt__source *s, uint32_t port)
 {
-    rlt__source *s = &net->sources[port];
     s->due_ps = s->free_ps + lag_of(net, s);
     rlt_sim_post_at(net->core.sim, s->due_ps, RLT_SOLVE, s->tag, port);
 }
@@ -121,30 +127,57 @@ void rlt__source_catch_up(rlt__packet_net *net, rlt__source *s)
         serve(net, s, until);
 }
 
-void rlt__source_offered(rlt__packet_net *net, uint32_t port)
+void rlt__flow_offer_quietly(rlt__packet_net *net, uint32_t index)
 {
+    rlt__flow *f = &net->flows[index];
+    if (f->in_round || f->next == f->end || f->blocked != RLT_NONE)
+        return;
+    uint32_t port = f->port;
     rlt__source *s = &net->sources[port];
-    if (s->busy) {
-        if (rlt__source_lags(s)) /* the flow in front is alone no more */
-            await(net, port);
+    f->turn = RLT_NONE;
+    if (!s->busy) { /* there is no round */
+        if (f->next + 1 < f->end) {
+            f->in_round = true;
+            s->head = s->tail = index;
+        }
+        send_next(net, s, f, rlt_sim_now(net->core.sim));
+        await(net, s, port);
         return;
     }
-    send_next(net, s, rlt_sim_now(net->core.sim));
-    await(net, port);
+    if (rlt__source_lags(s))
+        rlt__source_catch_up(net, s);
+    f->in_round = true;
+    if (s->head == RLT_NONE)
+        s->head = index;
+    else
+        net->flows[s->tail].turn = index;
+    s->tail = index;
+    if (rlt__source_lags(s)) /* the flow in front is alone no more */
+        await(net, s, port);
 }
 
-bool rlt__source_free(rlt__packet_net *net, uint32_t port)
+void rlt__source_free(void *ctx, uint64_t port)
 {
+    rlt__packet_net *net = ctx;
     rlt__source *s = &net->sources[port];
     rlt_time now = rlt_sim_now(net->core.sim);
-    rlt_sim_not(net->core.sim); /* serve() counts */
-    if (s->due_ps != now)       /* an earlier event has replaced this one */
-        return false;
-    if (s->busy && s->free_ps <= now)
-        serve(net, s, now);
-    if (s->busy)
-        await(net, port);
-    return true;
+    bool tells = s->tells;
+    uint64_t tx = s->tx;
+    if (s->due_ps != now || !s->busy) { /* an earlier event has replaced this one */
+        rlt_sim_not(net->core.sim);
+        return;
+    }
+    if (s->head == RLT_NONE) {
+        s->busy = s->tells = false;
+    } else {
+        rlt_sim_not(net->core.sim); /* serve() counts */
+        if (s->free_ps <= now)
+            serve(net, s, now);
+        if (s->busy)
+            await(net, s, (uint32_t)port);
+    }
+    if (tells)
+        net->core.client.injected(net->core.client.ctx, tx);
 }
 
 void rlt__trains_end(rlt__packet_net *net)
@@ -157,7 +190,7 @@ void rlt__trains_end(rlt__packet_net *net)
             rlt__source_catch_up(net, s);
         s->lag_packets = 0;
         if (lags && s->busy)
-            await(net, i);
+            await(net, s, i);
     }
 }
 
