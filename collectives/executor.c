@@ -574,7 +574,8 @@ static void on_launch(void *ctx, uint64_t payload)
     rlt_exec *x = ctx;
     uint32_t id = (uint32_t)payload, n = x->all[id].members;
     for (uint32_t m = 0; m < n && x->all[id].live; m++)
-        begin_member(x, id, m);
+        if (rlt__exec_has(x, x->all[id].plan, m))
+            begin_member(x, id, m);
 }
 
 int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_exec **out, rlt_error *err)
@@ -585,6 +586,7 @@ int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_e
         return rlt_nomem(err);
     x->sim = cfg->sim;
     x->free_head = RLT_NONE;
+    x->part = cfg->part;
     x->blocking = cfg->endpoint.injection == RLT_INJECT_BLOCKING;
     x->orderly = cfg->orderly;
     x->launch_ps = rlt_endpoint_kernel(&cfg->endpoint, cfg->endpoint.launch_ps);

@@ -8,6 +8,9 @@
  * peers are there. With RLT_EXEC_EAGER (point-to-point messages) each member begins when it arrives itself. A
  * member is done when all its lanes are done: everything is received, and every send is injected (nic) or
  * delivered (blocking).
+ *
+ * In a part of a network (rlt_net_part) only its own members run. A collective is done there when they are;
+ * one without any is never done, and not pending.
  */
 #ifndef RLT_COLLECTIVES_EXECUTOR_H
 #define RLT_COLLECTIVES_EXECUTOR_H

@@ -73,8 +73,11 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
     c->orderly = x->orderly && plan->lanes > 1;
     c->direct = fold || c->orderly || flags & RLT_EXEC_EAGER ? 0 : c->n_lanes;
     c->arrived = 0;
-    c->members = c->members_left = members;
-    c->live = 1;
+    c->members = members;
+    c->members_left = x->part ? 0 : members;
+    for (uint32_t m = 0; m < members && x->part; m++)
+        c->members_left += rlt__exec_has(x, plan, m);
+    c->live = c->members_left > 0;
     memset(&c->crowd, 0, sizeof c->crowd);
     for (uint32_t m = 0, i = 0; m < members; m++) {
         for (uint32_t k = 0; k < plan->lanes; k++, i++)
@@ -84,7 +87,7 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
                                           .number = (uint16_t)k,
                                           .asleep = RLT_LANE_NOT_BEGUN};
     }
-    x->pending++;
+    x->pending += c->live;
     return id;
 fail:
     rlt_sim_fail(x->sim, e.code, e.where, "%s", e.what);

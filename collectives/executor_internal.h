@@ -3,7 +3,11 @@
 #ifndef RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
 #define RLT_COLLECTIVES_EXECUTOR_INTERNAL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "collectives/algorithm.h"
+#include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/fold.h"
 #include "net/endpoint/endpoint.h"
@@ -65,9 +69,16 @@ struct rlt_exec {
     /* Lanes that may go on at this instant, as (collective, lane), see rlt_net_config.orderly. */
     uint64_t *reached_lanes;
     uint32_t n_reached_lanes, reached_lanes_room;
+    const rlt_net_part *part; /* NULL: all ranks are here */
     rlt_time launch_ps;
     int on_order, on_launch, on_member_launch, on_wake, on_leap;
     uint8_t blocking, orderly;
 };
+
+/* Returns true if a member's rank is here, not in another part of the network. */
+static inline bool rlt__exec_has(const rlt_exec *x, const rlt_plan *plan, uint32_t member)
+{
+    return !x->part || x->part->of_rank[rlt_member_rank(&plan->req, member)] == x->part->self;
+}
 
 #endif

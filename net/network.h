@@ -61,12 +61,21 @@ typedef struct rlt_message {
 /* Whether links keep their bandwidth, change it, or may fail during the run. */
 typedef enum rlt_link_changes { RLT_LINKS_STAY, RLT_LINKS_CHANGE, RLT_LINKS_FAIL } rlt_link_changes;
 
-/* Callbacks of the client; called from within the simulation, in class RLT_COMPLETE. */
+/* Callbacks of the client; called from within the simulation. */
 typedef struct rlt_net_client {
     void *ctx;
     void (*injected)(void *ctx, uint64_t tx);
     void (*delivered)(void *ctx, uint64_t tx, uint64_t rx);
 } rlt_net_client;
+
+/* One of several simulations that are parts of one network, each on its own thread (sim/windows.h). Ranks and
+ * ports of other parts do nothing in it. Only the packet model has parts. */
+typedef struct rlt_net_part {
+    const struct rlt_packet_parts *parts; /* net/packet/parts.h; borrowed */
+    struct rlt_windows *windows;          /* borrowed */
+    const uint8_t *of_rank;               /* part of each rank; borrowed */
+    uint32_t self;
+} rlt_net_part;
 
 typedef struct rlt_net_config {
     rlt_sim *sim;
@@ -83,6 +92,9 @@ typedef struct rlt_net_config {
      * which symmetric ports do not share. For models whose order matters: those without
      * RLT_NET_SHARES_LINKS. */
     bool orderly;
+    /* The client's work at one accelerator does not reach another one within the instant. */
+    bool local;
+    const rlt_net_part *part; /* borrowed until the run ends; NULL: the whole network */
 } rlt_net_config;
 
 typedef struct rlt_net rlt_net;

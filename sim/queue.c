@@ -21,6 +21,7 @@ void rlt_queue_free(rlt_queue *q)
     for (unsigned i = 0; i < RLT_QUEUE_BUCKETS; i++)
         if (q->buckets[i].items)
             free(q->buckets[i].items);
+    free(q->spare);
     rlt_queue_init(q);
 }
 
@@ -145,7 +146,7 @@ static void unspread(rlt_queue *q, unsigned number)
         empty(q, i);
 }
 
-int rlt_queue_advance(rlt_queue *q)
+int rlt_queue_advance(rlt_queue *q, uint64_t most)
 {
     if (rlt_queue_tie(q))
         return 1;
@@ -158,6 +159,8 @@ int rlt_queue_advance(rlt_queue *q)
     rlt_bucket *source = &q->buckets[number];
     bool all_tie = true;
     uint64_t least = number < RLT_QUEUE_VALUES ? source->items->key : least_key(source, &all_tie);
+    if (least > most)
+        return 0;
     if (number >= RLT_QUEUE_VALUES) {
         unsigned to = (unsigned)(least % RLT_QUEUE_VALUES);
         if (all_tie) { /* move the array, not the entries */
@@ -175,9 +178,69 @@ int rlt_queue_advance(rlt_queue *q)
     return 1;
 }
 
+static inline uint32_t rank_of(const rlt_entry *e, uint32_t first)
+{
+    return e->generation < first ? 0 : e->generation;
+}
+
+/* Returns the end of the ascending run that begins at `from`. */
+static uint32_t run_end(const rlt_entry *items, uint32_t from, uint32_t n, uint32_t first)
+{
+    uint32_t before = 0;
+    for (; from < n; from++) {
+        uint32_t rank = rank_of(&items[from], first);
+        if (rank < before)
+            break;
+        before = rank;
+    }
+    return from;
+}
+
+/* Merges pairs of neighbouring runs of `from` into `to`. Returns the length of the first run there. */
+static uint32_t merge_runs(const rlt_entry *from, rlt_entry *to, uint32_t n, uint32_t first)
+{
+    uint32_t length = 0;
+    for (uint32_t begin = 0, k = 0; begin < n;) {
+        uint32_t middle = run_end(from, begin, n, first), end = run_end(from, middle, n, first);
+        uint32_t a = begin, b = middle;
+        while (a < middle && b < end) {
+            bool later = rank_of(&from[b], first) < rank_of(&from[a], first);
+            to[k++] = from[later ? b : a];
+            a += !later;
+            b += later;
+        }
+        memcpy(to + k, from + a, (middle - a) * sizeof *to);
+        k += middle - a;
+        memcpy(to + k, from + b, (end - b) * sizeof *to);
+        k += end - b;
+        length = begin ? length : end;
+        begin = end;
+    }
+    return length;
+}
+
+int rlt_queue_arrange(rlt_queue *q, uint32_t first)
+{
+    rlt_bucket *b = &q->buckets[current_bucket(q)];
+    uint32_t n = b->n;
+    if (q->head || run_end(b->items, 0, n, first) == n)
+        return 1;
+    if (rlt_grow(&q->spare, &q->spare_room, sizeof *q->spare, n, UINT32_MAX, "events", NULL) < 0)
+        return RLT_ENOMEM;
+    rlt_entry *from = b->items, *to = q->spare;
+    while (merge_runs(from, to, n, first) < n) {
+        rlt_entry *other = from;
+        from = to;
+        to = other;
+    }
+    if (to != b->items)
+        memcpy(b->items, to, n * sizeof *to);
+    return 1;
+}
+
 bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error)
 {
-    int rc = rlt_queue_advance(q);
+    int rc = rlt_queue_advance(q, UINT64_MAX);
     if (error)
         *error = rc < 0 ? rc : 0;
     if (rc <= 0)

@@ -49,6 +49,8 @@ typedef struct rlt_queue {
     uint64_t room;    /* sum of the buckets' capacities */
     uint32_t head;    /* entries with the last key that have been popped */
     uint32_t words;   /* one bit per word of `occupied` that is not 0 */
+    uint32_t spare_room;
+    rlt_entry *spare;                      /* scratch space of rlt_queue_arrange */
     uint64_t occupied[RLT_QUEUE_WORDS];    /* one bit per non-empty bucket */
     rlt_bucket buckets[RLT_QUEUE_BUCKETS]; /* index: digit position * RLT_QUEUE_VALUES + digit value */
 } rlt_queue;
@@ -61,9 +63,13 @@ RLT_API int rlt_queue_push(rlt_queue *q, rlt_entry e) RLT_MUST_USE;
 RLT_API bool rlt_queue_pop(rlt_queue *q, rlt_entry *e, int *error);
 /* Reads the next key without moving the queue's clock. Returns false when empty. */
 RLT_API bool rlt_queue_peek(rlt_queue *q, uint64_t *key);
-/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1, 0 when empty,
- * or RLT_ENOMEM with nothing changed. */
-RLT_API int rlt_queue_advance(rlt_queue *q) RLT_MUST_USE;
+/* Moves the queue's clock to the next key, so that rlt_queue_tie finds its entries. Returns 1; 0 when no key
+ * up to `most` is left, or RLT_ENOMEM, with nothing changed. */
+RLT_API int rlt_queue_advance(rlt_queue *q, uint64_t most) RLT_MUST_USE;
+/* Arranges the entries with the last key by generation, stably; generations below `first` count as equal. To
+ * be called before any of them is popped; later it does nothing. Returns 1, or RLT_ENOMEM with nothing
+ * changed. */
+RLT_API int rlt_queue_arrange(rlt_queue *q, uint32_t first) RLT_MUST_USE;
 /* Drops every entry for which keep() is false, in place. Compacts the queue after cancellations. */
 RLT_API void rlt_queue_filter(rlt_queue *q, bool (*keep)(void *ctx, const rlt_entry *e), void *ctx);
 

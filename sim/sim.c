@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/mem.h"
 #include "sim/queue.h"
@@ -18,14 +19,16 @@
 #define CLASS_BITS   2
 #define CLASS_MASK   ((1u << CLASS_BITS) - 1)
 #define MAX_HANDLERS 255
+#define NUMBERS      (1u << (31 - RLT_PLACE_BITS)) /* handlers that a tag can name */
 /* Stale entries below which a compaction is not worth its cost. */
 #define STALE_MIN 64
 /* Slots (256 KiB) that stay in a core's cache without prefetching. */
 #define CACHED_SLOTS 16384
 #define FETCH_AHEAD  8
-/* Entries with generations from here on own no slot: the low byte is the handler, the index is the
- * payload. */
-#define POSTED 0xffffff00u
+/* Entries with generations from here on own no slot: the index is the payload, the low bits are the place,
+ * the bits above them the handler. */
+#define POSTED     0x80000000u /* as in rlt_sim_tag */
+#define PLACE_MASK ((1u << RLT_PLACE_BITS) - 1)
 /* Last generation of a slot, never given to an event. */
 #define RETIRED POSTED
 
@@ -52,12 +55,31 @@ struct rlt_sim {
     uint64_t progress_every;
     void (*progress)(void *ctx, const rlt_sim *sim);
     void *progress_ctx;
+    /* by place: number of the last instant that had an event there; NULL: no places */
+    uint32_t *busy, busy_mask, instant;
     rlt_queue queue;
-    handler handlers[MAX_HANDLERS];
+    handler handlers[NUMBERS];  /* those that are not registered fail */
+    rlt_rank_of ranks[NUMBERS]; /* by handler; NULL: 0 */
     rlt_error error;
 };
 
 enum { HALT_NO, HALT_YES };
+
+static void not_registered(void *ctx, uint64_t payload)
+{
+    (void)payload;
+    rlt_sim_fail(ctx, RLT_EUSAGE, NULL, "an event of a handler that is not registered");
+}
+
+/* Makes the handlers from number `first` on fail. */
+static void unregister(rlt_sim *sim, int first)
+{
+    for (unsigned i = (unsigned)first; i < NUMBERS; i++) {
+        sim->handlers[i] = (handler){not_registered, sim};
+        sim->ranks[i] = NULL;
+    }
+    sim->handlers_used = first;
+}
 
 int rlt_sim_create(rlt_sim **out, rlt_error *err)
 {
@@ -67,6 +89,8 @@ int rlt_sim_create(rlt_sim **out, rlt_error *err)
         return rlt_nomem(err);
     sim->free_slot = RLT_NONE;
     sim->head.scheduled = 1;
+    sim->head.running = RLT_OBSERVE;
+    unregister(sim, 0);
     sim->progress_at = UINT64_MAX;
     atomic_init(&sim->halt, HALT_NO); /* the queue of zeroes is an empty one */
     *out = sim;
@@ -78,6 +102,7 @@ void rlt_sim_free(rlt_sim *sim)
     if (!sim)
         return;
     rlt_queue_free(&sim->queue);
+    free(sim->busy);
     free(sim->slots);
     free(sim);
 }
@@ -100,7 +125,7 @@ int rlt_sim_handlers(const rlt_sim *sim)
 void rlt_sim_forget(rlt_sim *sim, int first)
 {
     if (first >= 0 && first < sim->handlers_used)
-        sim->handlers_used = first;
+        unregister(sim, first);
 }
 
 uint64_t rlt_sim_events(const rlt_sim *sim)
@@ -111,6 +136,15 @@ uint64_t rlt_sim_events(const rlt_sim *sim)
 bool rlt_sim_more(const rlt_sim *sim)
 {
     return sim->queue.pending > sim->stale;
+}
+
+bool rlt_sim_next(rlt_sim *sim, rlt_time *when)
+{
+    uint64_t key;
+    if (!rlt_sim_more(sim) || !rlt_queue_peek(&sim->queue, &key))
+        return false;
+    *when = (rlt_time)(key >> CLASS_BITS);
+    return true;
 }
 
 static uint32_t new_slot(rlt_sim *sim)
@@ -138,12 +172,16 @@ static uint64_t key_of(const rlt_sim *sim, rlt_time when, rlt_class cls)
     return key < sim->queue.last ? sim->queue.last : key; /* its class has passed: use the current one */
 }
 
-static bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+static inline bool is_time(const rlt_sim *sim, rlt_time when, rlt_class cls)
 {
     return __builtin_expect(
                (uint64_t)when - (uint64_t)sim->head.now < (uint64_t)(RLT_TIME_MAX - sim->head.now), 1) &&
-           __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) &&
            __builtin_expect((unsigned)cls <= CLASS_MASK, 1);
+}
+
+static inline bool is_allowed(const rlt_sim *sim, rlt_time when, rlt_class cls, int number)
+{
+    return __builtin_expect((unsigned)number < (unsigned)sim->handlers_used, 1) && is_time(sim, when, cls);
 }
 
 static rlt_event refuse(rlt_sim *sim, rlt_time when, rlt_class cls, int number)
@@ -209,25 +247,51 @@ rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uin
     return ev;
 }
 
-__attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, int number,
+__attribute__((noinline)) static void post_slow(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag,
                                                 uint32_t payload)
 {
     sim->head.scheduled++;
-    if (!is_allowed(sim, when, cls, number))
-        refuse(sim, when, cls, number);
-    else if (rlt_queue_push(&sim->queue,
-                            (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}) != 0)
+    if (!is_time(sim, when, cls))
+        refuse(sim, when, cls, (int)((tag ^ POSTED) >> RLT_PLACE_BITS));
+    else if (rlt_queue_push(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}) != 0)
         no_memory_for_event(sim);
+}
+
+void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload)
+{
+    if (!is_time(sim, when, cls) ||
+        !rlt_queue_push_fast(&sim->queue, (rlt_entry){key_of(sim, when, cls), payload, tag}))
+        post_slow(sim, when, cls, tag, payload);
+    else
+        sim->head.scheduled++;
 }
 
 void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int number, uint32_t payload)
 {
-    if (!is_allowed(sim, when, cls, number) ||
-        !rlt_queue_push_fast(&sim->queue,
-                             (rlt_entry){key_of(sim, when, cls), payload, POSTED | (unsigned)number}))
-        post_slow(sim, when, cls, number, payload);
+    if ((unsigned)number >= (unsigned)sim->handlers_used)
+        refuse(sim, when, cls, number);
     else
-        sim->head.scheduled++;
+        rlt_sim_post_at(sim, when, cls, rlt_sim_tag(number), payload);
+}
+
+int rlt_sim_places(rlt_sim *sim, uint32_t n)
+{
+    uint32_t room = 1;
+    while (room < n && room <= PLACE_MASK)
+        room *= 2;
+    uint32_t *busy = calloc(room, sizeof *busy);
+    if (!busy)
+        return RLT_ENOMEM;
+    free(sim->busy);
+    sim->busy = busy;
+    sim->busy_mask = room - 1;
+    sim->instant = 0;
+    return 0;
+}
+
+void rlt_sim_ranks(rlt_sim *sim, int number, rlt_rank_of fn)
+{
+    sim->ranks[number] = fn;
 }
 
 bool rlt_sim_pending(const rlt_sim *sim, rlt_event ev)
@@ -293,32 +357,73 @@ static void report_progress(rlt_sim *sim)
     sim->progress(sim->progress_ctx, sim);
 }
 
-/* Returns true if the next event lies beyond `until`; the clock is then set to `until`. */
-static bool is_at_limit(rlt_sim *sim, rlt_time until)
+/* Drops the cancelled events if the next one is at `until`. Otherwise their classes would count as passed
+ * when the run continues. */
+static void drop_cancelled_at(rlt_sim *sim, rlt_time until)
 {
     uint64_t key = 0;
-    if (sim->stale > 0 && rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
-        drop_cancelled(sim); /* otherwise their classes would count as passed when the run continues */
-    if (!rlt_queue_peek(&sim->queue, &key) || (rlt_time)(key >> CLASS_BITS) <= until)
-        return false;
-    sim->head.now = until;
-    return true;
+    if (rlt_queue_peek(&sim->queue, &key) && (rlt_time)(key >> CLASS_BITS) == until)
+        drop_cancelled(sim);
+}
+
+/* Returns true if two events of the present instant and class may be at one place. Entries with a slot have
+ * none: taking their generation for it costs at most a needless arrangement. */
+static bool clashes(rlt_sim *sim, const rlt_bucket *b)
+{
+    const rlt_entry *end = b->items + b->n;
+    uint32_t *busy = sim->busy, mask = sim->busy_mask;
+    if (++sim->instant == 0) {
+        memset(busy, 0, ((size_t)mask + 1) * sizeof *busy);
+        sim->instant = 1;
+    }
+    uint32_t instant = sim->instant;
+#pragma GCC unroll 4
+    for (const rlt_entry *e = b->items; e < end; e++) {
+        uint32_t *last = &busy[e->generation & mask];
+        if (*last == instant)
+            return true;
+        *last = instant;
+    }
+    return false;
+}
+
+/* Puts the events of the present instant and class in the order of handler and rank, those with a slot
+ * first. Their places are no longer needed: ranks replace them. */
+static int arrange(rlt_sim *sim, const rlt_bucket *b)
+{
+    for (rlt_entry *e = b->items; e < b->items + b->n; e++) {
+        if (e->generation < POSTED)
+            continue;
+        uint32_t number = (e->generation ^ POSTED) >> RLT_PLACE_BITS;
+        e->generation &= ~PLACE_MASK;
+        if (sim->ranks[number])
+            e->generation |= sim->ranks[number](sim->handlers[number].ctx, e->index) & PLACE_MASK;
+    }
+    return rlt_queue_arrange(&sim->queue, POSTED);
 }
 
 /* Moves the clock to the next instant and class with a live event. Returns false when there is nothing to
- * run. */
+ * run; the clock then stands at `until` if events are left. */
 static bool advance(rlt_sim *sim, rlt_time until)
 {
     rlt_queue *q = &sim->queue;
+    uint64_t most = until < RLT_TIME_MAX ? (uint64_t)until << CLASS_BITS | CLASS_MASK : UINT64_MAX;
     for (;;) {
         if (q->pending == sim->stale) {
             /* Only cancelled events are left; their times must not move the clock. */
             drop_cancelled(sim);
             return false;
         }
-        if (until < RLT_TIME_MAX && is_at_limit(sim, until))
+        if (sim->stale > 0 && until < RLT_TIME_MAX)
+            drop_cancelled_at(sim, until);
+        int rc = rlt_queue_advance(q, most);
+        if (rc == 0) {
+            sim->head.now = until;
             return false;
-        int rc = rlt_queue_advance(q);
+        }
+        const rlt_bucket *b = &q->buckets[q->last % RLT_QUEUE_VALUES];
+        if (sim->busy && rc > 0 && b->n > 1 && q->head == 0 && clashes(sim, b))
+            rc = arrange(sim, b);
         if (rc < 0) {
             rlt_sim_fail(sim, rc, NULL, "no memory to sort %llu pending events",
                          (unsigned long long)q->pending);
@@ -330,6 +435,7 @@ static bool advance(rlt_sim *sim, rlt_time until)
         sim->stale--;
     }
     sim->head.now = (rlt_time)(q->last >> CLASS_BITS);
+    sim->head.running = (rlt_class)(q->last & CLASS_MASK);
     return true;
 }
 
@@ -361,7 +467,7 @@ static inline void handle_slot(rlt_sim *sim, const rlt_entry *e)
 static inline void handle(rlt_sim *sim, const rlt_entry *e)
 {
     if (e->generation >= POSTED) {
-        const handler *h = &sim->handlers[e->generation - POSTED];
+        const handler *h = &sim->handlers[(e->generation ^ POSTED) >> RLT_PLACE_BITS];
         uint32_t payload = e->index;
         rlt_queue_take(&sim->queue);
         sim->head.events++;
@@ -392,12 +498,14 @@ int rlt_sim_run(rlt_sim *sim, rlt_time until, rlt_error *err)
     if (sim->running)
         return rlt_fail(err, RLT_EUSAGE, NULL, "the simulation is already running");
     sim->running = true;
+    sim->head.running = (rlt_class)(sim->queue.last & CLASS_MASK);
     if (until >= sim->head.now) {
         do
             run_instant(sim);
         while (!is_halted(sim) && advance(sim, until));
     }
     sim->running = false;
+    sim->head.running = RLT_OBSERVE;
     if (sim->error.code != 0)
         return rlt_fail(err, sim->error.code, sim->error.where, "%s", sim->error.what);
     if (atomic_exchange_explicit(&sim->halt, HALT_NO, memory_order_relaxed) != HALT_NO)

@@ -8,6 +8,12 @@
  * class, events run in the order in which they were scheduled. An event that is scheduled for the present
  * instant, in a class that has already run, runs in the current class.
  *
+ * A model whose result must not depend on the order of scheduling says at which place an event happens
+ * (rlt_sim_post_at), and how events of one place are ranked (rlt_sim_ranks). Events of one instant and class
+ * at one place then run in the order of handler, rank and scheduling, except that those scheduled for the
+ * instant and class that is running come last. Events at different places must not affect each other within
+ * an instant: their order is free.
+ *
  * Handlers are registered once and named by a small number. Scheduling reuses slots and allocates nothing. A
  * handler that fails calls rlt_sim_fail; the run then stops and returns that error.
  */
@@ -27,7 +33,7 @@ extern "C" {
 typedef enum rlt_class {
     RLT_COMPLETE = 0, /* something ended */
     RLT_START = 1,    /* something begins */
-    RLT_SOLVE = 2,    /* rates are computed from the state of the instant */
+    RLT_SOLVE = 2,    /* rates are computed, and ports choose, from the state of the instant */
     RLT_OBSERVE = 3,  /* samples and limits: runs after the solve */
 } rlt_class;
 
@@ -55,6 +61,7 @@ RLT_API void rlt_sim_forget(rlt_sim *sim, int first);
 typedef struct rlt_sim_head {
     rlt_time now;
     uint64_t scheduled, events;
+    rlt_class running; /* class of the instant; RLT_OBSERVE between runs */
 } rlt_sim_head;
 
 static inline rlt_time rlt_sim_now(const rlt_sim *sim)
@@ -73,11 +80,46 @@ static inline void rlt_sim_also(rlt_sim *sim)
 {
     ((rlt_sim_head *)(void *)sim)->events++;
 }
+/* Does not count the event that is being handled. For one that turns out to stand for none. */
+static inline void rlt_sim_not(rlt_sim *sim)
+{
+    ((rlt_sim_head *)(void *)sim)->events--;
+}
+/* Returns the class of events that is running, the last one between runs. */
+static inline rlt_class rlt_sim_class(const rlt_sim *sim)
+{
+    return ((const rlt_sim_head *)(const void *)sim)->running;
+}
 /* Schedules an event. Fails the simulation (see rlt_sim_fail) and returns {0} for a time in the past, a time
  * at or beyond RLT_TIME_MAX, or when memory runs out. */
 RLT_API rlt_event rlt_sim_at(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint64_t payload);
 /* As rlt_sim_at, for an event that is never cancelled and has a 32-bit payload. Cheaper: it needs no slot. */
 RLT_API void rlt_sim_post(rlt_sim *sim, rlt_time when, rlt_class cls, int handler, uint32_t payload);
+/* Events have places from now on, `n` of them. RLT_ENOMEM. */
+RLT_API int rlt_sim_places(rlt_sim *sim, uint32_t n) RLT_MUST_USE;
+/* A handler and a place. Places whose low RLT_PLACE_BITS are equal count as one. */
+typedef uint32_t rlt_tag;
+#define RLT_PLACE_BITS 23
+/* Returns the tag of a registered handler at place 0; place it. */
+static inline rlt_tag rlt_sim_tag(int handler)
+{
+    return 0x80000000u | (uint32_t)handler << RLT_PLACE_BITS;
+}
+static inline rlt_tag rlt_tag_at(rlt_tag tag, uint32_t place)
+{
+    return tag | (place & ((1u << RLT_PLACE_BITS) - 1));
+}
+static inline uint32_t rlt_tag_place(rlt_tag tag)
+{
+    return tag & ((1u << RLT_PLACE_BITS) - 1);
+}
+/* As rlt_sim_post, for an event at a place. An event of a handler that is not
+ * registered fails when its time has come. */
+RLT_API void rlt_sim_post_at(rlt_sim *sim, rlt_time when, rlt_class cls, rlt_tag tag, uint32_t payload);
+/* Returns the rank of an event; its low RLT_PLACE_BITS count. Gets the ctx of the handler. Without it the
+ * rank is 0. */
+typedef uint32_t (*rlt_rank_of)(void *ctx, uint32_t payload);
+RLT_API void rlt_sim_ranks(rlt_sim *sim, int handler, rlt_rank_of fn);
 /* Cancels an event. Returns true if it was still pending. */
 RLT_API bool rlt_sim_cancel(rlt_sim *sim, rlt_event ev);
 /* Returns true while the event is pending. */
@@ -100,6 +142,8 @@ RLT_API void rlt_sim_on_progress(rlt_sim *sim, uint64_t every, void (*fn)(void *
 
 RLT_API uint64_t rlt_sim_events(const rlt_sim *sim); /* events handled so far */
 RLT_API bool rlt_sim_more(const rlt_sim *sim);       /* true while events are pending */
+/* Reads a time before which no pending event lies. Returns false if none is pending. */
+RLT_API bool rlt_sim_next(rlt_sim *sim, rlt_time *when);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,11 @@ void rlt__packet_no_memory(rlt__packet_net *net)
     rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for one more packet or message");
 }
 
+static inline rlt_tag at_node(const rlt__packet_net *net, int handler, uint32_t node)
+{
+    return rlt_tag_at(rlt_sim_tag(handler), net->first_place + node);
+}
+
 /* ---- sending ---- */
 
 /* Finds a route between two ranks for packets of a flow. Returns false if the flow is blocked, or on failure,
@@ -59,12 +64,18 @@ bool rlt__flow_take_route(rlt__packet_net *net, rlt__flow *f)
     if (!find_route(net, f, f->src, f->dst, &f->route))
         return false;
     f->port = rlt_packets_first_link(net->packets, f->route);
+    f->far = net->part && rlt__part_is_far(net, f->route);
     return true;
 }
 
 bool rlt__flow_take_back(rlt__packet_net *net, rlt__flow *f)
 {
-    return (!net->set.ack && !net->set.dcqcn) || find_route(net, f, f->dst, f->src, &f->back);
+    if (!net->set.ack && !net->set.dcqcn)
+        return true;
+    if (!find_route(net, f, f->dst, f->src, &f->back))
+        return false;
+    f->back_port = rlt_packets_first_link(net->packets, f->back);
+    return true;
 }
 
 static inline bool has_work(const rlt__packet_net *net, const rlt__flow *f)
@@ -75,7 +86,7 @@ static inline bool has_work(const rlt__packet_net *net, const rlt__flow *f)
            (f->next < f->end && (net->set.window == 0 || f->next - f->acked < net->set.window));
 }
 
-static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, bool *last, uint64_t *tx)
+uint32_t rlt__flow_payload(rlt__packet_net *net, rlt__flow *f, uint64_t packet, bool *last, uint64_t *tx)
 {
     uint32_t i = f->sending;
     if (i == RLT_NONE || packet < rlt__message_at(net, i)->first)
@@ -87,6 +98,17 @@ static uint32_t payload_of(rlt__packet_net *net, rlt__flow *f, uint64_t packet, 
     *last = packet + 1 == m->end;
     *tx = m->tx;
     return *last ? (uint32_t)m->tail_bytes : (uint32_t)net->set.mtu;
+}
+
+void rlt__flow_drop_head(rlt__packet_net *net, rlt__flow *f)
+{
+    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
+    if (f->sending == i)
+        f->sending = next;
+    f->head = next;
+    if (next == RLT_NONE)
+        f->tail = RLT_NONE;
+    rlt_pool_put(&net->messages, i);
 }
 
 /* Puts the next packet of a flow on its port. Returns false if there is none. */
@@ -104,12 +126,14 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     bool last;
     uint64_t tx;
     rlt__source *source = &net->sources[f->port];
-    p.bytes = payload_of(net, f, p.data, &last, &tx) + (uint32_t)net->set.header;
+    p.bytes = rlt__flow_payload(net, f, p.data, &last, &tx) + (uint32_t)net->set.header;
     p.src = f->src_node;
     p.dst = f->dst_node;
     p.route = f->route;
     p.flags = net->set.dcqcn ? RLT_PACKET_ECT : 0;
     p.key = last;
+    if (last && net->set.ack == 0 && !rlt__is_own(net, f->dst))
+        rlt__flow_drop_head(net, f); /* the receiver's part has its own copy */
     if (p.data < f->sent) {
         p.flags |= RLT_PACKET_RESEND;
     } else {
@@ -122,8 +146,8 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
     if (net->set.dcqcn)
         f->pace_ps = rlt_time_add(now, rlt__dcqcn_sends(&f->rate, now, p.bytes));
     if (!net->back_pressure)
-        rlt_sim_post(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_COMPLETE,
-                     net->free_port, f->port);
+        rlt_sim_post_at(net->core.sim, rlt_packets_leaves(net->packets, p.route, p.bytes), RLT_SOLVE,
+                        source->tag, f->port);
     if (!net->reliable && !f->armed) {
         f->progress_ps = now;
         rlt__repair_arm(net, index);
@@ -132,49 +156,6 @@ static bool send_one(rlt__packet_net *net, uint32_t index)
         return true;
     rlt_packets_send(net->packets, &p);
     return true;
-}
-
-/* Sends the first packet of a message, or the last one. */
-static void send_edge(rlt__packet_net *net, uint32_t port, rlt__source *s, rlt__flow *f)
-{
-    rlt_packet p = f->whole;
-    p.bytes = payload_of(net, f, p.data, &s->tells, &s->tx) + (uint32_t)net->set.header;
-    p.key = s->tells;
-    if (s->tells) {
-        f->heard = p.data + 1;
-        p.flags = 0;
-    }
-    f->tail_at = rlt__message_at(net, f->sending)->end - 1;
-    rlt_packets_send_then(net->packets, &p, net->free_port, port);
-}
-
-/* Sends the next packet of the flow at the head of a round, and moves the flow to the end of the round. The
- * same as send_one() and rlt__flow_offer() in a quiet network. */
-static void serve_quietly(rlt__packet_net *net, uint32_t port, rlt__source *s)
-{
-    uint32_t index = s->head;
-    rlt__flow *f = &net->flows[index];
-    uint64_t packet = f->next++;
-    s->busy = true;
-    if (f->next == f->end) {
-        s->head = f->turn;
-        f->in_round = false;
-    } else if (f->turn != RLT_NONE) {
-        s->head = f->turn;
-        net->flows[s->tail].turn = index;
-        s->tail = index;
-        f->turn = RLT_NONE;
-    }
-    f->whole.data = packet;
-    f->whole.flags = RLT_PACKET_UNHEARD;
-    if (f->next - f->heard >= net->set.ack && net->set.ack) {
-        f->heard = f->next;
-        f->whole.flags = 0;
-    }
-    if (packet < f->tail_at)
-        rlt_packets_send_then(net->packets, &f->whole, net->free_port, port);
-    else
-        send_edge(net, port, s, f);
 }
 
 /* Serves a free port: the next flow sends. */
@@ -195,11 +176,16 @@ static void serve(rlt__packet_net *net, uint32_t port)
 void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
+    if (net->quiet) {
+        rlt__flow_offer_quietly(net, index);
+        return;
+    }
     if (f->in_round || !has_work(net, f))
         return;
     if (f->pace_ps > rlt_sim_now(net->core.sim)) {
         if (!f->paced)
-            rlt_sim_post(net->core.sim, f->pace_ps, RLT_COMPLETE, net->pace, index);
+            rlt_sim_post_at(net->core.sim, f->pace_ps, RLT_COMPLETE, at_node(net, net->pace, f->src_node),
+                            index);
         f->paced = true;
         return;
     }
@@ -211,11 +197,7 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
     else
         net->flows[s->tail].turn = index;
     s->tail = index;
-    if (s->busy)
-        return;
-    if (net->quiet)
-        serve_quietly(net, f->port, s);
-    else
+    if (!s->busy)
         serve(net, f->port);
 }
 
@@ -234,10 +216,7 @@ static void on_free_port(void *ctx, uint64_t payload)
     bool tells = s->tells;
     uint64_t tx = s->tx;
     s->busy = s->tells = false;
-    if (!net->quiet)
-        serve(net, (uint32_t)payload);
-    else if (s->head != RLT_NONE)
-        serve_quietly(net, (uint32_t)payload, s);
+    serve(net, (uint32_t)payload);
     if (tells)
         net->core.client.injected(net->core.client.ctx, tx);
 }
@@ -250,18 +229,6 @@ static void on_left(void *ctx, const rlt_packet *p)
 }
 
 /* ---- receiving ---- */
-
-/* Frees the first message of a flow, which is delivered and acknowledged. */
-static void drop_head(rlt__packet_net *net, rlt__flow *f)
-{
-    uint32_t i = f->head, next = rlt__message_at(net, i)->next;
-    if (f->sending == i)
-        f->sending = next;
-    f->head = next;
-    if (next == RLT_NONE)
-        f->tail = RLT_NONE;
-    rlt_pool_put(&net->messages, i);
-}
 
 static void deliver(rlt__packet_net *net, const rlt__late *m)
 {
@@ -277,7 +244,8 @@ static void on_deliver(void *ctx, uint64_t payload)
     deliver(net, &m);
 }
 
-static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
+/* Delivers a message to `node` after a delay. */
+static void deliver_after(rlt__packet_net *net, rlt__late m, uint32_t node, rlt_time delay)
 {
     uint32_t i = rlt_pool_get(&net->late);
     if (i == RLT_NONE) {
@@ -285,8 +253,8 @@ static void deliver_after(rlt__packet_net *net, rlt__late m, rlt_time delay)
         return;
     }
     *(rlt__late *)rlt_pool_at(&net->late, i) = m;
-    rlt_sim_post(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE, net->deliver,
-                 i);
+    rlt_sim_post_at(net->core.sim, rlt_time_add(rlt_sim_now(net->core.sim), delay), RLT_COMPLETE,
+                    at_node(net, net->deliver, node), i);
 }
 
 void rlt__flow_received(rlt__packet_net *net, uint32_t index)
@@ -298,28 +266,37 @@ void rlt__flow_received(rlt__packet_net *net, uint32_t index)
         rlt_time delay = m->delay_ps;
         f->receiving = m->next;
         f->receiving_end = m->next != RLT_NONE ? rlt__message_at(net, m->next)->end : 0;
-        if (net->set.ack == 0 || net->quiet)
-            drop_head(net, f);
+        if (net->set.ack == 0 || net->quiet || !rlt__is_own(net, f->src))
+            rlt__flow_drop_head(net, f);
         if (delay)
-            deliver_after(net, done, delay);
+            deliver_after(net, done, f->dst_node, delay);
         else
             deliver(net, &done);
         f = &net->flows[index]; /* flows may have moved: the client may have begun others */
     }
 }
 
-void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
+/* rlt__flow_answer(), known to the compiler as the way of most packets. */
+static inline __attribute__((always_inline)) void reply(rlt__packet_net *net, uint32_t index,
+                                                        rlt_packet answer)
 {
     rlt__flow *f = &net->flows[index];
+    if (rlt__source_lags(&net->sources[f->back_port]))
+        rlt__source_catch_up(net, &net->sources[f->back_port]);
     answer.bytes = (uint32_t)net->set.ack_bytes;
     answer.flags = net->quiet ? RLT_PACKET_UNHEARD : 0;
     answer.src = f->dst_node;
     answer.dst = f->src_node;
     answer.route = f->back;
-    answer.flow = index;
+    answer.flow = f->number;
     answer.data = f->expected;
     f->answered = f->expected;
     rlt_packets_send(net->packets, &answer);
+}
+
+void rlt__flow_answer(rlt__packet_net *net, uint32_t index, rlt_packet answer)
+{
+    reply(net, index, answer);
 }
 
 static inline void receive(rlt__packet_net *net, const rlt_packet *p)
@@ -341,7 +318,7 @@ static inline void receive(rlt__packet_net *net, const rlt_packet *p)
     f->high = f->expected;
     f->asked = false;
     if (net->set.ack && (p->key || f->expected - f->answered >= net->set.ack))
-        rlt__flow_answer(net, p->flow, (rlt_packet){.kind = RLT__ACK});
+        reply(net, p->flow, (rlt_packet){.kind = RLT__ACK});
     if (f->expected == f->receiving_end)
         rlt__flow_received(net, p->flow);
 }
@@ -358,13 +335,19 @@ static void arrived_before(rlt__packet_net *net, uint32_t index, uint64_t packet
     f->tries = 0;
     f->progress_ps = rlt_sim_now(net->core.sim);
     while (f->head != RLT_NONE && rlt__message_at(net, f->head)->end <= packet)
-        drop_head(net, f);
+        rlt__flow_drop_head(net, f);
     rlt__flow_offer(net, index);
 }
 
 static void on_arrived(void *ctx, const rlt_packet *p)
 {
     rlt__packet_net *net = ctx;
+    rlt_packet found;
+    if (net->part && p->kind <= RLT__DATA_ASKS) {
+        found = *p;
+        found.flow = rlt__part_flow(net, p);
+        p = &found;
+    }
     switch (p->kind) {
     case RLT__ACK:
         arrived_before(net, p->flow, p->data);
@@ -387,7 +370,8 @@ static void on_arrived(void *ctx, const rlt_packet *p)
 
 /* ---- messages ---- */
 
-static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_Bps, uint32_t *out)
+bool rlt__flow_make(rlt__packet_net *net, const rlt_message *m, uint32_t number, uint64_t line_Bps,
+                    uint32_t *out)
 {
     if (rlt_grow(&net->flows, &net->flows_room, sizeof(*net->flows), (uint64_t)net->n_flows + 1, INT32_MAX,
                  "flows", NULL)) {
@@ -401,6 +385,7 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .key = m->route_key,
                      .src_node = rlt_placed(place, m->src),
                      .dst_node = rlt_placed(place, m->dst),
+                     .number = number,
                      .turn = RLT_NONE,
                      .head = RLT_NONE,
                      .tail = RLT_NONE,
@@ -412,7 +397,9 @@ static bool make_flow(rlt__packet_net *net, const rlt_message *m, uint64_t line_
                      .sprayed = net->spray};
     rlt__dcqcn_init(&f->rate, line_Bps);
     /* A blocked flow waits like any other. */
-    if ((!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f)) && f->blocked == RLT_NONE)
+    bool found = !rlt__is_own(net, m->src) || rlt__flow_take_route(net, f);
+    found = found && (!rlt__is_own(net, m->dst) || rlt__flow_take_back(net, f));
+    if (!found && f->blocked == RLT_NONE)
         return false;
     f->whole = (rlt_packet){.bytes = (uint32_t)(net->set.mtu + net->set.header),
                             .src = f->src_node,
@@ -437,7 +424,7 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
         if (net->flows[i].src == m->src && net->flows[i].dst == m->dst && net->flows[i].key == m->route_key)
             break;
     if (i == RLT_NONE) {
-        if (!make_flow(net, m, line_Bps, &i))
+        if (!rlt__flow_make(net, m, net->n_flows, line_Bps, &i))
             return RLT_NONE;
         net->flows[i].same_hash = first;
         if (rlt_map_put(&net->by_hash, hash, i) != 0) {
@@ -449,8 +436,8 @@ static uint32_t flow_of(rlt__packet_net *net, const rlt_message *m, uint64_t lin
     return i;
 }
 
-static bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
-                        rlt_time delay_ps)
+static inline bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *msg,
+                               uint64_t wire_bytes, rlt_time delay_ps)
 {
     uint32_t i = rlt_pool_get(&net->messages);
     if (i == RLT_NONE) {
@@ -483,6 +470,12 @@ static bool add_message(rlt__packet_net *net, uint32_t flow, const rlt_message *
     return true;
 }
 
+bool rlt__flow_add(rlt__packet_net *net, uint32_t flow, const rlt_message *msg, uint64_t wire_bytes,
+                   rlt_time delay_ps)
+{
+    return add_message(net, flow, msg, wire_bytes, delay_ps);
+}
+
 static rlt_time send(rlt_net *base, const rlt_message *m)
 {
     rlt__packet_net *net = (rlt__packet_net *)base;
@@ -490,14 +483,17 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
     if (rlt__net_leg(&net->core, m, &leg) != 0)
         return -1;
     if (leg.path.n == 0) {
-        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, leg.tail_ps);
+        uint32_t node = rlt_placed(rlt_router_placement(net->core.router), m->dst);
+        deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, node, leg.tail_ps);
         return rlt_sim_now(net->core.sim);
     }
     double latency = net->core.latency_scale == 1.0
                          ? (double)leg.path.latency_ps
                          : nearbyint((double)leg.path.latency_ps * net->core.latency_scale);
     uint32_t flow = flow_of(net, m, leg.path.bw_Bps);
-    if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, leg.tail_ps - (rlt_time)latency))
+    rlt_time delay_ps = leg.tail_ps - (rlt_time)latency;
+    if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, delay_ps) ||
+        (!rlt__is_own(net, m->dst) && !rlt__part_announce(net, flow, m, leg.wire_bytes, delay_ps)))
         return -1;
     rlt__flow_offer(net, flow);
     return -1;
@@ -507,7 +503,9 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
 
 static void settle(rlt_net *base)
 {
-    rlt_packets_settle(((rlt__packet_net *)base)->packets);
+    rlt__packet_net *net = (rlt__packet_net *)base;
+    rlt__trains_end(net);
+    rlt_packets_settle(net->packets);
 }
 
 static void put_wait(const rlt__packet_net *net, const rlt__flow *f, const char *under_way, char *text,
@@ -551,6 +549,7 @@ static void destroy(rlt_net *base)
     rlt_pool_free(&net->messages);
     rlt_pool_free(&net->holes);
     rlt_pool_free(&net->late);
+    rlt__part_free(net);
     if (net->packets)
         base->usage = NULL; /* owned by the packets */
     rlt_packets_free(net->packets);
@@ -567,6 +566,7 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
     c.latency_scale = cfg->latency_scale;
     c.series_bin_ps = cfg->series_bin_ps;
     c.links_fail = cfg->changes == RLT_LINKS_FAIL;
+    c.part = cfg->part;
     c.client =
         (rlt_packets_client){.ctx = net, .arrived = on_arrived, .left = net->back_pressure ? on_left : NULL};
     int rc = rlt_packets_create(&c, &net->packets, err);
@@ -574,28 +574,34 @@ static int create_packets(rlt__packet_net *net, const rlt_net_config *cfg, rlt_e
         return rc;
     rlt_usage_free(net->core.base.usage);
     net->core.base.usage = rlt_packets_usage(net->packets);
+    net->first_place = rlt_packets_place(net->packets, 0);
+    if (!net->back_pressure && rlt_packets_order(net->packets) != 0)
+        return rlt_nomem(err);
     return 0;
 }
 
 static int create_tables(rlt__packet_net *net, const rlt_net_config *cfg, rlt_error *err)
 {
-    uint32_t links = rlt_topology_links(rlt_router_topology(cfg->router));
+    const rlt_topology *t = rlt_router_topology(cfg->router);
+    uint32_t links = rlt_topology_links(t);
     uint32_t ranks = rlt_router_placement(cfg->router)->n;
     net->sources = calloc(links ? links : 1, sizeof(*net->sources));
     net->last = malloc((ranks ? (size_t)ranks : 1) * sizeof(*net->last));
     if (!net->sources || !net->last)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < links; i++)
-        net->sources[i].head = RLT_NONE;
     for (uint32_t i = 0; i < ranks; i++)
         net->last[i] = RLT_NONE;
-    net->free_port = rlt_sim_handler(cfg->sim, on_free_port, net);
+    net->free_port = rlt_sim_handler(cfg->sim, net->quiet ? rlt__source_free : on_free_port, net);
     net->pace = rlt_sim_handler(cfg->sim, on_pace, net);
     net->timeout = rlt_sim_handler(cfg->sim, rlt__repair_timeout, net);
     net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
     if (net->free_port < 0 || net->pace < 0 || net->timeout < 0 || net->deliver < 0)
         return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
-    return 0;
+    for (uint32_t i = 0; i < links; i++) {
+        net->sources[i].head = RLT_NONE;
+        net->sources[i].tag = at_node(net, net->free_port, rlt_topology_link(t, i).src);
+    }
+    return net->quiet && cfg->local && cfg->changes == RLT_LINKS_STAY ? rlt__trains_create(net, err) : 0;
 }
 
 static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
@@ -610,6 +616,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     rlt_pool_init(&net->messages, sizeof(rlt__flow_message));
     rlt_pool_init(&net->holes, sizeof(rlt__hole));
     rlt_pool_init(&net->late, sizeof(rlt__late));
+    net->part = cfg->part;
     net->set = cfg->packet ? *cfg->packet : rlt_packet_default();
     int rc = rlt_packet_check(&net->set, err);
     net->back_pressure = net->set.pause != RLT_PAUSE_NONE;
@@ -629,6 +636,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         rc = create_packets(net, cfg, err);
     if (!rc)
         rc = create_tables(net, cfg, err);
+    if (!rc && net->part)
+        rc = rlt__part_create(net, err);
     if (rc) {
         destroy(&net->core.base);
         return rc;
@@ -639,7 +648,10 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
 
 rlt_packets *rlt_net_packets(rlt_net *net)
 {
-    return net->model == &rlt_net_packet ? ((rlt__packet_net *)net)->packets : NULL;
+    if (net->model != &rlt_net_packet)
+        return NULL;
+    rlt__trains_end((rlt__packet_net *)net); /* the caller may send by the same ports */
+    return ((rlt__packet_net *)net)->packets;
 }
 
 const rlt_net_model rlt_net_packet = {

@@ -15,6 +15,9 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
+/* For functions with a constant argument. */
+#define INLINE static inline __attribute__((always_inline))
+
 static void no_memory(rlt_packets *n)
 {
     rlt_sim_fail(n->cfg.sim, RLT_ENOMEM, NULL, "no memory for one more packet; %llu are under way",
@@ -47,7 +50,17 @@ rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time s
     return rlt_time_add(n->cfg.cut_through ? awaited(n, s, p, span) : span, p->after_ps);
 }
 
-void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to)
+/* In a part of a network whose own work has ended: notes a charge, in case that the work of all parts has
+ * ended before it. */
+static inline void note(rlt_packets *n, rlt_time now, rlt_time was, rlt_time span, uint32_t link,
+                        uint32_t bytes)
+{
+    if (n->n_notes < n->notes_room || rlt__part_more_notes(n))
+        n->notes[n->n_notes++] = (rlt__note){now, was, span, link, bytes};
+}
+
+void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
+                        rlt_time was)
 {
     rlt_account *a = &n->usage->links[link];
     a->messages++;
@@ -55,6 +68,8 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
     if (n->usage->horizon < 0) {
         a->bytes += bytes;
         a->active += to - from;
+        if (n->notes_charges)
+            note(n, rlt_sim_now(n->cfg.sim), was, to - from, link, bytes);
     }
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
         no_memory(n);
@@ -110,7 +125,8 @@ void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when)
         return;
     }
     *(rlt_packet *)rlt_pool_at(&n->copies, copy) = *p;
-    rlt_sim_post(n->cfg.sim, when, RLT_COMPLETE, n->left, copy);
+    rlt_sim_post_at(n->cfg.sim, when, RLT_COMPLETE,
+                    rlt_tag_at(rlt_sim_tag(n->left), rlt_packets_place(n, p->src)), copy);
 }
 
 static void on_left(void *ctx, uint64_t payload)
@@ -149,13 +165,24 @@ static void lose(rlt_packets *n, uint32_t i, uint32_t link)
     rlt__packet_drop(n, i, link);
 }
 
+/* Schedules what happens to a packet at the end of a link: here, or in another part of the network if this is
+ * `part` of one. */
+INLINE void forward(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt_time then, bool part)
+{
+    rlt_tag tag = n->tags[s->at];
+    if (part && n->owner[rlt_tag_place(tag)] != n->self)
+        rlt__part_send(n, i, n->owner[rlt_tag_place(tag)], then);
+    else
+        rlt_sim_post_at(n->cfg.sim, then, RLT_COMPLETE, tag, i);
+}
+
 /* Queues a packet at a port that may mark, drop or lose it, or has a series. */
 static void transmit_anyhow(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     uint32_t link = n->links[s->at];
     rlt__port *p = &n->ports[link];
-    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time now = rlt_sim_now(n->cfg.sim), was = p->free_ps, start = was > now ? was : now;
     rlt_time span = rlt__port_span(p, s->p.bytes), end = rlt_time_add(start, span);
     if ((p->flags & RLT__PORT_INNER) && !admit(n, i, link, start - now, span))
         return;
@@ -163,7 +190,7 @@ static void transmit_anyhow(rlt_packets *n, uint32_t i)
     if (end - now > p->deepest_ps)
         p->deepest_ps = end - now;
     bool lost = rlt__packet_is_lost(n, link);
-    rlt__packet_charge(n, link, s->p.bytes, start, end);
+    rlt__packet_charge(n, link, s->p.bytes, start, end, was);
     if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)
         rlt__packet_tell_left(n, &s->p, end);
     if (lost) {
@@ -174,7 +201,7 @@ static void transmit_anyhow(rlt_packets *n, uint32_t i)
     s->at++;
     s->p.hop++;
     s->next = p->cuts;
-    rlt_sim_post(n->cfg.sim, then, RLT_COMPLETE, n->hop, i);
+    forward(n, i, s, then, n->owner != NULL);
 }
 
 /* Queues a packet at the next port of its route, whatever the settings. */
@@ -189,12 +216,13 @@ __attribute__((noinline)) static void transmit(rlt_packets *n, uint32_t i)
         transmit_anyhow(n, i);
 }
 
-/* Puts a packet of a plain network on the link of port p, which it keeps busy for `span`. Returns the time at
- * which it has left. */
-static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, rlt_time span)
+/* Puts a packet of a plain network on the link of port p, as of `now`. It keeps the link busy for `span`.
+ * Returns the time at which it has left. */
+INLINE rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, rlt_time span, rlt_time now,
+                       bool part)
 {
     rlt_account *a = &n->usage->links[n->links[s->at]];
-    rlt_time now = rlt_sim_now(n->cfg.sim), start = p->free_ps > now ? p->free_ps : now;
+    rlt_time was = p->free_ps, start = was > now ? was : now;
     rlt_time end = rlt_time_add(start, span);
     a->messages++;
     p->free_ps = end;
@@ -204,21 +232,24 @@ static inline rlt_time occupy(rlt_packets *n, const rlt__slot *s, rlt__port *p, 
     if (end - now > p->deepest_ps)
         p->deepest_ps = end - now;
     a->bytes += s->p.bytes;
+    if (part && n->notes_charges)
+        note(n, now, was, span, n->links[s->at], s->p.bytes);
     return end;
 }
 
 /* Sends a packet that will have left port p at `end`. */
-static inline void onward_plain(rlt_packets *n, uint32_t i, rlt__slot *s, const rlt__port *p, rlt_time end)
+INLINE void onward_plain(rlt_packets *n, uint32_t i, const rlt__port *p, rlt_time end, bool part)
 {
+    rlt__slot *s = rlt__slot_at(n, i);
     s->at++;
     s->p.hop++;
-    rlt_sim_post(n->cfg.sim, end + p->after_ps, RLT_COMPLETE, n->hop, i);
+    forward(n, i, s, end + p->after_ps, part);
 }
 
 /* Puts an unheard packet on its last link, and forgets it. */
-static inline void transmit_last(rlt_packets *n, uint32_t i, const rlt__slot *s, rlt__port *p, rlt_time span)
+INLINE void transmit_last(rlt_packets *n, uint32_t i, rlt__port *p, rlt_time span, bool part)
 {
-    rlt_time then = occupy(n, s, p, span) + p->after_ps;
+    rlt_time then = occupy(n, rlt__slot_at(n, i), p, span, rlt_sim_now(n->cfg.sim), part) + p->after_ps;
     if (then > n->unheard_ps)
         n->unheard_ps = then;
     if (then >= RLT_TIME_MAX) /* the simulation refuses the event */
@@ -232,31 +263,54 @@ static inline rlt_time easy_span(const rlt__slot *s, const rlt__port *p)
     return (rlt_time)((uint64_t)s->p.bytes * p->ps_per_byte);
 }
 
-/* transmit() in a plain network, at a port that is not easy. With `handler` >= 0, posts its event for when
- * the packet has left. */
-__attribute__((noinline)) static void transmit_odd(rlt_packets *n, uint32_t i, int handler, uint32_t payload)
+/* Puts a packet on the link of an easy port in a plain network, as of `now`. Returns the time at which it has
+ * left. */
+INLINE rlt_time transmit_easily(rlt_packets *n, uint32_t i, rlt__port *p, rlt_time now, bool part)
+{
+    const rlt__slot *s = rlt__slot_at(n, i);
+    rlt_time end = occupy(n, s, p, easy_span(s, p), now, part);
+    onward_plain(n, i, p, end, part);
+    return end;
+}
+
+/* The same in a part of a network. */
+__attribute__((noinline)) static rlt_time transmit_in_part(rlt_packets *n, uint32_t i, rlt__port *p,
+                                                           rlt_time now)
+{
+    return transmit_easily(n, i, p, now, true);
+}
+
+/* The same in either. */
+INLINE rlt_time transmit_easy(rlt_packets *n, uint32_t i, rlt__port *p, rlt_time now)
+{
+    return __builtin_expect(n->owner != NULL, 0) ? transmit_in_part(n, i, p, now)
+                                                 : transmit_easily(n, i, p, now, false);
+}
+
+/* transmit() in a plain network, at a port that is not easy. Returns the time at which the packet has left;
+ * 0 for one that is not heard on its last link. */
+__attribute__((noinline)) static rlt_time transmit_odd(rlt_packets *n, uint32_t i)
 {
     rlt__slot *s = rlt__slot_at(n, i);
     rlt__port *p = &n->ports[n->links[s->at]];
     rlt_time span = rlt__port_span(p, s->p.bytes);
     if (s->at == s->end) {
-        transmit_last(n, i, s, p, span);
-        return;
+        transmit_last(n, i, p, span, n->owner != NULL);
+        return 0;
     }
-    rlt_time end = occupy(n, s, p, span);
-    if (handler >= 0)
-        rlt_sim_post(n->cfg.sim, end, RLT_COMPLETE, handler, payload);
-    onward_plain(n, i, s, p, n->cfg.cut_through ? end - span + awaited(n, s, p, span) : end);
+    rlt_time end = occupy(n, s, p, span, rlt_sim_now(n->cfg.sim), n->owner != NULL);
+    onward_plain(n, i, p, n->cfg.cut_through ? end - span + awaited(n, s, p, span) : end, n->owner != NULL);
+    return end;
 }
 
 static bool is_taken(rlt_packets *n, uint32_t i)
 {
     rlt_packet p = rlt__slot_at(n, i)->p;
-    uint32_t came_by = n->links[rlt__slot_at(n, i)->at - 1];
-    if (!(n->ports[came_by].flags & RLT__PORT_TO_SWITCH))
+    uint32_t last = n->links[rlt__slot_at(n, i)->at - 1];
+    if (!(n->ports[last].flags & RLT__PORT_TO_SWITCH))
         return false;
     const rlt_packets_client *c = rlt__client_of(n, &p);
-    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, came_by).dst, &p))
+    if (!c->pass || !c->pass(c->ctx, rlt_topology_link(n->cfg.topology, last).dst, &p))
         return false;
     if (n->queues)
         rlt__pause_consumed(n, rlt__slot_at(n, i));
@@ -286,11 +340,9 @@ __attribute__((noinline)) static void handle(rlt_packets *n, uint32_t i)
         transmit(n, i);
 }
 
-/* A node handles a packet. */
-static void on_hop(void *ctx, uint64_t payload)
+/* A node handles a packet. `part` is constant: the whole need not ask on each hop. */
+INLINE void hop(rlt_packets *n, uint32_t i, bool part)
 {
-    rlt_packets *n = ctx;
-    uint32_t i = (uint32_t)payload;
     rlt__slot *s = rlt__slot_at(n, i);
     if (!n->plain || (s->p.flags & RLT_PACKET_PROBE)) {
         handle(n, i);
@@ -303,11 +355,40 @@ static void on_hop(void *ctx, uint64_t payload)
     }
     rlt__port *p = &n->ports[n->links[s->at]];
     if (!(p->flags & RLT__PORT_EASY))
-        transmit_odd(n, i, -1, 0);
+        transmit_odd(n, i);
     else if (last)
-        transmit_last(n, i, s, p, easy_span(s, p));
+        transmit_last(n, i, p, easy_span(s, p), part);
     else
-        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
+        transmit_easily(n, i, p, rlt_sim_now(n->cfg.sim), part);
+}
+
+static void on_hop(void *ctx, uint64_t payload)
+{
+    hop(ctx, (uint32_t)payload, false);
+}
+
+static void on_hop_in_part(void *ctx, uint64_t payload)
+{
+    hop(ctx, (uint32_t)payload, true);
+}
+
+/* Ranks the packets that a node handles at one instant by the links by which they came. */
+static uint32_t came_by(void *ctx, uint32_t payload)
+{
+    const rlt_packets *n = ctx;
+    const rlt__slot *s = rlt__slot_at(n, payload);
+    return s->p.hop ? n->links[s->at - 1] : 0;
+}
+
+int rlt_packets_order(rlt_packets *n)
+{
+    rlt_sim_ranks(n->cfg.sim, n->hop, came_by);
+    return rlt_sim_places(n->cfg.sim, n->n + rlt_topology_nodes(n->cfg.topology));
+}
+
+uint32_t rlt_packets_place(const rlt_packets *n, uint32_t node)
+{
+    return n->n + node;
 }
 
 /* Makes a packet that stands before the first port of its route. RLT_NONE on failure, which has gone to
@@ -346,38 +427,31 @@ void rlt_packets_send(rlt_packets *n, const rlt_packet *packet)
         return;
     rlt__slot *s = rlt__slot_at(n, i);
     if (s->at == s->end) { /* not within this call: the sender has not finished */
-        rlt_sim_post(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE, n->hop, i);
+        rlt_sim_post_at(n->cfg.sim, rlt_sim_now(n->cfg.sim), RLT_COMPLETE,
+                        rlt_tag_at(rlt_sim_tag(n->hop), rlt_packets_place(n, packet->dst)), i);
         return;
     }
     rlt__port *p = &n->ports[n->links[s->at]];
     if (!n->plain)
         transmit(n, i);
     else if (p->flags & RLT__PORT_EASY)
-        onward_plain(n, i, s, p, occupy(n, s, p, easy_span(s, p)));
+        transmit_easy(n, i, p, rlt_sim_now(n->cfg.sim));
     else
-        transmit_odd(n, i, -1, 0);
+        transmit_odd(n, i);
 }
 
-void rlt_packets_send_then(rlt_packets *n, const rlt_packet *packet, int handler, uint32_t payload)
+rlt_time rlt_packets_send_as_of(rlt_packets *n, const rlt_packet *packet, rlt_time then)
 {
     if (!n->plain) {
-        rlt_sim_post(n->cfg.sim, rlt_packets_leaves(n, packet->route, packet->bytes), RLT_COMPLETE, handler,
-                     payload);
+        rlt_time leaves = rlt_packets_leaves(n, packet->route, packet->bytes);
         rlt_packets_send(n, packet);
-        return;
+        return leaves;
     }
     uint32_t i = make(n, packet);
     if (i == RLT_NONE)
-        return;
-    rlt__slot *s = rlt__slot_at(n, i);
-    rlt__port *p = &n->ports[n->links[s->at]];
-    if (!(p->flags & RLT__PORT_EASY)) {
-        transmit_odd(n, i, handler, payload);
-        return;
-    }
-    rlt_time end = occupy(n, s, p, easy_span(s, p));
-    rlt_sim_post(n->cfg.sim, end, RLT_COMPLETE, handler, payload);
-    onward_plain(n, i, s, p, end);
+        return RLT_TIME_MAX;
+    rlt__port *p = &n->ports[n->links[rlt__slot_at(n, i)->at]];
+    return p->flags & RLT__PORT_EASY ? transmit_easy(n, i, p, then) : transmit_odd(n, i);
 }
 
 rlt_time rlt_packets_leaves(const rlt_packets *n, uint32_t route, uint32_t bytes)
@@ -397,7 +471,7 @@ void rlt_packets_guest(rlt_packets *n, const rlt_packets_client *guest)
 
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err)
 {
-    n->hop = rlt_sim_handler(n->cfg.sim, on_hop, n);
+    n->hop = rlt_sim_handler(n->cfg.sim, n->owner ? on_hop_in_part : on_hop, n);
     n->left = rlt_sim_handler(n->cfg.sim, on_left, n);
     if (n->hop < 0 || n->left < 0)
         return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");

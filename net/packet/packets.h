@@ -15,7 +15,10 @@
  * part of the packet on the wire; with back-pressure it includes the whole packet.
  *
  * Time is integer picoseconds; tau is rounded to nearest once per packet. At one instant, packets are handled
- * in the order in which they were put on their last links, so that a run repeats bit for bit.
+ * in the order in which they were put on their last links, so that a run repeats bit for bit. After
+ * rlt_packets_order, a port queues the packets of one instant in the order of the links by which they came.
+ * That order does not depend on which of two nodes an earlier instant handled first, so that nodes may be
+ * dealt to several threads.
  */
 #ifndef RLT_NET_PACKET_PACKETS_H
 #define RLT_NET_PACKET_PACKETS_H
@@ -100,7 +103,8 @@ typedef struct rlt_packets_config {
     uint64_t seed;
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;
-    bool links_fail; /* rlt_packets_link may be called with bandwidth 0 */
+    bool links_fail;                 /* rlt_packets_link may be called with bandwidth 0 */
+    const struct rlt_net_part *part; /* only its ports act (net/packet/parts.h); NULL: all */
     rlt_packets_client client;
 } rlt_packets_config;
 
@@ -108,6 +112,11 @@ typedef struct rlt_packets rlt_packets;
 
 RLT_API int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_packets_free(rlt_packets *p);
+/* Orders the packets of one instant by link (see above). Call it before any is sent, without back-pressure.
+ * All that the client posts must have a place then: rlt_packets_place of the node at which it happens.
+ * RLT_ENOMEM. */
+RLT_API int rlt_packets_order(rlt_packets *p) RLT_MUST_USE;
+RLT_API uint32_t rlt_packets_place(const rlt_packets *p, uint32_t node);
 /* Adds a second client of the same links; call at most once. Its packets have RLT_PACKET_GUEST. */
 RLT_API void rlt_packets_guest(rlt_packets *p, const rlt_packets_client *guest);
 /* Adds a route and returns its number; `links` lead from one node to the next. Equal routes share a number,
@@ -116,10 +125,10 @@ RLT_API uint32_t rlt_packets_route(rlt_packets *p, const uint32_t *links, uint32
 /* Queues a packet now at the first port of its route (hop 0). A packet whose route has no links arrives at
  * once. Failures go to rlt_sim_fail. */
 RLT_API void rlt_packets_send(rlt_packets *p, const rlt_packet *packet);
-/* As rlt_packets_send, after an event of `handler` with `payload` has been posted for the time at which the
- * last byte leaves the source. The route must have links, and there must be no back-pressure, under which
+/* As rlt_packets_send, as of `then`: now, or earlier if nothing can tell (train.c). Returns the time at which
+ * the last byte leaves the source. The route must have links, and there must be no back-pressure, under which
  * that time is unknown. */
-RLT_API void rlt_packets_send_then(rlt_packets *p, const rlt_packet *packet, int handler, uint32_t payload);
+RLT_API rlt_time rlt_packets_send_as_of(rlt_packets *p, const rlt_packet *packet, rlt_time then);
 RLT_API uint32_t rlt_packets_first_link(const rlt_packets *p, uint32_t route); /* RLT_NONE: no links */
 /* Returns the time at which a packet of `bytes` bytes, sent now, would leave the first port of the route. */
 RLT_API rlt_time rlt_packets_leaves(const rlt_packets *p, uint32_t route, uint32_t bytes);

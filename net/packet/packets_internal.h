@@ -15,6 +15,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
 
 /* One cache line. */
 typedef struct rlt__port {
@@ -64,7 +65,19 @@ typedef struct rlt__queue {
 typedef struct rlt__route {
     uint32_t first, n;
     uint32_t next; /* next route of equal hash */
+    uint64_t sent; /* parts that know it, one bit each */
 } rlt__route;
+
+/* Own numbers of what another part has numbered; RLT_NONE: none. */
+typedef struct rlt__numbers {
+    uint32_t *of, room;
+} rlt__numbers;
+
+/* Bytes queued at a port at `now`, which keep it busy for `span`. `was`: until when it had been busy. */
+typedef struct rlt__note {
+    rlt_time now, was, span;
+    uint32_t link, bytes;
+} rlt__note;
 
 struct rlt_packets {
     rlt_packets_config cfg;
@@ -78,12 +91,23 @@ struct rlt_packets {
     rlt_time unheard_ps; /* latest arrival of a packet that is not heard */
     uint32_t n;          /* number of links */
     uint32_t *links, links_used, links_room;
+    /* by index into `links`: handler and place of the event that queues a packet there; at the end of a
+     * route, of its arrival */
+    rlt_tag *tags;
+    uint32_t tags_room;
     rlt__route *routes;
     uint32_t routes_used, routes_room;
     rlt_map known;   /* hash of links -> route */
     rlt_pool copies; /* copies of packets for cfg.left */
     bool plain;      /* packets are only sent: no marks, drops, losses, series; accounts are open */
     int hop, left, departed, pause, resume, credit; /* event handlers */
+    /* For a part of a network; see parts.c. */
+    const uint8_t *owner; /* part of each place; NULL: this is the whole */
+    uint32_t self;
+    rlt__numbers *known_routes; /* by part */
+    bool notes_charges;
+    rlt__note *notes;
+    uint32_t n_notes, notes_room;
 };
 
 static inline const rlt_packets_client *rlt__client_of(const rlt_packets *n, const rlt_packet *p)
@@ -117,8 +141,12 @@ static inline void rlt__packet_done(rlt_packets *n, uint32_t i)
 
 /* Returns the time from the start of a packet's transmission until the next node handles it. */
 rlt_time rlt__packet_onward(const rlt_packets *n, const rlt__slot *s, rlt_time span);
-/* Charges the account of a link that sends `bytes` in [from, to). */
-void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to);
+/* Charges the account of a link that sends `bytes` in [from, to). `was`: until when the port had been
+ * busy. */
+void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time from, rlt_time to,
+                        rlt_time was);
+/* Closes the accounts as of `when`. free_ps: ends of the queues of all ports at that time. */
+void rlt__packets_settle_at(rlt_packets *n, rlt_time when, const rlt_time *free_ps);
 /* Decides, and counts, whether the next packet on the link is lost. */
 bool rlt__packet_is_lost(rlt_packets *n, uint32_t link);
 /* Marks a packet, with the probability that belongs to `bytes` queued in front of it. */
@@ -127,6 +155,11 @@ void rlt__packet_drop(rlt_packets *n, uint32_t i, uint32_t link);
 /* Schedules the report that the last byte of a packet has left the source. */
 void rlt__packet_tell_left(rlt_packets *n, const rlt_packet *p, rlt_time when);
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err) RLT_MUST_USE;
+
+/* parts.c: hands a packet over to another part, where it is handled at `then`; makes room for one more
+ * note. */
+void rlt__part_send(rlt_packets *n, uint32_t i, uint32_t to, rlt_time then);
+bool rlt__part_more_notes(rlt_packets *n);
 
 /* packets_pause.c */
 int rlt__pause_create(rlt_packets *n, rlt_error *err) RLT_MUST_USE;

@@ -66,7 +66,7 @@ static void put_on_link(rlt_packets *n, uint32_t link)
         q->credit -= s->p.bytes;
     p->free_ps = end;
     bool lost = rlt__packet_is_lost(n, link);
-    rlt__packet_charge(n, link, s->p.bytes, now, end);
+    rlt__packet_charge(n, link, s->p.bytes, now, end, now);
     rlt_sim_post(n->cfg.sim, end, RLT_COMPLETE, n->departed, link);
     if (lost) {
         if (counts_credit(n, link))

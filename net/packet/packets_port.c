@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/network.h"
 #include "net/packet/packets.h"
 #include "net/packet/packets_internal.h"
+#include "net/packet/parts.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "net/usage_internal.h"
@@ -118,6 +120,8 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
         return rlt_nomem(err);
     n->cfg = *cfg;
     n->n = rlt_topology_links(cfg->topology);
+    n->owner = cfg->part ? cfg->part->parts->owner : NULL;
+    n->self = cfg->part ? cfg->part->self : 0;
     rlt_pool_init(&n->slots, sizeof(rlt__slot));
     rlt_pool_init(&n->copies, sizeof(rlt_packet));
     rc = rlt_usage_create(cfg->topology, cfg->series_bin_ps, &n->usage, err);
@@ -152,6 +156,7 @@ void rlt_packets_free(rlt_packets *n)
     free(n->counts);
     free(n->queues);
     free(n->links);
+    free(n->tags);
     free(n->routes);
     free(n);
 }
@@ -163,6 +168,14 @@ static uint32_t find_route(const rlt_packets *n, uint64_t hash, const uint32_t *
                                                                          count * sizeof(*links)) != 0)))
         i = n->routes[i].next;
     return i;
+}
+
+/* Ports of a switch do not affect each other within an instant, those of an accelerator do. */
+static uint32_t place_of(const rlt_packets *n, uint32_t link)
+{
+    return n->ports[link].flags & RLT__PORT_INNER
+               ? link
+               : rlt_packets_place(n, rlt_topology_link(n->cfg.topology, link).src);
 }
 
 uint32_t rlt_packets_route(rlt_packets *n, const uint32_t *links, uint32_t count)
@@ -178,14 +191,21 @@ uint32_t rlt_packets_route(rlt_packets *n, const uint32_t *links, uint32_t count
     if (rlt_grow(&n->routes, &n->routes_room, sizeof(*n->routes), (uint64_t)i + 1, INT32_MAX, "routes",
                  NULL) ||
         rlt_grow(&n->links, &n->links_room, sizeof(*n->links), (uint64_t)n->links_used + count + 1, INT32_MAX,
-                 "links of routes", NULL))
+                 "links of routes", NULL) ||
+        rlt_grow(&n->tags, &n->tags_room, sizeof(*n->tags), (uint64_t)n->links_used + count + 1, INT32_MAX,
+                 "tags of routes", NULL))
         return RLT_NONE;
-    n->routes[i] = (rlt__route){n->links_used, count, rlt_map_get(&n->known, hash)};
+    n->routes[i] = (rlt__route){n->links_used, count, rlt_map_get(&n->known, hash), 0};
     if (rlt_map_put(&n->known, hash, i) != 0)
         return RLT_NONE;
+    for (uint32_t k = 0; k < count; k++) {
+        n->links[n->links_used] = links[k];
+        n->tags[n->links_used++] = rlt_tag_at(rlt_sim_tag(n->hop), place_of(n, links[k]));
+    }
     if (count)
-        memcpy(n->links + n->links_used, links, count * sizeof(*links));
-    n->links_used += count;
+        n->tags[n->links_used++] =
+            rlt_tag_at(rlt_sim_tag(n->hop),
+                       rlt_packets_place(n, rlt_topology_link(n->cfg.topology, links[count - 1]).dst));
     n->routes_used++;
     return i;
 }
@@ -200,6 +220,24 @@ static uint64_t queued_bytes(const rlt__port *p, rlt_time span)
     return (uint64_t)nearbyint((double)span * (double)p->bw_Bps / (double)RLT_S);
 }
 
+static void settle_port(rlt_packets *n, uint32_t link, rlt_time when, rlt_time free_ps)
+{
+    rlt_account *a = &n->usage->links[link];
+    if (free_ps <= when)
+        return;
+    uint64_t left = queued_bytes(&n->ports[link], free_ps - when);
+    a->bytes -= left < a->bytes ? left : a->bytes;
+    a->active -= free_ps - when < a->active ? free_ps - when : a->active;
+}
+
+void rlt__packets_settle_at(rlt_packets *n, rlt_time when, const rlt_time *free_ps)
+{
+    for (uint32_t i = 0; i < n->n; i++)
+        settle_port(n, i, when, free_ps[i]);
+    n->plain = false; /* the accounts are closed */
+    rlt__usage_settle(n->usage, when);
+}
+
 void rlt_packets_settle(rlt_packets *n)
 {
     rlt_time now = rlt_sim_now(n->cfg.sim);
@@ -207,15 +245,8 @@ void rlt_packets_settle(rlt_packets *n)
         return;
     if (!rlt_sim_more(n->cfg.sim) && n->unheard_ps > now)
         now = n->unheard_ps; /* the run ended with the arrival of a packet */
-    for (uint32_t i = 0; i < n->n; i++) {
-        rlt_account *a = &n->usage->links[i];
-        rlt_time later = n->ports[i].free_ps - now;
-        if (later <= 0)
-            continue;
-        uint64_t left = queued_bytes(&n->ports[i], later);
-        a->bytes -= left < a->bytes ? left : a->bytes;
-        a->active -= later < a->active ? later : a->active;
-    }
+    for (uint32_t i = 0; i < n->n; i++)
+        settle_port(n, i, now, n->ports[i].free_ps);
     n->plain = false; /* the accounts are closed */
     rlt__usage_settle(n->usage, now);
 }

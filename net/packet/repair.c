@@ -229,8 +229,8 @@ void rlt__repair_arm(rlt__packet_net *net, uint32_t flow)
 {
     rlt__flow *f = &net->flows[flow];
     f->armed = true;
-    rlt_sim_post(net->core.sim, rlt_time_add(f->progress_ps, patience(net, f)), RLT_COMPLETE, net->timeout,
-                 flow);
+    rlt_sim_post_at(net->core.sim, rlt_time_add(f->progress_ps, patience(net, f)), RLT_COMPLETE,
+                    rlt_tag_at(rlt_sim_tag(net->timeout), net->first_place + f->src_node), flow);
 }
 
 static void give_up(rlt__packet_net *net, const rlt__flow *f)

@@ -524,6 +524,52 @@ static void cancelled_events_take_no_memory(void **state)
         assert_true(w->log[i] == i && w->at[i] == RLT_S + i);
 }
 
+enum { PLACED = 300 };
+
+/* Payload of a placed event: handler, place, rank, and the place in the order of scheduling. */
+static uint32_t rank_of(void *ctx, uint32_t payload)
+{
+    (void)ctx;
+    return payload >> 12 & 15;
+}
+
+/* At one instant, events of one place run by handler, rank, scheduling; cancellable ones run first. */
+static void places_order_an_instant(void **state)
+{
+    world *w = *state;
+    dice d = {.seed = 7};
+    int other = rlt_sim_handler(w->sim, record, w);
+    rlt_sim_ranks(w->sim, w->handler, rank_of);
+    rlt_sim_ranks(w->sim, other, rank_of);
+    assert_int_equal(rlt_sim_places(w->sim, 37), 0);
+    for (int round = 0; round < 200; round++) {
+        rlt_time t = rlt_sim_now(w->sim) + 1;
+        uint32_t n = (uint32_t)roll(&d, PLACED), places = 1 + (uint32_t)roll(&d, 300);
+        uint64_t last[300] = {0};
+        rlt_event gone = rlt_sim_at(w->sim, t, RLT_COMPLETE, w->handler, 0);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t place = (uint32_t)roll(&d, places), second = (uint32_t)roll(&d, 2);
+            uint32_t payload = second << 30 | place << 16 | (uint32_t)roll(&d, 3) << 12 | i;
+            rlt_sim_post_at(w->sim, t, RLT_COMPLETE,
+                            rlt_tag_at(rlt_sim_tag(second ? other : w->handler), place), payload);
+        }
+        rlt_sim_at(w->sim, t, RLT_COMPLETE, w->handler, UINT64_MAX);
+        rlt_sim_cancel(w->sim, gone);
+        w->n = 0;
+        assert_int_equal(run_all(w), 0);
+        assert_int_equal(w->n, n + 1);
+        for (uint32_t k = 0; k < w->n; k++) {
+            uint64_t place = w->log[k] >> 16 & 0x3fff;
+            if (w->log[k] == UINT64_MAX)
+                continue;
+            assert_true(w->at[k] == t && (w->log[k] | 1u << 31) > last[place]);
+            last[place] = w->log[k] | 1u << 31;
+        }
+    }
+    rlt_sim_post_at(w->sim, RLT_S, RLT_COMPLETE, rlt_sim_tag(other + 1), 0);
+    assert_int_equal(run_all(w), RLT_EUSAGE);
+}
+
 int main(void)
 {
 #define WORLD(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -544,6 +590,7 @@ int main(void)
         WORLD(progress_is_reported),
         cmocka_unit_test(random_programs_follow_the_reference),
         WORLD(cancelled_events_take_no_memory),
+        WORLD(places_order_an_instant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

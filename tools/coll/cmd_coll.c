@@ -9,6 +9,7 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
+#include "sim/windows.h"
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/interrupt.h"
@@ -45,6 +46,11 @@ static const rlt_option own_options[] = {
      "Rows simulated at the same time, each in a thread with its own memory (default: one per processor). "
      "The output does not depend on it.",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
+    {"threads", 0, RLT_PARAM_COUNT, "N",
+     "Threads that simulate one row together, each a part of the network (--network packet without "
+     "back-pressure and spraying) [1]. The output does not depend on it. Use it for few large rows, --jobs "
+     "for many.",
+     AT(coll.threads), .min = 1, .max = RLT_MAX_PARTS, .unrecorded = true},
     {"study", 0, RLT_PARAM_TEXT, "NAME", "Studies are run by 'ringlet sweep NAME'.", AT(study),
      .unrecorded = true},
     {"export-plan", 0, RLT_PARAM_TEXT, "FILE",

@@ -63,6 +63,7 @@ typedef struct coll_result {
     uint64_t rounded;   /* bytes added so that blocks are equal */
     char why[768];      /* the choices of a tuned endpoint, for --why */
     char unfolded[200]; /* why every rank is simulated, for --verify-fold */
+    char alone[200];    /* why it was simulated on one thread */
     char out[512];      /* its candidates that are out of the question */
 } coll_result;
 
@@ -79,7 +80,7 @@ typedef struct coll_table {
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
-    bool noted_packets;
+    bool noted_packets, noted_alone;
     char noted_out[sizeof((coll_result *)0)->out];
     uint32_t n_columns;
     rlt_file file;
@@ -222,9 +223,11 @@ static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_err
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-/* Tells which protocol ran in place of the one asked for. */
+/* Tells which protocol ran in place of the one asked for, and why on one thread. */
 static void tell_fallback(coll_result *r)
 {
+    if (r->one.ask->settings->threads > 1)
+        snprintf(r->alone, sizeof r->alone, "a switch of a reactive protocol acts for many workers at once");
     const char *reason = rlt_react_reason(&r->one.react.result);
     const rlt_coll_result *result = &r->one.result;
     char size[32];
@@ -268,6 +271,7 @@ static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
     if (t->output->why && (!ask->algorithms[i % ask->n_algorithms] || i % ask->n_algorithms == 0))
         explain(r, r->one.reqs);
     r->over = run->over;
+    memcpy(r->alone, run->alone, sizeof r->alone);
     r->rounded = run->plan.req.bytes - run->bytes;
     if (ask->settings->verify_fold)
         memcpy(r->unfolded, run->unfolded, sizeof r->unfolded);
@@ -281,7 +285,7 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
     rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = '\0';
+    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = r->alone[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
     r->algorithm = NULL;
     r->quiet = false;
@@ -416,12 +420,22 @@ static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_err
     return rlt_drop(&t->dropped, &one, err);
 }
 
+/* Tells once why a row was simulated on one thread. */
+static void remark_alone(coll_table *t, const coll_result *r)
+{
+    if (r->alone[0] && !t->noted_alone)
+        rlt_note("--threads: simulated on one thread: %s", r->alone);
+    t->noted_alone |= r->alone[0] != '\0';
+}
+
 static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     coll_table *t = ctx;
     coll_result *r = &t->results[slot];
     if (r->served && t->ask->reacting[i % t->ask->n_algorithms])
         remark_react(t, r, i % t->ask->n_algorithms);
+    if (r->served)
+        remark_alone(t, r);
     int rc = r->served ? take_row(t, r, err) : take_dropped(t, r, i, err);
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);

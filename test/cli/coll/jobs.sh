@@ -46,6 +46,31 @@ same "more rows than may wait" 0 1500 -t switch:2@100GB/s,0ns -c broadcast -a ri
 cmp -s "$tmp/file" "$tmp/one"
 expect "into a file" $? 0
 
+# threads NAME STATUS NOTE ARGUMENTS...   expects STATUS, with --threads 2 and 5 the bytes of --threads 1, and NOTE once
+threads() {
+    name=$1 status=$2 note=$3 why=""
+    shift 3
+    "$ringlet" coll "$@" --network packet --threads 1 >"$tmp/one" 2>"$tmp/one.err" </dev/null
+    for n in 2 5; do
+        "$ringlet" coll "$@" --network packet --threads $n >"$tmp/many" 2>"$tmp/many.err" </dev/null
+        got=$?
+        [ $got = "$status" ] || why="$why
+with $n: exit status $got, expected $status"
+        cmp "$tmp/one" "$tmp/many" >"$tmp/cmp" 2>&1 || why="$why
+with $n: $(cat "$tmp/cmp")"
+        grep -v 'note: --threads' "$tmp/many.err" | cmp -s "$tmp/one.err" - || why="$why
+with $n: other messages: $(head -20 "$tmp/many.err")"
+        [ -z "$note" ] || [ "$(grep -c "note: --threads.*$note" "$tmp/many.err")" = 1 ] || why="$why
+with $n: no note of '$note'"
+    done
+    verdict "$name" "$why"
+}
+threads "one row on several threads" 0 '' -t "$net" -c all_reduce,all_to_all -a all -b 64KiB --links -f json
+threads "not under back-pressure" 0 back-pressure -t "$net" -a ring,tree -b 64KiB --set pause=pfc
+threads "not for a reactive protocol" 0 'reactive protocol' -t switch:4@1GB/s,1us,in_network=reduce+multicast -a switchml -b 64KiB
+threads "not over links without latency" 0 'without latency' -t switch:4@1GB/s,0ns -a ring -b 64KiB
+threads "a flow that gives up" 4 '' -t "$net" -a ring -b 64KiB --set loss=1 --set rto=10us --set retries=2
+
 # An event later than 26 days is an error. 4 ranks at 1 kB/s: a step of 1 GB takes 11.6 days, so 4 GB fail in the third
 # step, 1 TB in the first. Earlier rows are printed.
 same "an error in the middle" 3 5 -t switch:4@1KB/s,0ns -a ring -b 1KB,2KB,4GB,3KB,1TB,4KB

@@ -38,7 +38,7 @@ typedef struct rlt_coll_settings {
     rlt_settings sim;
     rlt_texts plans;
     const char *collective, *algorithm, *bytes, *group, *counts, *tenants, *dtype;
-    uint64_t ranks, workers, root;
+    uint64_t ranks, workers, root, threads;
     rlt_time straggler_ps;
     bool no_fold, verify_fold, check;
     const rlt_coll_files *files; /* not an option: files already read, borrowed; NULL: reads them */

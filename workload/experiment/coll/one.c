@@ -36,6 +36,7 @@ static rlt_coll_how how_of(const rlt_coll_one *one, const rlt_watch *watch)
                           .fold = !s->no_fold,
                           .verify_fold = s->verify_fold,
                           .series_ps = one->series_ps,
+                          .threads = (uint32_t)s->threads,
                           .watch = watch};
 }
 
@@ -81,7 +82,7 @@ static rlt_coll_result result_of_steps(const rlt_coll_run *run)
     r.algorithm = r.ran = req->listed ? req->listed->name : run->plan.algorithm->name;
     r.bound_ps = run->bound_ps;
     r.busiest = run->busiest;
-    r.events = rlt_sim_events(run->sim);
+    r.events = run->events;
     r.messages = rlt_exec_net(run->exec)->messages;
     r.simulated = run->simulated;
     r.offered = rlt_count(rlt_exec_net(run->exec)->bytes_offered);

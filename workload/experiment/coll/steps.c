@@ -88,7 +88,16 @@ static void note_end(void *ctx, uint64_t cookie)
     rlt_net *net = rlt_exec_net(run->exec);
     run->tenants[cookie].time_ps = run->time_ps = rlt_sim_now(run->sim);
     if (++run->ended == run->planned && (net->model->can & RLT_NET_PACKETS))
-        rlt_net_settle(net);
+        rlt_sim_post(run->sim, run->time_ps, RLT_OBSERVE, run->on_settle, 0);
+}
+
+/* Closes the accounts when all that happens at the last end has happened, in whichever order. */
+static void on_settle(void *ctx, uint64_t payload)
+{
+    rlt_coll_run *run = ctx;
+    (void)payload;
+    rlt_net_settle(rlt_exec_net(run->exec));
+    run->events--; /* no event of the network */
 }
 
 /* Finds the bounds with a router of its own: asking for routes must not advance the choices of spraying. */
@@ -128,18 +137,29 @@ static int find_fold(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 
 static int prepare(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
-    const rlt_setup *s = how->setup;
     int rc = 0;
     for (uint32_t i = 0; i < run->planned && how->check && !rc; i++)
         rc = rlt_plan_check(plan_of(run, i), err);
-    if (rc || (rc = find_bounds(run, s, err)) || (rc = rlt_sim_create(&run->sim, err)) ||
+    run->watch = how->watch;
+    run->time_ps = -1;
+    run->events = 0;
+    run->simulated = run->plan.req.n * run->planned;
+    run->expected_messages = expect_messages(&run->plan) * run->planned;
+    return rc ? rc : find_bounds(run, how->setup, err);
+}
+
+static int create(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_setup *s = how->setup;
+    int rc = rlt_sim_create(&run->sim, err);
+    if (rc || (rc = run->on_settle = rlt_sim_handler(run->sim, on_settle, run)) < 0 ||
         (rc = rlt_router_create(s->topology, &s->placement, s->routing, &run->router, err)))
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
-    run->simulated = run->plan.req.n * run->planned;
     if (may_fold(how) && (rc = find_fold(run, how, err)))
         return rc;
     cfg.fold = run->fold.n_classes ? &run->fold.net : NULL;
+    cfg.local = true;
     cfg.orderly = run->plan.lanes > 1 && !(s->model->can & RLT_NET_SHARES_LINKS);
     return rlt_exec_create(s->model, &cfg, &run->exec, err);
 }
@@ -169,8 +189,6 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
 static void begin(rlt_coll_run *run, const rlt_watch *watch)
 {
     enum { EVENTS = 1 << 15 };
-    run->watch = watch;
-    run->expected_messages = expect_messages(&run->plan) * run->planned;
     rlt_sim_on_progress(run->sim, EVENTS, tell_progress, run);
     rlt_watch_running(watch, run->sim);
 }
@@ -220,15 +238,13 @@ static void delay(rlt_coll_run *run, rlt_time straggler_ps)
     run->busiest.utilization *= (double)before / (double)run->time_ps;
 }
 
-int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+static int simulate_alone(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     rlt_exec_client client = {.ctx = run, .done = note_end};
-    const rlt_topology *t = how->setup->topology;
     char waits[900];
-    int rc = prepare(run, how, err);
+    int rc = create(run, how, err);
     if (rc)
         return rc;
-    run->time_ps = -1;
     begin(run, how->watch);
     for (uint32_t i = 0; i < run->planned; i++) {
         uint32_t id = rlt_exec_add_folded(run->exec, plan_of(run, i), run->fold.n_classes ? &run->fold : NULL,
@@ -243,6 +259,32 @@ int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err
         return rc;
     if (rlt_exec_pending(run->exec, waits, sizeof waits) > 0 || run->time_ps < 0)
         return rlt_fail(err, RLT_ESTALL, rlt_coll_name(run->plan.req.kind), "stalled: %s", waits);
+    run->events += rlt_sim_events(run->sim);
+    run->threads = 1;
+    return 0;
+}
+
+/* Simulates on several threads if that was asked for and is possible, otherwise on one. A run that fails on
+ * several is repeated on one: its error must not depend on their number. */
+static int simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    rlt_error why = {0};
+    int rc = how->threads > 1 ? rlt__coll_simulate_parts(run, how, &why) : RLT_EUNSUPPORTED;
+    if (rc == 0)
+        return 0;
+    if (rc == RLT_ECANCELLED)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    if (rc == RLT_EUNSUPPORTED && how->threads > 1)
+        snprintf(run->alone, sizeof run->alone, "%.199s", why.what);
+    return simulate_alone(run, how, err);
+}
+
+int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
+{
+    const rlt_topology *t = how->setup->topology;
+    int rc = prepare(run, how, err);
+    if (rc || (rc = simulate(run, how, err)))
+        return rc;
     rlt_net_settle(rlt_exec_net(run->exec));
     run->busiest = rlt_links_busiest(t, rlt_exec_net(run->exec)->usage, run->time_ps);
     rc = rlt_accounts_check(rlt_exec_net(run->exec), t, run->time_ps, &run->over, err);

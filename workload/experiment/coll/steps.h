@@ -42,6 +42,10 @@ typedef struct rlt_coll_run {
     rlt_busiest over;           /* a link over capacity under alpha-beta; RLT_NONE: none */
     const rlt_watch *watch;     /* borrowed during the simulation */
     uint64_t expected_messages; /* for progress */
+    uint64_t events;
+    int on_settle;
+    uint32_t threads; /* on which it ran */
+    char alone[200];  /* why it ran on one thread, although it was asked for several */
 } rlt_coll_run;
 
 typedef struct rlt_coll_how {
@@ -53,6 +57,7 @@ typedef struct rlt_coll_how {
     /* folds by symmetry; verify_fold also simulates all members and compares. One tenant only */
     bool fold, verify_fold;
     rlt_time series_ps;
+    uint32_t threads;       /* threads of one simulation, where its network can be in parts; 0 means 1 */
     const rlt_watch *watch; /* NULL: never stopped */
 } rlt_coll_how;
 
@@ -63,5 +68,11 @@ int rlt_coll_plan(rlt_coll_run *run, const rlt_coll_how *how, const rlt_coll_req
 /* Simulates the plan and checks the accounts and the bound. */
 int rlt_coll_simulate(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_end(rlt_coll_run *run);
+
+/* Part of rlt_coll_simulate (steps_parts.c): simulates on how->threads threads, each with a part of the
+ * network (net/packet/parts.h) and an executor for the ranks there. Fills the run's simulation, network and
+ * times as one thread would. RLT_EUNSUPPORTED, with the reason, if the network cannot be in parts. After an
+ * error the run is as before; which part fails first depends on their number. */
+int rlt__coll_simulate_parts(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err) RLT_MUST_USE;
 
 #endif
