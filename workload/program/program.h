@@ -17,7 +17,7 @@
  * rlt_builder_finish refuses three things, naming rank and operation: a collective whose members disagree
  * (kind, size, root or count), cyclic dependencies, and unknown ids.
  *
- * Memory: 64 bytes per operation, 4 per dependency, 12 per member of a matched communication.
+ * Memory: 56 bytes per operation, 4 per dependency, 12 per member of a matched communication.
  */
 #ifndef RLT_WORKLOAD_PROGRAM_PROGRAM_H
 #define RLT_WORKLOAD_PROGRAM_PROGRAM_H

@@ -100,7 +100,7 @@ static void sorts_by_rank_and_keeps_order(void **state)
     assert_int_equal(p->deps[p->ops[1].first_dep], 0);
     assert_int_equal(p->deps[p->ops[2].first_dep], 3);
     assert_int_equal(p->n_steps, 1);
-    assert_true(sizeof(rlt_op) <= 64);
+    assert_true(sizeof(rlt_op) <= 56);
     rlt_program_free(p);
 }
 

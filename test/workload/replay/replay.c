@@ -294,6 +294,23 @@ static void messages_meet(void **state)
     close_fixture(&f);
 }
 
+/* The bound of a message is that of its own size: its bytes at 20 ps each, and at least a latency of 1 us. */
+static void bounds_of_messages(void **state)
+{
+    static const uint64_t bytes[] = {MIB, MIB, 700, 2 * MIB, 700, MIB};
+    enum { MESSAGES = sizeof bytes / sizeof *bytes };
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        for (uint32_t r = 0; r < 2; r++)
+            message(&f, r ? RLT_OP_RECV : RLT_OP_SEND, r, 1 - r, bytes[i], i);
+    assert_int_equal(go(&f), 0);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        assert_int_equal(rlt_replay_comm(f.r, i).bound_ps, bytes[i] == 700 ? 1000000 : bytes[i] * 20);
+    close_fixture(&f);
+}
+
 /* Each rank waits to receive before it sends: the run stalls, and the report names the cycle. */
 static void deadlock_is_named(void **state)
 {
@@ -530,6 +547,7 @@ int main(void)
         cmocka_unit_test(iterations_end_with_their_last_operation),
         cmocka_unit_test(algorithm_where_able),
         cmocka_unit_test(messages_meet),
+        cmocka_unit_test(bounds_of_messages),
         cmocka_unit_test(deadlock_is_named),
         cmocka_unit_test(sends_do_not_wait),
         cmocka_unit_test(lonely_send_is_named),
