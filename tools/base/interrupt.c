@@ -20,7 +20,7 @@
 static _Atomic(rlt_sim *) running;
 static atomic_int arrived;
 static atomic_int silent; /* nothing is left to be said */
-static sem_t alarmed; /* posted when a signal arrives */
+static sem_t alarmed;     /* posted when a signal arrives */
 
 /*
  * Time left after a signal, for work that notices it late. Processor time counts, so that a busy machine does
