@@ -18,7 +18,7 @@
  * in the order in which they were put on their last links, so that a run repeats bit for bit. After
  * rlt_packets_order, a port queues the packets of one instant in the order of the links by which they came.
  * That order does not depend on which of two nodes an earlier instant handled first, so that nodes may be
- * dealt to several threads.
+ * dealt to several threads. Free ports of sources choose last, in class RLT_SOLVE.
  */
 #ifndef RLT_NET_PACKET_PACKETS_H
 #define RLT_NET_PACKET_PACKETS_H
