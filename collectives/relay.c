@@ -70,7 +70,7 @@ static uint64_t sort_of(const relay *r, uint32_t from, uint32_t to, const rlt_pa
 
 static int add_route(relay *r, uint32_t member, uint64_t hash, const rlt_path *path, rlt_error *err)
 {
-    if (r->n_routes == MAX_ROUTES)
+    if (r->n_routes == MAX_ROUTES || path->n > MAX_LINKS - r->n_links)
         return RLT_EUNSUPPORTED;
     if (rlt_map_put(&r->known, hash, r->n_routes))
         return rlt_nomem(err);

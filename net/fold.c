@@ -7,7 +7,6 @@
 #include "net/shapes/factor.h"
 #include "net/shapes/shape.h"
 #include "net/topology/frozen.h"
-#include "sim/base/map.h"
 #include "sim/base/time.h"
 
 static uint32_t dim_of_link(const rlt_topology *t, uint32_t link)
@@ -18,33 +17,12 @@ static uint32_t dim_of_link(const rlt_topology *t, uint32_t link)
     return d;
 }
 
-/* Returns the class of a link of a part; RLT_NONE: it is outside. */
-static inline uint32_t class_inside(const rlt_net_fold *f, uint32_t link)
-{
-    if (!f->blocks)
-        return rlt_map_get(&f->used, link);
-    uint32_t local = link - f->from, before = 0;
-    if (local >= f->links) /* also of those below: they wrap round */
-        return RLT_NONE;
-    for (uint32_t i = 0; i < f->n_runs; i++) {
-        rlt_block_run r = f->runs[i];
-        if (i + 1 < f->n_runs && local >= f->runs[i + 1].first) {
-            before += r.each;
-            continue;
-        }
-        uint32_t block = (local - r.first) / r.each, place = (local - r.first) % r.each;
-        bool used = block < f->n_blocks && f->blocks[block / 64] >> block % 64 & 1;
-        return used ? before + place : RLT_NONE;
-    }
-    return RLT_NONE;
-}
-
 uint32_t rlt_net_fold_class(const rlt_net_fold *f, uint32_t link)
 {
     if (f->of_link)
         return f->of_link[link];
     const rlt_topology *t = f->topology;
-    uint32_t inside = f->part ? class_inside(f, link) : RLT_NONE;
+    uint32_t inside = f->part ? rlt__part_class(f->part, link) : RLT_NONE;
     if (inside != RLT_NONE)
         return inside;
     uint32_t d = dim_of_link(t, link);
@@ -231,7 +209,6 @@ void rlt_net_fold_free(rlt_net_fold *f)
     free(f->size);
     free(f->link);
     free(f->of_link);
-    rlt_map_free(&f->used);
-    free(f->blocks);
+    rlt__part_free(f->part);
     *f = (rlt_net_fold){0};
 }

@@ -28,13 +28,10 @@
 #ifndef RLT_NET_FOLD_H
 #define RLT_NET_FOLD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "net/shapes/shape.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,13 +44,7 @@ typedef struct rlt_net_fold {
     uint32_t *of_link; /* class of each link; NULL: a product, computed from dimension and local link */
     const rlt_topology *topology;       /* borrowed */
     uint32_t first_class[RLT_MAX_DIMS]; /* first class of each dimension, if of_link is NULL */
-    /* A part of a product: first_class is that of links outside. Inside are the links of `used`, or of the
-     * `links` links from `from` on those of the blocks in `blocks`, as bits; they lie in `runs`. */
-    bool part;
-    rlt_map used; /* link -> class */
-    uint32_t from, links, n_runs, n_blocks;
-    rlt_block_run runs[RLT_MAX_BLOCK_RUNS];
-    uint64_t *blocks;
+    struct rlt__part *part; /* a part of a product; first_class is then that of the links outside */
 } rlt_net_fold;
 
 /* Returns the class of a link. O(dimensions). */
@@ -92,6 +83,9 @@ RLT_API int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t be
 RLT_API int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, rlt_net_fold *out,
                               rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
+/* Returns the class of a link of a part; RLT_NONE: it is outside. Internal. */
+uint32_t rlt__part_class(const struct rlt__part *p, uint32_t link);
+void rlt__part_free(struct rlt__part *p);
 /* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
  * smaller for links that leave an accelerator. In a product it is the class of the link under all
  * translations of its shapes; in a graph it follows from the kinds of the link's ends. Ties that are broken

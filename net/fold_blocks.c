@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Folds of a part of a product: of the links of blocks that can be exchanged, or of those that carry
  * anything. The other links of a dimension are one class. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "net/fold.h"
@@ -11,6 +12,43 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
+
+/* The links of `used`, or the `links` links from `from` on of the blocks in `blocks`, as bits. */
+typedef struct rlt__part {
+    rlt_map used; /* link -> class */
+    uint32_t from, links, n_runs, n_blocks;
+    rlt_block_run runs[RLT_MAX_BLOCK_RUNS];
+    uint64_t *blocks;
+} part;
+
+uint32_t rlt__part_class(const part *p, uint32_t link)
+{
+    if (!p->blocks)
+        return rlt_map_get(&p->used, link);
+    uint32_t local = link - p->from, before = 0;
+    if (local >= p->links) /* also of those below: they wrap round */
+        return RLT_NONE;
+    for (uint32_t i = 0; i < p->n_runs; i++) {
+        rlt_block_run r = p->runs[i];
+        if (i + 1 < p->n_runs && local >= p->runs[i + 1].first) {
+            before += r.each;
+            continue;
+        }
+        uint32_t block = (local - r.first) / r.each, place = (local - r.first) % r.each;
+        bool used = block < p->n_blocks && p->blocks[block / 64] >> block % 64 & 1;
+        return used ? before + place : RLT_NONE;
+    }
+    return RLT_NONE;
+}
+
+void rlt__part_free(part *p)
+{
+    if (!p)
+        return;
+    rlt_map_free(&p->used);
+    free(p->blocks);
+    free(p);
+}
 
 /* Puts the other links of each dimension into a class. Classes are in order of their lowest link, but for
  * these, which come last. */
@@ -39,10 +77,10 @@ static void fold_rest(const rlt_topology *t, rlt_net_fold *out)
 
 static int allocate(const rlt_topology *t, uint32_t classes, rlt_net_fold *out, rlt_error *err)
 {
-    out->part = true;
+    out->part = calloc(1, sizeof *out->part);
     out->size = malloc(((size_t)classes + t->n_dims) * sizeof *out->size);
     out->link = malloc(((size_t)classes + t->n_dims) * sizeof *out->link);
-    return out->size && out->link ? 0 : rlt_nomem(err);
+    return out->part && out->size && out->link ? 0 : rlt_nomem(err);
 }
 
 int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, const uint32_t *blocks,
@@ -51,23 +89,28 @@ int rlt_net_fold_blocks(const rlt_topology *t, uint32_t dim, uint32_t beside, co
     const rlt_product_dim *d = &t->dims[dim];
     const rlt_factor *f = &d->f;
     uint32_t size = rlt_topology_exchanges(t, dim), lowest = blocks[0];
-    *out = (rlt_net_fold){.topology = t, .links = f->links};
+    *out = (rlt_net_fold){.topology = t};
     if (!t->plain || !size || !f->shape->block_runs)
         return rlt_fail(err, RLT_EUNSUPPORTED, "fold", "dimension %u has no blocks that can be exchanged",
                         dim);
-    out->from = d->first_link + (beside % d->stride + beside / d->stride / d->size * d->stride) * f->links;
-    out->n_runs = f->shape->block_runs(f, out->runs);
-    out->n_blocks = f->n / size;
-    out->blocks = calloc(out->n_blocks / 64 + 1, sizeof *out->blocks);
-    int rc = out->blocks ? allocate(t, f->links / out->n_blocks, out, err) : rlt_nomem(err);
+    int rc = allocate(t, f->links / (f->n / size), out, err);
+    part *p = out->part;
+    if (!rc) {
+        p->from = d->first_link + (beside % d->stride + beside / d->stride / d->size * d->stride) * f->links;
+        p->links = f->links;
+        p->n_blocks = f->n / size;
+        p->n_runs = f->shape->block_runs(f, p->runs);
+        p->blocks = calloc(p->n_blocks / 64 + 1, sizeof *p->blocks);
+        rc = p->blocks ? 0 : rlt_nomem(err);
+    }
     for (uint32_t k = 0; k < n && !rc; k++) {
-        out->blocks[blocks[k] / 64] |= (uint64_t)1 << blocks[k] % 64;
+        p->blocks[blocks[k] / 64] |= (uint64_t)1 << blocks[k] % 64;
         lowest = blocks[k] < lowest ? blocks[k] : lowest;
     }
-    for (uint32_t i = 0; i < out->n_runs && !rc; i++)
-        for (uint32_t k = 0; k < out->runs[i].each; k++) {
+    for (uint32_t i = 0; !rc && i < p->n_runs; i++)
+        for (uint32_t k = 0; k < p->runs[i].each; k++) {
             out->size[out->n_classes] = n;
-            out->link[out->n_classes++] = out->from + out->runs[i].first + lowest * out->runs[i].each + k;
+            out->link[out->n_classes++] = p->from + p->runs[i].first + lowest * p->runs[i].each + k;
         }
     if (rc)
         rlt_net_fold_free(out);
@@ -84,7 +127,7 @@ int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint32_t n, 
     for (uint32_t i = 0; i < n && !rc; i++) {
         out->size[i] = 1;
         out->link[i] = links[i];
-        rc = rlt_map_put(&out->used, links[i], i) ? rlt_nomem(err) : 0;
+        rc = rlt_map_put(&out->part->used, links[i], i) ? rlt_nomem(err) : 0;
     }
     out->n_classes = rc ? 0 : n;
     if (rc)

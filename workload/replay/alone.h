@@ -16,6 +16,7 @@ extern "C" {
  * Simulates each collective once, alone on the network, and remembers its duration by kind, bytes, root and
  * members. Groups of members that an exchange of nodes, leaves or pods takes to each other are one, and
  * members that such an exchange makes alike are simulated once (collectives/fold.h), which changes no time.
+ * Nor does it to compute the time of a ring whose members share no link (collectives/relay.h).
  * The result is exact if collectives that overlap share no link, and too short if they do. Meant for
  * programs in which a few distinct collectives occur thousands of times. `how` gives topology, placement,
  * routing, model, endpoint, scale and algorithms by kind, and is borrowed. RLT_EUNSUPPORTED if it has rules
