@@ -209,6 +209,6 @@ void rlt_net_fold_free(rlt_net_fold *f)
     free(f->size);
     free(f->link);
     free(f->of_link);
-    rlt__part_free(f->part);
+    rlt__fold_part_free(f->part);
     *f = (rlt_net_fold){0};
 }

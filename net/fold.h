@@ -85,7 +85,7 @@ RLT_API int rlt_net_fold_used(const rlt_topology *t, const uint32_t *links, uint
 RLT_API void rlt_net_fold_free(rlt_net_fold *f);
 /* Returns the class of a link of a part; RLT_NONE: it is outside. Internal. */
 uint32_t rlt__part_class(const struct rlt__part *p, uint32_t link);
-void rlt__part_free(struct rlt__part *p);
+void rlt__fold_part_free(struct rlt__part *p);
 /* Returns the kind of a link: a number that is equal for links that symmetry may map to each other, and
  * smaller for links that leave an accelerator. In a product it is the class of the link under all
  * translations of its shapes; in a graph it follows from the kinds of the link's ends. Ties that are broken

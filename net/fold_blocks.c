@@ -41,7 +41,7 @@ uint32_t rlt__part_class(const part *p, uint32_t link)
     return RLT_NONE;
 }
 
-void rlt__part_free(part *p)
+void rlt__fold_part_free(part *p)
 {
     if (!p)
         return;
