@@ -181,6 +181,11 @@ static uint32_t block_link(const rlt_factor *f, uint32_t at, uint32_t i)
     return v[BASE_CORE] + at * 2 * v[SPINES] * v[CORES] + i - hosts - cables;
 }
 
+static uint32_t leaf(const rlt_factor *f)
+{
+    return f->number[HOSTS];
+}
+
 const rlt_shape rlt_shape_fat_tree = {
     .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
              parameters},
@@ -189,4 +194,5 @@ const rlt_shape rlt_shape_fat_tree = {
     .route = route,
     .block = block,
     .block_link = block_link,
+    .leaf = leaf,
 };
