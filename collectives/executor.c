@@ -380,6 +380,16 @@ static int compare_lanes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Puts lanes in order. They mostly are, as their messages came in the order of receive ports. */
+static void sort_lanes(uint64_t *lanes, uint32_t n)
+{
+    uint32_t i = 1;
+    while (i < n && lanes[i - 1] <= lanes[i])
+        i++;
+    if (i < n)
+        qsort(lanes, n, sizeof *lanes, compare_lanes);
+}
+
 /* Runs the lanes that were reached at this instant, in their order. Lanes that these reach have their turn
  * after them. */
 static void on_order(void *ctx, uint64_t payload)
@@ -387,7 +397,7 @@ static void on_order(void *ctx, uint64_t payload)
     rlt_exec *x = ctx;
     uint32_t n = x->n_reached_lanes;
     (void)payload;
-    qsort(x->reached_lanes, n, sizeof *x->reached_lanes, compare_lanes);
+    sort_lanes(x->reached_lanes, n);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t lane = x->reached_lanes[i];
         advance(x, (uint32_t)(lane >> 32), (uint32_t)lane);
@@ -406,7 +416,8 @@ static SELDOM void go_on(rlt_exec *x, uint32_t id, uint32_t lane_index)
         advance(x, id, lane_index);
         return;
     }
-    if (rlt_grow(&x->reached_lanes, &x->reached_lanes_room, sizeof *x->reached_lanes,
+    if (x->n_reached_lanes == x->reached_lanes_room &&
+        rlt_grow(&x->reached_lanes, &x->reached_lanes_room, sizeof *x->reached_lanes,
                  (uint64_t)x->n_reached_lanes + 1, UINT32_MAX, "lanes that go on", NULL)) {
         rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
         return;

@@ -12,12 +12,13 @@ extern "C" {
 #endif
 
 /* Returns the default algorithm for a request: what the topology states (collectives/stated.h), else the
- * choice of a tuned endpoint (collectives/selector.h), else, for a broadcast or reduce over one switch or fat
- * tree, the fastest of chain, tree and direct by closed form, else rlt_algorithm_usual. */
+ * choice of a tuned endpoint (collectives/selector.h), else rlt_algorithm_usual. In place of
+ * that, collectives with a root and barriers take an algorithm that is clearly faster by closed form, if the
+ * members form a grid of known dimensions (collectives/forecast/forecast.h). */
 RLT_API const rlt_algorithm *rlt_algorithm_choose(const rlt_coll_request *req);
 
-/* Creates a plan. algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED or RLT_ETOPOLOGY with a reason. Free
- * with rlt_plan_free. */
+/* Creates a plan. algorithm NULL: rlt_algorithm_choose. RLT_EUNSUPPORTED or RLT_ETOPOLOGY with a reason.
+ * Free with rlt_plan_free. */
 RLT_API int rlt_plan_create(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
                             rlt_error *err) RLT_MUST_USE;
 

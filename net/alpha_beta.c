@@ -9,7 +9,6 @@
  * start; the receive port carries it for that long before its delivery.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "net/network.h"
@@ -62,9 +61,8 @@ typedef struct alpha_beta {
     port *ports;
     rlt_account *accounts; /* accounts of the links, part of the usage */
     rlt_pool messages;
-    rlt_batch batch; /* plain messages that arrive together */
-    bool orderly;    /* see rlt_net_config.orderly */
-    rlt_arrivals line;
+    rlt_batch batch;       /* plain messages that arrive together */
+    rlt_arrivals line;     /* see rlt_net_config.orderly */
     int arrival, delivery; /* event handlers */
 } alpha_beta;
 
@@ -207,15 +205,30 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
     deliver(ab, m, index);
 }
 
+/* Handles the arrival of a plain message. */
+static inline void arrive_plain(alpha_beta *ab, message *m, uint32_t index, rlt_time now)
+{
+    rlt_time end = receive_until(ab, m, now);
+    if (end > now)
+        rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
+    else
+        deliver(ab, m, index);
+}
+
 /* Serves the messages that have arrived at this instant. */
 static void on_serve(void *ctx, uint64_t payload)
 {
     alpha_beta *ab = ctx;
-    uint32_t n = rlt__line_sort(&ab->line);
+    uint32_t n = ab->line.n;
+    const rlt_arrival *a = rlt__line_take(&ab->line);
     (void)payload;
-    for (uint32_t i = 0; i < n; i++)
-        arrive_anyhow(ab, message_at(ab, ab->line.items[i].index), ab->line.items[i].index);
-    rlt__line_served(&ab->core, &ab->line, n);
+    for (uint32_t i = 0; i < n; i++) {
+        message *m = message_at(ab, a[i].index);
+        if (m->plain)
+            arrive_plain(ab, m, a[i].index, rlt_sim_now(ab->core.sim));
+        else
+            arrive_anyhow(ab, m, a[i].index);
+    }
 }
 
 /* The last byte of the message has reached the receive port, and so have those of all messages of the
@@ -225,10 +238,6 @@ static void on_arrive(void *ctx, uint64_t payload)
     alpha_beta *ab = ctx;
     uint32_t index = (uint32_t)payload;
     message *m = message_at(ab, index);
-    if (ab->orderly) {
-        rlt__line_up(&ab->core, &ab->line, &(rlt_arrival){m->rx, m->tx, m->last, index});
-        return;
-    }
     if (!m->plain) {
         arrive_anyhow(ab, m, index);
         return;
@@ -237,14 +246,28 @@ static void on_arrive(void *ctx, uint64_t payload)
     rlt__batch_close(&ab->batch);
     for (;;) {
         uint32_t next = m->inner;
-        rlt_time end = receive_until(ab, m, now);
-        if (end > now)
-            rlt_sim_post(ab->core.sim, end, RLT_COMPLETE, ab->delivery, index);
-        else
-            deliver(ab, m, index);
+        arrive_plain(ab, m, index, now);
         if (next == RLT_NONE)
             return;
         index = next;
+        m = message_at(ab, index);
+        rlt_sim_also(ab->core.sim);
+    }
+}
+
+/* The same, if messages wait until all of the instant are there. */
+static void on_arrive_in_line(void *ctx, uint64_t payload)
+{
+    alpha_beta *ab = ctx;
+    uint32_t index = (uint32_t)payload;
+    const message *m = message_at(ab, index);
+    if (m->plain)
+        rlt__batch_close(&ab->batch);
+    for (;;) {
+        rlt__line_up(&ab->core, &ab->line, &(rlt_arrival){m->rx, m->tx, m->last, index});
+        if (!m->plain || m->inner == RLT_NONE)
+            return;
+        index = m->inner;
         m = message_at(ab, index);
         rlt_sim_also(ab->core.sim);
     }
@@ -320,24 +343,13 @@ static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *
     rlt_usage *u = ab->core.base.usage;
     m->first = ends[0];
     m->last = p->n > 1 ? ends[1] : RLT_NONE;
-    m->plain = p->n == 2 && !u->series && !ab->core.fold && !ab->orderly;
+    m->plain = p->n == 2 && !u->series && !ab->core.fold;
     ab->accounts[m->first].bytes += m->wire_bytes;
     ab->accounts[m->first].messages++;
     int rc = rlt__usage_span(u, m->first, now, m->start, tx_end);
     if (!rc && u->series)
         rc = rlt__usage_spread(u, m->first, m->start, tx_end, (double)m->wire_bytes);
     return rc || p->n <= 2 || ab->core.fold ? rc : carry_inner(ab, m, p, now);
-}
-
-/* Finds the class of a port, and how many of the messages that msg stands for use each such port at once. */
-static int port_class(alpha_beta *ab, const rlt_message *msg, uint32_t link, uint32_t *class, uint32_t *times)
-{
-    int rc = rlt__net_shares(&ab->core, msg, &link, 1);
-    if (rc)
-        return rc;
-    *class = ab->core.shares.links[0];
-    *times = ab->core.shares.times[0];
-    return 0;
 }
 
 /* Charges the classes in between, and keeps them with the number of messages that reach the receive port at
@@ -360,28 +372,6 @@ static int carry_classes(alpha_beta *ab, message *m, const rlt_message *msg, con
     if (!rc)
         rc = rlt__shares_push(&ab->core, RLT_NONE, arriving);
     return rc ? rc : rlt__shares_keep(&ab->core, &m->inner);
-}
-
-/* Finds the send and receive port of a non-empty path, and the number of messages that come to the receive
- * port at once. */
-static int find_ports(alpha_beta *ab, const rlt_message *msg, const rlt_path *p, uint32_t *ends,
-                      uint32_t *arriving)
-{
-    uint32_t leaving = 1;
-    ends[0] = p->links[0];
-    ends[1] = p->links[p->n - 1];
-    *arriving = 1;
-    if (!ab->core.fold)
-        return 0;
-    int rc = port_class(ab, msg, ends[1], &ends[1], arriving);
-    if (!rc)
-        rc = port_class(ab, msg, ends[0], &ends[0], &leaving);
-    if (rc || leaving == 1)
-        return rc;
-    char where[64];
-    snprintf(where, sizeof(where), "message from rank %u to rank %u", msg->src, msg->dst);
-    return rlt_sim_fail(ab->core.sim, RLT_EUNSUPPORTED, where,
-                        "%u messages are on a send port of the folded network at once", leaving);
 }
 
 /* Sends any message. */
@@ -409,7 +399,7 @@ __attribute__((noinline)) static rlt_time send_anyhow(alpha_beta *ab, const rlt_
     remember(ab, msg, &leg);
 
     uint32_t ends[2], arriving;
-    if (find_ports(ab, msg, p, ends, &arriving) != 0)
+    if (rlt__net_ports(&ab->core, msg, p, ends, &arriving) != 0)
         return -1;
     port *first = &ab->ports[ends[0]];
     const port *last = &ab->ports[ends[1]];
@@ -644,7 +634,7 @@ static int create_memos(alpha_beta *ab, rlt_error *err)
     rlt_routing routing = rlt_router_routing(ab->core.router);
     ab->ranks = ab->core.fold ? 0 : rlt_router_placement(ab->core.router)->n;
     ab->remembers = ab->ranks && ab->core.plain && routing != RLT_ROUTE_SPRAY &&
-                    !ab->core.base.usage->series && ab->core.changes == RLT_LINKS_STAY && !ab->orderly;
+                    !ab->core.base.usage->series && ab->core.changes == RLT_LINKS_STAY;
     ab->key_mask = rlt_router_key_mask(ab->core.router);
     ab->memos = malloc((ab->ranks ? (size_t)ab->ranks : 1) * sizeof(*ab->memos));
     if (!ab->memos)
@@ -662,7 +652,6 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!ab)
         return rlt_nomem(err);
     rlt_pool_init(&ab->messages, sizeof(message));
-    ab->orderly = cfg->orderly;
     int rc = rlt__net_init(&ab->core, &rlt_net_alpha_beta, cfg, &bw, err);
     if (!rc)
         rc = create_ports(ab, bw, err);
@@ -670,7 +659,7 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         rc = create_memos(ab, err);
     free(bw);
     if (!rc) {
-        ab->arrival = rlt_sim_handler(cfg->sim, on_arrive, ab);
+        ab->arrival = rlt_sim_handler(cfg->sim, cfg->orderly ? on_arrive_in_line : on_arrive, ab);
         ab->delivery = rlt_sim_handler(cfg->sim, on_deliver, ab);
         ab->line.serve = rlt_sim_handler(cfg->sim, on_serve, ab);
         if (ab->arrival < 0 || ab->delivery < 0 || ab->line.serve < 0)

@@ -6,6 +6,8 @@
 #include "net/fold.h"
 #include "net/network.h"
 #include "net/network_internal.h"
+#include "net/route.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
@@ -101,4 +103,35 @@ int rlt__net_shares(rlt_net_core *c, const rlt_message *m, const uint32_t *links
         s->times[i] = (uint32_t)(messages / size);
     }
     return 0;
+}
+
+/* Finds the class of a port, and how many of the messages that m stands for use each such port at once. */
+static int port_class(rlt_net_core *c, const rlt_message *m, uint32_t link, uint32_t *class, uint32_t *times)
+{
+    int rc = rlt__net_shares(c, m, &link, 1);
+    if (rc)
+        return rc;
+    *class = c->shares.links[0];
+    *times = c->shares.times[0];
+    return 0;
+}
+
+int rlt__net_ports(rlt_net_core *c, const rlt_message *m, const rlt_path *p, uint32_t ends[2],
+                   uint32_t *arriving)
+{
+    uint32_t leaving = 1;
+    ends[0] = p->links[0];
+    ends[1] = p->links[p->n - 1];
+    *arriving = 1;
+    if (!c->fold)
+        return 0;
+    int rc = port_class(c, m, ends[1], &ends[1], arriving);
+    if (!rc)
+        rc = port_class(c, m, ends[0], &ends[0], &leaving);
+    if (rc || leaving == 1)
+        return rc;
+    char where[64];
+    snprintf(where, sizeof(where), "message from rank %u to rank %u", m->src, m->dst);
+    return rlt_sim_fail(c->sim, RLT_EUNSUPPORTED, where,
+                        "%u messages are on a send port of the folded network at once", leaving);
 }

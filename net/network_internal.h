@@ -91,21 +91,21 @@ int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error 
 void rlt__net_changes_fini(rlt_net_core *c);
 /*
  * A line: messages that arrive at one instant. The first one posts the event `serve`, in class RLT_START. Its
- * handler sorts the line by port and rx, serves that many messages, and says so.
+ * handler takes the whole line, by port and rx, and serves it. Nobody lines up meanwhile: events do not nest.
  */
 typedef struct rlt_arrival {
     uint64_t rx, tx;
     uint32_t port, index;
 } rlt_arrival;
 typedef struct rlt_arrivals {
-    rlt_arrival *items;
+    rlt_arrival *items; /* the upper half of the room is for sorting */
     uint32_t n, room;
     int serve;
 } rlt_arrivals;
 /* A failure goes to rlt_sim_fail. */
 void rlt__line_up(rlt_net_core *c, rlt_arrivals *line, const rlt_arrival *a);
-uint32_t rlt__line_sort(rlt_arrivals *line);
-void rlt__line_served(rlt_net_core *c, rlt_arrivals *line, uint32_t n);
+/* Empties the line and returns its messages in order. They are valid until the next rlt__line_up. */
+const rlt_arrival *rlt__line_take(rlt_arrivals *line);
 /* Returns a latency or delay times latency_scale. */
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t);
 
@@ -118,6 +118,11 @@ static inline uint32_t rlt__message_count(const rlt_message *m)
  * stands for, on each link of a class; otherwise how often the path crosses the link. A failure has already
  * gone to rlt_sim_fail. */
 int rlt__net_shares(rlt_net_core *c, const rlt_message *m, const uint32_t *links, uint32_t n) RLT_MUST_USE;
+
+/* Finds the send and the receive port of a path that is not empty, and how many of the messages that m stands
+ * for come to the receive port at once. A failure has already gone to rlt_sim_fail. */
+int rlt__net_ports(rlt_net_core *c, const rlt_message *m, const rlt_path *p, uint32_t ends[2],
+                   uint32_t *arriving) RLT_MUST_USE;
 
 /* Appends a link to c->shares without a search for duplicates. RLT_ENOMEM. */
 int rlt__shares_push(rlt_net_core *c, uint32_t link, uint32_t times) RLT_MUST_USE;

@@ -180,6 +180,11 @@ static uint32_t block_runs(const rlt_factor *f, rlt_block_run *runs)
     return v[PODS] == 1 ? 2 : 3;
 }
 
+static uint32_t leaf(const rlt_factor *f)
+{
+    return f->number[HOSTS];
+}
+
 const rlt_shape rlt_shape_fat_tree = {
     .info = {"fat-tree", "leaf and spine switches, or three levels; up to the lowest common level, then down",
              parameters},
@@ -188,4 +193,5 @@ const rlt_shape rlt_shape_fat_tree = {
     .route = route,
     .block = block,
     .block_runs = block_runs,
+    .leaf = leaf,
 };

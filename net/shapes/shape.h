@@ -68,6 +68,8 @@ typedef struct rlt_shape {
      */
     uint32_t (*block)(const rlt_factor *f);
     uint32_t (*block_runs)(const rlt_factor *f, rlt_block_run runs[RLT_MAX_BLOCK_RUNS]);
+    /* Returns how many accelerators, which divide n, are two links from each other. NULL: all. */
+    uint32_t (*leaf)(const rlt_factor *f);
 } rlt_shape;
 
 /* The shapes. A new shape is one file and one line here. */

@@ -319,11 +319,17 @@ rlt_dim rlt_topology_dim(const rlt_topology *t, uint32_t d)
         return (rlt_dim){.shape = t->graph.shape[d], .size = t->graph.logical[d]};
     const rlt_factor *f = &t->dims[d].f;
     bool one = f->part && f->part->graph->graph.n_logical == 1;
-    bool one_latency = !f->part && (f->split == UINT32_MAX || f->cls[0].latency_ps == f->cls[1].latency_ps);
+    bool one_class = !f->part && f->split == UINT32_MAX;
+    bool one_latency = one_class || (!f->part && f->cls[0].latency_ps == f->cls[1].latency_ps);
+    uint32_t leaf = f->shape && f->shape->leaf && t->dims[d].ports == RLT_PORTS_PLAIN ? f->shape->leaf(f)
+                                                                                      : t->dims[d].size;
     return (rlt_dim){.shape = one ? f->part->graph->graph.shape[0] : f->shape->info.name,
                      .size = t->dims[d].size,
                      .bw_Bps = rlt_dim_Bps(&t->dims[d]),
                      .latency_ps = one_latency ? f->cls[0].latency_ps : 0,
+                     .link_Bps = one_class ? f->cls[0].bw_Bps : 0,
+                     .far_ps = f->max_ps,
+                     .leaf = leaf,
                      .in_network = f->in_network};
 }
 

@@ -85,6 +85,9 @@ typedef struct rlt_dim {
     uint32_t size;
     uint64_t bw_Bps; /* one accelerator into this dimension, one direction; 0 if it differs between them */
     rlt_time latency_ps; /* latency of one link; 0 if links differ */
+    uint64_t link_Bps;   /* bandwidth of one link; 0 if links differ */
+    rlt_time far_ps;     /* largest latency inside it; 0 in a graph */
+    uint32_t leaf;       /* accelerators at a switch; all of them if it has no leaves */
     uint32_t in_network; /* flags RLT_CAN_... of its switches */
 } rlt_dim;
 

@@ -514,6 +514,15 @@ static void test_all_to_all(void **state)
     assert_int_equal(all_to_all(32, true, false, &a), 1662300600);
 }
 
+static void shuffle(uint32_t *order, uint32_t n, uint64_t seed, uint32_t stream)
+{
+    for (uint32_t i = n - 1; i > 0; i--) {
+        uint32_t k = (uint32_t)rlt_random_below(seed, stream, 0, i, i + 1), x = order[i];
+        order[i] = order[k];
+        order[k] = x;
+    }
+}
+
 /* Messages of one instant may be issued in any order. */
 static void test_order_of_issue(void **state)
 {
@@ -542,12 +551,41 @@ static void test_order_of_issue(void **state)
                 assert_int_equal(b.delivered[cookie[i]], first[i]);
             }
             close_bench(&b);
-            for (uint32_t i = K - 1; i > 0; i--) {
-                uint32_t k = (uint32_t)rlt_random_below(seed, 4 + round, 0, i, i + 1), x = order[i];
-                order[i] = order[k];
-                order[k] = x;
-            }
+            shuffle(order, K, seed, 4 + round);
         }
+    }
+}
+
+/* In order, a port serves the messages that reach it at one instant by their rx, however they were issued. Every
+ * rank sends 1000 B to one of three ports, three times over; all arrive after 1020 ns, and each takes 20 ns. */
+static void test_served_in_order(void **state)
+{
+    (void)state;
+    enum { K = 40 };
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        bench b = open_bench("switch:43@50GB/s,500ns");
+        b.cfg.orderly = true;
+        make_net(&b, &rlt_net_alpha_beta);
+        uint32_t order[K], dst[K];
+        for (uint32_t i = 0; i < K; i++) {
+            order[i] = i;
+            dst[i] = (uint32_t)rlt_random_below(seed, 1, 0, i, 3);
+        }
+        for (uint32_t first = 0; first < 3 * K; first += K) {
+            rlt_time arrive = rlt_sim_now(b.sim) + 1020000, free_at[3] = {arrive, arrive, arrive};
+            shuffle(order, K, seed, first);
+            for (uint32_t i = 0; i < K; i++) {
+                uint64_t tx = first + order[i];
+                rlt_message m = {
+                    .src = 3 + order[i], .dst = dst[order[i]], .bytes = 1000, .tx = tx, .rx = tx + 1000000};
+                b.injected[tx] = rlt_net_send(b.net, &m);
+            }
+            assert_int_equal(rlt_sim_run(b.sim, RLT_TIME_MAX, &b.err), 0);
+            for (uint32_t i = 0; i < K; i++, free_at[dst[i - 1]] += 20000)
+                assert_int_equal(b.delivered[first + i], free_at[dst[i]]);
+        }
+        check_accounts(&b);
+        close_bench(&b);
     }
 }
 
@@ -713,6 +751,7 @@ int main(void)
         cmocka_unit_test(test_cancelled_run),        cmocka_unit_test(test_latency_first),
         cmocka_unit_test(test_overflow_is_an_error), cmocka_unit_test(test_time_series),
         cmocka_unit_test(test_union_of_spans),       cmocka_unit_test(test_models_by_name),
+        cmocka_unit_test(test_served_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,19 @@ static void tell_fallback(coll_result *r)
                  rlt_format_size(size, sizeof size, result->bytes), result->ran, reason);
 }
 
+/* Explains a choice without a tuner: appends to r->why, which has `used` characters. */
+static void explain_untuned(coll_result *r, const rlt_coll_request *req, int used)
+{
+    const rlt_algorithm *chosen = rlt_algorithm_choose(req), *usual = rlt_algorithm_usual(req);
+    char *to = r->why + used;
+    size_t room = sizeof r->why - (size_t)used;
+    if (chosen == usual)
+        snprintf(to, room, "%s, the usual one: this endpoint has no tuner", usual->name);
+    else
+        snprintf(to, room, "%s, by closed form clearly faster here than %s, the usual one", chosen->name,
+                 usual->name);
+}
+
 /* Explains a tuned choice, for --why. Called while the endpoint still is the plan's. */
 static void explain(coll_result *r, const rlt_coll_request *req)
 {
@@ -254,8 +267,7 @@ static void explain(coll_result *r, const rlt_coll_request *req)
     else if (n)
         rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
     else
-        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, the usual one: this endpoint has no tuner",
-                 rlt_algorithm_choose(req)->name);
+        explain_untuned(r, req, used);
     if (stated || !n)
         return;
     rlt_excluded_text(all, n, rlt_request_endpoint(req), excluded, sizeof excluded);
