@@ -10,6 +10,8 @@
 /* At each new instant the arrays together hold at most SLACK times the pending entries plus SPARE (1 MiB). */
 #define SLACK 4u
 #define SPARE 65536u
+/* Arrays of this size go round; smaller ones are soon made. */
+#define WORTH 32u
 
 void rlt_queue_init(rlt_queue *q)
 {
@@ -30,6 +32,24 @@ static unsigned current_bucket(const rlt_queue *q)
     return (unsigned)(q->last % RLT_QUEUE_VALUES);
 }
 
+/* Gives a bucket the larger array of one that was emptied of late. In lockstep traffic arrays so go round, and
+ * stay in the cache. */
+static bool take_vacant(rlt_queue *q, unsigned number)
+{
+    rlt_bucket *b = &q->buckets[number], own = *b;
+    for (uint32_t i = 1; i <= RLT_QUEUE_VACATED && own.capacity >= WORTH; i++) {
+        rlt_bucket *v = &q->buckets[q->vacated[(q->n_vacated - i) % RLT_QUEUE_VACATED]];
+        if (v->n > 0 || v->capacity <= own.capacity)
+            continue;
+        if (own.n)
+            memcpy(v->items, own.items, (size_t)own.n * sizeof *own.items);
+        *b = (rlt_bucket){v->items, own.n, v->capacity};
+        *v = (rlt_bucket){own.items, 0, own.capacity};
+        return true;
+    }
+    return false;
+}
+
 /* Makes room for one more entry in a bucket. Squeezes out popped entries instead of copying them. */
 static int make_room(rlt_queue *q, unsigned number)
 {
@@ -40,6 +60,8 @@ static int make_room(rlt_queue *q, unsigned number)
         q->head = 0;
         return 0;
     }
+    if (take_vacant(q, number))
+        return 0;
     uint32_t before = b->capacity;
     int rc =
         rlt_grow(&b->items, &b->capacity, sizeof *b->items, (uint64_t)b->n + 1, UINT32_MAX, "events", NULL);
@@ -59,10 +81,12 @@ int rlt_queue_push(rlt_queue *q, rlt_entry e)
     return 0;
 }
 
-static void empty(rlt_queue *q, unsigned number)
+static inline void empty(rlt_queue *q, unsigned number)
 {
     uint64_t *word = &q->occupied[number / 64];
     q->buckets[number].n = 0;
+    if (q->buckets[number].capacity > WORTH)
+        q->vacated[q->n_vacated++ % RLT_QUEUE_VACATED] = (uint16_t)number;
     *word &= ~(UINT64_C(1) << (number % 64));
     if (*word == 0)
         q->words &= ~(UINT32_C(1) << (number / 64));

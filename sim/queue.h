@@ -31,6 +31,7 @@ extern "C" {
 #define RLT_QUEUE_DIGIT   8 /* bits */
 #define RLT_QUEUE_VALUES  (1u << RLT_QUEUE_DIGIT)
 #define RLT_QUEUE_BUCKETS (64u / RLT_QUEUE_DIGIT * RLT_QUEUE_VALUES)
+#define RLT_QUEUE_VACATED 32u /* a power of two */
 #define RLT_QUEUE_WORDS   (RLT_QUEUE_BUCKETS / 64)
 
 typedef struct rlt_entry {
@@ -50,6 +51,8 @@ typedef struct rlt_queue {
     uint32_t head;    /* entries with the last key that have been popped */
     uint32_t words;   /* one bit per word of `occupied` that is not 0 */
     uint32_t spare_room;
+    uint32_t n_vacated;
+    uint16_t vacated[RLT_QUEUE_VACATED];   /* buckets that were emptied last, a ring */
     rlt_entry *spare;                      /* scratch space of rlt_queue_arrange */
     uint64_t occupied[RLT_QUEUE_WORDS];    /* one bit per non-empty bucket */
     rlt_bucket buckets[RLT_QUEUE_BUCKETS]; /* index: digit position * RLT_QUEUE_VALUES + digit value */
