@@ -32,8 +32,8 @@ static unsigned current_bucket(const rlt_queue *q)
     return (unsigned)(q->last % RLT_QUEUE_VALUES);
 }
 
-/* Gives a bucket the larger array of one that was emptied of late. In lockstep traffic arrays so go round, and
- * stay in the cache. */
+/* Gives a bucket the larger array of one that was emptied of late. In lockstep traffic arrays so go round,
+ * and stay in the cache. */
 static bool take_vacant(rlt_queue *q, unsigned number)
 {
     rlt_bucket *b = &q->buckets[number], own = *b;
