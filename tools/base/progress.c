@@ -2,6 +2,8 @@
 /* The progress bar. */
 #include "tools/base/progress.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,9 @@
 
 enum { BAR = 30 };
 
-/* The bar on the terminal, kept here so that messages can wipe it. A process has one terminal. */
-static rlt_progress *current;
+/* Whether a bar is on the terminal, kept here so that messages of any thread can wipe it. A process has one
+ * terminal. */
+static atomic_bool shown;
 
 static double now_s(void)
 {
@@ -35,7 +38,6 @@ int rlt_may_colour(int fd)
 void rlt_progress_start(rlt_progress *p, const char *label)
 {
     *p = (rlt_progress){.label = label, .began_s = now_s(), .enabled = smart_terminal(2)};
-    current = p;
 }
 
 static void put_seconds(double s)
@@ -56,7 +58,7 @@ void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total)
     if (spent < 1 || now - p->drawn_s < 0.1)
         return;
     p->drawn_s = now;
-    p->shown = 1;
+    atomic_store(&shown, true);
     fprintf(stderr, "\r\033[K%s ", p->label);
     if (total && done <= total) {
         double part = (double)done / (double)total;
@@ -75,18 +77,10 @@ void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total)
     fflush(stderr);
 }
 
-void rlt_progress_end(rlt_progress *p)
-{
-    rlt_progress_clear();
-    if (current == p)
-        current = NULL;
-}
-
 void rlt_progress_clear(void)
 {
-    if (current && current->shown) {
+    if (atomic_exchange(&shown, false)) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
-        current->shown = 0;
     }
 }

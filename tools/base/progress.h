@@ -11,7 +11,6 @@
 typedef struct rlt_progress {
     const char *label; /* borrowed */
     double began_s, drawn_s;
-    int shown; /* true: a bar stands on the terminal */
     int enabled;
 } rlt_progress;
 
@@ -19,8 +18,7 @@ typedef struct rlt_progress {
 void rlt_progress_start(rlt_progress *p, const char *label);
 /* Updates the bar. total 0: unknown; then only `done`, if it is not 0, and the elapsed time are shown. */
 void rlt_progress_update(rlt_progress *p, uint64_t done, uint64_t total);
-void rlt_progress_end(rlt_progress *p);
-/* Wipes the bar before a message is printed. */
+/* Wipes the bar: at the end, and before a message is printed. Any thread may call it. */
 void rlt_progress_clear(void);
 
 /* Returns true if colour and bold may be used on the stream: a terminal, NO_COLOR unset, TERM not "dumb". fd

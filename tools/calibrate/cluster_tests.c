@@ -349,7 +349,7 @@ int rlt_calib_clusters(rlt_calib_job *j, rlt_error *err)
         rc = j->s->check           ? check(&x, err)
              : j->s->leave_one_out ? leave_each_out(&x, err)
                                    : halve_each(&x, err);
-        rlt_progress_end(&j->progress);
+        rlt_progress_clear();
         if (!rc)
             rc = report(&x, err);
         if (!rc && j->s->plot)

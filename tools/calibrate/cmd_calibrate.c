@@ -183,7 +183,7 @@ static int check(rlt_calib_job *j, rlt_error *err)
     rlt_progress_start(&j->progress, "simulating");
     j->trial.progress = &j->progress;
     rc = rlt_trial_run(&j->trial, RLT_FITTED | RLT_HELD_OUT, err);
-    rlt_progress_end(&j->progress);
+    rlt_progress_clear();
     j->partial = rc == RLT_ECANCELLED;
     if ((rc && !j->partial) || (rc = rlt_errors_table(&j->trial, false, false, &rows, err)))
         return rc;
@@ -227,7 +227,7 @@ static int advise(rlt_calib_job *j, const rlt_calibration *c, rlt_advice *out, r
         return 0;
     rlt_progress_start(&j->progress, "looking for what else to free");
     rc = rlt_calibration_advise(c, out, err);
-    rlt_progress_end(&j->progress);
+    rlt_progress_clear();
     if (rc == RLT_ECANCELLED) {
         *err = (rlt_error){0};
         j->partial = true;

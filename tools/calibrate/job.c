@@ -147,6 +147,6 @@ int rlt_calib_fit(rlt_calib_job *j, rlt_calibration *c, rlt_error *err)
     c->progress = &j->progress;
     rlt_progress_start(&j->progress, "fitting");
     rc = rlt_calibrate(c, err);
-    rlt_progress_end(&j->progress);
+    rlt_progress_clear();
     return rc;
 }

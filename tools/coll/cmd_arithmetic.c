@@ -217,7 +217,7 @@ static int put_rows(job *j, rlt_error *err)
             rc = put_row(j, (uint32_t)j->workers[i], j->modes[m], err);
             rlt_progress_update(&j->progress, j->done, (uint64_t)j->n_workers * j->n_modes);
         }
-    rlt_progress_end(&j->progress);
+    rlt_progress_clear();
     return rc;
 }
 

@@ -474,7 +474,7 @@ static int run_all(coll_table *t, rlt_error *err)
     rc = rlt_pool_run(&work, t->output->jobs, err);
     if (rc)
         (void)put_rows(t, NULL);
-    rlt_progress_end(&progress);
+    rlt_progress_clear();
     for (uint32_t i = 0; i < work.slots; i++)
         rlt_coll_one_end(&t->results[i].one);
     free(t->results);

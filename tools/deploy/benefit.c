@@ -196,7 +196,7 @@ int rlt_deploy_policy(const rlt_parsed *args, const rlt_deploy_settings *s, rlt_
         rlt_progress_start(&c->progress, "comparing");
         rlt_sheet_heading(&sheet, rlt_deploy_benefits.list, rlt_deploy_benefits.n);
         rc = do_graphs(c, &sheet, err);
-        rlt_progress_end(&c->progress);
+        rlt_progress_clear();
         rc = rlt_sheet_close(&sheet, rc, legend_of(&c->all, legend, sizeof legend), err);
     }
     rlt_policy_run_free(c->run);

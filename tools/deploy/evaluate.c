@@ -70,7 +70,7 @@ static int do_all(const rlt_parsed *args, pairs *p, const char *command, const r
         for (uint32_t i = 0; i < p->graphs.n && !rc; i++)
             for (uint32_t k = 0; k < p->clusters.n && !rc; k++)
                 rc = do_case(p, p->graphs.text[i], p->clusters.text[k], work, err);
-        rlt_progress_end(&p->progress);
+        rlt_progress_clear();
         rc = rlt_sheet_close(&p->sheet, rc, legend, err);
     }
     free(p->graphs.text);

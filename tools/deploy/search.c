@@ -101,7 +101,7 @@ static int run_search(rlt_deployment *d, const char *what, const rlt_search_prob
     d->to_judge = how->budget;
     int rc = rlt_search_run(p, how, r, err);
     d->progress = NULL;
-    rlt_progress_end(&bar);
+    rlt_progress_clear();
     return rc;
 }
 

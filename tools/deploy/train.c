@@ -150,11 +150,11 @@ static int one_round(school *s, rlt_sheet *sheet, rlt_error *err)
     int rc = rlt_pool_run(&work, rlt_pool_threads(o->jobs), err);
     for (uint32_t i = 0; i < SLOTS; i++) /* games that were not taken, after an error or Ctrl-C */
         end_game(&s->slots[i]);
-    rlt_progress_end(&s->progress);
+    rlt_progress_clear();
     rlt_progress_start(&s->progress, "learning");
     if (!rc)
         rc = learn(s, err);
-    rlt_progress_end(&s->progress);
+    rlt_progress_clear();
     if (!rc)
         rc = rlt_lessons_score(&s->taught, s->first[0], s->run, &taught, err);
     if (!rc)

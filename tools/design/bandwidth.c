@@ -330,7 +330,7 @@ static int work(job *j, const bandwidth_settings *s, rlt_error *err)
         rc = work_on(j, &j->budgets[i], err);
         rlt_progress_update(&progress, i + 1, j->n);
     }
-    rlt_progress_end(&progress);
+    rlt_progress_clear();
     if (rc)
         return rc;
     if (j->n > 1)

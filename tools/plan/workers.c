@@ -142,7 +142,7 @@ int rlt_plan_watched(rlt_plan_workers *w, bool quiet, const rlt_layout_search *h
         rlt_progress_start(&w->bar, w->label);
     int rc = search(of, &p, err);
     if (w->bar.label)
-        rlt_progress_end(&w->bar);
+        rlt_progress_clear();
     w->bar.label = NULL;
     int flushed = w->answers ? rlt_answers_flush(w->answers, rc ? NULL : err) : 0;
     return rlt_plan_agree(w, rc ? rc : flushed, err);

@@ -151,7 +151,7 @@ static int simulate(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
     r->watch = &watch;
     int rc = rlt_run_simulate(r, err);
     r->watch = before;
-    rlt_progress_end(&bar);
+    rlt_progress_clear();
     return rc;
 }
 

@@ -133,7 +133,7 @@ static int put_rows(rlt_sheet *sheet, rlt_straggler s, const cases *c, rlt_error
         rc = put_row(sheet, &s, err);
         rlt_progress_update(&progress, ++done, all);
     }
-    rlt_progress_end(&progress);
+    rlt_progress_clear();
     return rc;
 }
 

@@ -207,7 +207,7 @@ static int sweep(rlt_sweep_study *study, const sweep_settings *s, uint32_t ranks
     if (!s->quiet) {
         rlt_progress_start(&w.progress, w.label);
         rc = rlt_sweep_run(&w, study, err);
-        rlt_progress_end(&w.progress);
+        rlt_progress_clear();
     } else {
         rc = rlt_sweep_run(&w, study, err);
     }

@@ -101,7 +101,7 @@ static int predict_all(job *j, rlt_error *err)
             rc = rlt_train_predict(j->predictor, &j->rows.rows[i], false, &j->rows.rows[i].predicted_s, err);
             rlt_progress_update(&j->progress, ++done, j->rows.covered);
         }
-    rlt_progress_end(&j->progress);
+    rlt_progress_clear();
     return rc;
 }
 
