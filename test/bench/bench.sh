@@ -51,7 +51,7 @@ cost() { # CPU seconds and KiB of a command
     set -f
     set -- $(timeout -k 10 "$limit" "$build/test/bench/spawn" 1 "$ringlet" $1 2>/dev/null) "$1"
     [ $# -ge 3 ] || { echo "- -"; return; }
-    awk -v s="$1" 'BEGIN { exit s > 1 }' && set -- $("$build/test/bench/spawn" 2 "$ringlet" $3) "$1"
+    awk -v s="$1" 'BEGIN { exit s > 1 }' && set -- $("$build/test/bench/spawn" 2 "$ringlet" $3 2>/dev/null) "$1"
     awk -v a="$1" -v b="$3" -v k="$2" 'BEGIN { print (b + 0 > 0 && b < a ? b : a), k }'
 }
 units() { # N NAME of a row, the row's n, its command
