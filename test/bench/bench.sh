@@ -45,7 +45,7 @@ while IFS= read -r row; do
     f=$t/row.$(field "$row" 1)
     echo "$row" >"$f"
     echo "$f"
-done <"$t/rows" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 sh -c "$count" count
+done <"$t/rows" | xargs -r -P "$(getconf _NPROCESSORS_ONLN)" -n 1 sh -c "$count" count
 
 cost() { # CPU seconds and KiB of a command
     set -f
