@@ -374,22 +374,6 @@ static SELDOM void settle(rlt_exec *x)
     }
 }
 
-static int compare_lanes(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Puts lanes in order. They mostly are, as their messages came in the order of receive ports. */
-static void sort_lanes(uint64_t *lanes, uint32_t n)
-{
-    uint32_t i = 1;
-    while (i < n && lanes[i - 1] <= lanes[i])
-        i++;
-    if (i < n)
-        qsort(lanes, n, sizeof *lanes, compare_lanes);
-}
-
 /* Runs the lanes that were reached at this instant, in their order. Lanes that these reach have their turn
  * after them. */
 static void on_order(void *ctx, uint64_t payload)
@@ -397,7 +381,7 @@ static void on_order(void *ctx, uint64_t payload)
     rlt_exec *x = ctx;
     uint32_t n = x->n_reached_lanes;
     (void)payload;
-    sort_lanes(x->reached_lanes, n);
+    rlt_sort_u64(x->reached_lanes, n); /* mostly in order, as messages came in that of receive ports */
     for (uint32_t i = 0; i < n; i++) {
         uint64_t lane = x->reached_lanes[i];
         advance(x, (uint32_t)(lane >> 32), (uint32_t)lane);

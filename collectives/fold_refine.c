@@ -250,12 +250,6 @@ static int check_whole(const refinement *f, const rlt_fold *out, const rlt_fold_
     return 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Estimates the steps of the plan by the median over some members, so that a root does not count for all. */
 static uint64_t expect_steps(const rlt_plan *plan)
 {
@@ -265,7 +259,7 @@ static uint64_t expect_steps(const rlt_plan *plan)
     for (uint32_t i = 0; i < asked; i++)
         for (uint32_t lane = 0; lane < plan->lanes; lane++)
             steps[i] += plan->algorithm->steps(plan, (uint32_t)((uint64_t)n * i / asked), lane);
-    qsort(steps, asked, sizeof *steps, compare_numbers);
+    rlt_sort_u64(steps, asked);
     return steps[asked / 2] * n;
 }
 

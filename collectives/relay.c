@@ -177,12 +177,6 @@ static void on_send(void *ctx, uint64_t payload)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Measures s and w: sends a message of each size over a route of each sort. */
 static int measure(relay *r, const rlt_net_model *model, const rlt_net_config *cfg, rlt_error *err)
 {
@@ -192,7 +186,7 @@ static int measure(relay *r, const rlt_net_model *model, const rlt_net_config *c
     rlt_net_fold used = {0};
     if (send < 0)
         return rlt_fail(err, send, "collective", "too many event handlers in one simulation");
-    qsort(r->links, r->n_links, sizeof *r->links, ascending);
+    rlt_sort_u32(r->links, r->n_links);
     int rc = rlt_net_fold_used(rlt_router_topology(r->router), r->links, r->n_links, &used, err);
     with.client = (rlt_net_client){.ctx = &t, .injected = on_injected, .delivered = on_delivered};
     with.fold = &used;

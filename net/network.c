@@ -67,7 +67,7 @@ static bool is_scale(double x)
     return x > 0 && x <= 1e9;
 }
 
-static rlt_time scaled_time(rlt_time t, double scale)
+rlt_time rlt__scaled_time(rlt_time t, double scale)
 {
     if (scale == 1.0)
         return t;
@@ -134,7 +134,7 @@ void rlt__net_fini(rlt_net_core *c)
 
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t)
 {
-    return scaled_time(t, c->latency_scale);
+    return rlt__scaled_time(t, c->latency_scale);
 }
 
 /* Whether the message goes between nodes under a tuning that tells this apart. */
@@ -157,8 +157,8 @@ int rlt__net_leg_slow(rlt_net_core *c, const rlt_message *m, rlt_leg *leg)
                             : is_far(c, m) ? rlt_tuning_far_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps)
                                            : rlt_tuning_cost(&c->endpoint, m->tuning, m->bytes, p->bw_Bps);
     leg->wire_bytes = cost.wire_bytes;
-    leg->tail_ps = rlt_time_add(scaled_time(p->latency_ps, c->latency_scale),
-                                scaled_time(cost.delay_ps, c->latency_scale));
+    leg->tail_ps = rlt_time_add(rlt__scaled_time(p->latency_ps, c->latency_scale),
+                                rlt__scaled_time(cost.delay_ps, c->latency_scale));
     return 0;
 }
 

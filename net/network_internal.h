@@ -106,7 +106,8 @@ typedef struct rlt_arrivals {
 void rlt__line_up(rlt_net_core *c, rlt_arrivals *line, const rlt_arrival *a);
 /* Empties the line and returns its messages in order. They are valid until the next rlt__line_up. */
 const rlt_arrival *rlt__line_take(rlt_arrivals *line);
-/* Returns a latency or delay times latency_scale. */
+/* Returns a latency or delay times a scale; and times latency_scale. */
+rlt_time rlt__scaled_time(rlt_time t, double scale);
 rlt_time rlt__net_scaled_time(const rlt_net_core *c, rlt_time t);
 
 static inline uint32_t rlt__message_count(const rlt_message *m)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deals the places of a network to parts. */
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "net/endpoint/endpoint.h"
 #include "net/network.h"
+#include "net/network_internal.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "net/packet/parts.h"
@@ -112,12 +112,6 @@ static void find_ways(const rlt_topology *t, const rlt_packet_parts *out, uint8_
     }
 }
 
-static rlt_time scaled(rlt_time t, double scale)
-{
-    double x = nearbyint((double)t * scale);
-    return scale == 1.0 ? t : x < (double)RLT_TIME_MAX ? (rlt_time)x : RLT_TIME_MAX;
-}
-
 /* Finds the least time of a packet from its start on a link to what another part has behind that link. */
 static void find_ahead(const rlt_net_config *cfg, rlt_time switch_ps, const uint8_t *ways,
                        rlt_packet_parts *out)
@@ -127,7 +121,7 @@ static void find_ahead(const rlt_net_config *cfg, rlt_time switch_ps, const uint
     out->ahead = RLT_TIME_MAX - 1;
     for (uint32_t i = 0; i < links; i++) {
         rlt_link l = rlt_topology_link(t, i);
-        rlt_time time = scaled(l.latency_ps, cfg->latency_scale);
+        rlt_time time = rlt__scaled_time(l.latency_ps, cfg->latency_scale);
         if (rlt_topology_node_kind(t, l.dst) == RLT_SWITCH)
             time = rlt_time_add(time, switch_ps);
         if (ways[l.dst] != out->owner[i] && time < out->ahead)

@@ -116,6 +116,19 @@ static inline bool rlt__is_own(const rlt__packet_net *net, uint32_t rank)
     return !net->part || net->part->of_rank[rank] == net->part->self;
 }
 
+/* Puts a flow at the end of the round of a port. */
+static inline void rlt__join_round(rlt__packet_net *net, rlt__source *s, uint32_t index)
+{
+    rlt__flow *f = &net->flows[index];
+    f->in_round = true;
+    f->turn = RLT_NONE;
+    if (s->head == RLT_NONE)
+        s->head = index;
+    else
+        net->flows[s->tail].turn = index;
+    s->tail = index;
+}
+
 /* Returns true if the port may have been free without an event. */
 static inline bool rlt__source_lags(const rlt__source *s)
 {

@@ -190,13 +190,7 @@ void rlt__flow_offer(rlt__packet_net *net, uint32_t index)
         return;
     }
     rlt__source *s = &net->sources[f->port];
-    f->in_round = true;
-    f->turn = RLT_NONE;
-    if (s->head == RLT_NONE)
-        s->head = index;
-    else
-        net->flows[s->tail].turn = index;
-    s->tail = index;
+    rlt__join_round(net, s, index);
     if (!s->busy)
         serve(net, f->port);
 }
@@ -487,11 +481,8 @@ static rlt_time send(rlt_net *base, const rlt_message *m)
         deliver_after(net, (rlt__late){m->bytes, m->tx, m->rx}, node, leg.tail_ps);
         return rlt_sim_now(net->core.sim);
     }
-    double latency = net->core.latency_scale == 1.0
-                         ? (double)leg.path.latency_ps
-                         : nearbyint((double)leg.path.latency_ps * net->core.latency_scale);
     uint32_t flow = flow_of(net, m, leg.path.bw_Bps);
-    rlt_time delay_ps = leg.tail_ps - (rlt_time)latency;
+    rlt_time delay_ps = leg.tail_ps - rlt__net_scaled_time(&net->core, leg.path.latency_ps);
     if (flow == RLT_NONE || !add_message(net, flow, m, leg.wire_bytes, delay_ps) ||
         (!rlt__is_own(net, m->dst) && !rlt__part_announce(net, flow, m, leg.wire_bytes, delay_ps)))
         return -1;

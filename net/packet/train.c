@@ -82,9 +82,7 @@ static inline void take_turn(rlt__packet_net *net, rlt__source *s, rlt_time when
         f->in_round = false;
     } else if (f->turn != RLT_NONE) {
         s->head = f->turn;
-        net->flows[s->tail].turn = index;
-        s->tail = index;
-        f->turn = RLT_NONE;
+        rlt__join_round(net, s, index);
     }
     send_next(net, s, f, when);
 }
@@ -134,24 +132,16 @@ void rlt__flow_offer_quietly(rlt__packet_net *net, uint32_t index)
         return;
     uint32_t port = f->port;
     rlt__source *s = &net->sources[port];
-    f->turn = RLT_NONE;
     if (!s->busy) { /* there is no round */
-        if (f->next + 1 < f->end) {
-            f->in_round = true;
-            s->head = s->tail = index;
-        }
+        if (f->next + 1 < f->end)
+            rlt__join_round(net, s, index);
         send_next(net, s, f, rlt_sim_now(net->core.sim));
         await(net, s, port);
         return;
     }
     if (rlt__source_lags(s))
         rlt__source_catch_up(net, s);
-    f->in_round = true;
-    if (s->head == RLT_NONE)
-        s->head = index;
-    else
-        net->flows[s->tail].turn = index;
-    s->tail = index;
+    rlt__join_round(net, s, index);
     if (rlt__source_lags(s)) /* the flow in front is alone no more */
         await(net, s, port);
 }

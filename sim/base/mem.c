@@ -160,3 +160,33 @@ void rlt_pool_free(rlt_pool *p)
     free(p->items);
     rlt_pool_init(p, p->size);
 }
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void rlt_sort_u32(uint32_t *items, size_t n)
+{
+    size_t i = 1;
+    while (i < n && items[i - 1] <= items[i])
+        i++;
+    if (i < n)
+        qsort(items, n, sizeof *items, compare_u32);
+}
+
+void rlt_sort_u64(uint64_t *items, size_t n)
+{
+    size_t i = 1;
+    while (i < n && items[i - 1] <= items[i])
+        i++;
+    if (i < n)
+        qsort(items, n, sizeof *items, compare_u64);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Memory: an arena for data that lives as long as a job, a pool of same-size objects addressed by 32-bit
- * index, and growing arrays with a stated maximum. None is thread-safe; each belongs to one job.
+ * index, growing arrays with a stated maximum, and lists of numbers. None is thread-safe; each belongs to one
+ * job.
  */
 #ifndef RLT_SIM_BASE_MEM_H
 #define RLT_SIM_BASE_MEM_H
@@ -69,6 +70,10 @@ static inline void rlt_pool_put(rlt_pool *p, uint32_t i)
     *(uint32_t *)(void *)(p->items + (size_t)i * p->size) = p->free_head;
     p->free_head = i;
 }
+
+/* Sorts numbers, ascending. O(n) if they are in order already, as most lists are. */
+void rlt_sort_u32(uint32_t *items, size_t n);
+void rlt_sort_u64(uint64_t *items, size_t n);
 
 #ifdef __cplusplus
 }

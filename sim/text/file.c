@@ -87,8 +87,8 @@ static int damaged(const rlt_input *in, const char *what, rlt_error *err)
     return rlt_fail(err, RLT_EMALFORMED, in->name, "damaged gzip data: %s", what);
 }
 
-/* start: prepares for a member. inflate_part: inflates what it can from at[0..left) to out[0..size), sets
- * `between` at the end of a member. stop: frees what the library holds. */
+/* start: prepares for a member. inflate_more: inflates what it can, sets `between` at the end of a member.
+ * stop: frees what the library holds. */
 #ifdef RLT_WITH_ISAL
 static int start(rlt_input *in, rlt_error *err)
 {
@@ -98,17 +98,10 @@ static int start(rlt_input *in, rlt_error *err)
     return 0;
 }
 
-static int inflate_part(rlt_input *in, char *out, uint32_t size, uint32_t *made, rlt_error *err)
+static int inflate_more(rlt_input *in, rlt_error *err)
 {
     inflater *s = in->state;
-    s->next_in = in->at;
-    s->avail_in = (uint32_t)in->left;
-    s->next_out = (unsigned char *)out;
-    s->avail_out = size;
     int code = isal_inflate(s);
-    in->at = s->next_in;
-    in->left = s->avail_in;
-    *made = size - s->avail_out;
     in->between = s->block_state == ISAL_BLOCK_FINISH;
     if (code == ISAL_DECOMP_OK)
         return 0;
@@ -143,17 +136,10 @@ static int start(rlt_input *in, rlt_error *err)
     return inflateInit2(in->state, 15 + 16) == Z_OK ? 0 : rlt_nomem(err);
 }
 
-static int inflate_part(rlt_input *in, char *out, uint32_t size, uint32_t *made, rlt_error *err)
+static int inflate_more(rlt_input *in, rlt_error *err)
 {
     inflater *s = in->state;
-    s->next_in = in->at;
-    s->avail_in = (unsigned)in->left;
-    s->next_out = (unsigned char *)out;
-    s->avail_out = size;
     int code = inflate(s, Z_NO_FLUSH);
-    in->at = s->next_in;
-    in->left = s->avail_in;
-    *made = size - s->avail_out;
     in->between = code == Z_STREAM_END;
     if (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR)
         return 0;
@@ -170,6 +156,21 @@ const char *rlt_inflate_version(void)
     return "zlib " ZLIB_VERSION;
 }
 #endif
+
+/* Inflates what it can from at[0..left) to out[0..size). */
+static int inflate_part(rlt_input *in, char *out, uint32_t size, uint32_t *made, rlt_error *err)
+{
+    inflater *s = in->state;
+    s->next_in = in->at;
+    s->avail_in = (uint32_t)in->left;
+    s->next_out = (unsigned char *)out;
+    s->avail_out = size;
+    int rc = inflate_more(in, err);
+    in->at = s->next_in;
+    in->left = s->avail_in;
+    *made = size - s->avail_out;
+    return rc;
+}
 
 int rlt_input_open(const char *path, rlt_input **out, rlt_error *err)
 {

@@ -283,10 +283,36 @@ static void streams_are_uniform_and_apart(void **state)
     assert_int_equal(rlt_random_below(1, 2, 3, 4, 1), 0);
 }
 
+/* Lists of numbers below 50, so that many are equal: each is as often in the sorted list, which ascends. */
+static void sorted_numbers(void **state)
+{
+    (void)state;
+    dice d = {11, 0};
+    for (int round = 0; round < 300; round++) {
+        uint32_t narrow[64], counts[50] = {0};
+        uint64_t wide[64], n = roll(&d, 65);
+        for (uint64_t i = 0; i < n; i++) {
+            narrow[i] = (uint32_t)roll(&d, 50);
+            wide[i] = (uint64_t)narrow[i] << 40;
+            counts[narrow[i]]++;
+        }
+        rlt_sort_u32(narrow, n);
+        rlt_sort_u64(wide, n);
+        for (uint64_t i = 0, k = 0; i < n; i++) {
+            while (counts[k] == 0)
+                k++;
+            counts[k]--;
+            assert_int_equal(narrow[i], k);
+            assert_int_equal(wide[i], k << 40);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arenas),
+        cmocka_unit_test(sorted_numbers),
         cmocka_unit_test(growing_arrays),
         cmocka_unit_test(pools),
         cmocka_unit_test(maps_follow_a_plain_array),

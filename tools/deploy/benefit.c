@@ -7,6 +7,7 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/words.h"
 #include "tools/base/progress.h"
@@ -109,15 +110,9 @@ static int do_pair(check *c, const char *graph, uint32_t k, rlt_error *err)
     return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static rlt_value middle(uint64_t *x, uint32_t n)
 {
-    qsort(x, n, sizeof *x, ascending);
+    rlt_sort_u64(x, n);
     return n && x[n / 2] != UINT64_MAX ? rlt_count(x[n / 2]) : rlt_absent();
 }
 

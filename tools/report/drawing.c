@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/base/map.h"
+#include "sim/base/mem.h"
 #include "sim/base/time.h"
 
 enum { MOST_NODES = 320, MOST_EDGES = 2600 };
@@ -93,18 +94,12 @@ static int nodes_of(const rlt_topology *t, part p, rlt_map *index, uint32_t *nod
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static int edges_json(const rlt_topology *t, part p, const double *utilization, rlt_map *index,
                       uint32_t *nodes, uint32_t n, rlt_jw *w, rlt_error *err)
 {
     char name[128];
     uint32_t links = p.n / p.groups;
-    qsort(nodes, n, sizeof *nodes, by_number);
+    rlt_sort_u32(nodes, n);
     rlt_jw_array(w, "nodes");
     for (uint32_t i = 0; i < n; i++) {
         if (rlt_map_put(index, nodes[i], i))

@@ -7,6 +7,7 @@
 
 #include "sim/base/column.h"
 #include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
@@ -98,17 +99,11 @@ typedef struct members {
     uint8_t *in; /* by rank: it is in the list */
 } members;
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Writes the ranks and empties the list: "0-7", "0-56:8" (every eighth), "3,5,12-15". */
 static void put_members(members *m, rlt_growing *text)
 {
     uint32_t at = 0, n = m->n;
-    qsort(m->list, n, sizeof *m->list, by_number);
+    rlt_sort_u32(m->list, n);
     while (at < n) {
         uint32_t end = at + 1, step = end < n ? m->list[end] - m->list[at] : 1;
         while (end < n && m->list[end] - m->list[end - 1] == step)

@@ -98,22 +98,6 @@ static int order_by_rank(rlt_builder *b, uint32_t **position, rlt_error *err)
     return 0;
 }
 
-static int order_index(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Sorts a list, unless it is in order already, as nearly all are. */
-static void sort_list(uint32_t *list, uint32_t n)
-{
-    uint32_t i = 1;
-    while (i < n && list[i - 1] <= list[i])
-        i++;
-    if (i < n)
-        qsort(list, n, sizeof *list, order_index);
-}
-
 /* Sorts the dependencies of each operation and drops repetitions. s->deps has them at first_dep, one
  * operation after the other. */
 static void tidy_deps(rlt_builder *b)
@@ -123,7 +107,7 @@ static void tidy_deps(rlt_builder *b)
     for (uint32_t i = 0; i < b->n_ops; i++) {
         uint32_t from = s->ops[i].first_dep, n = s->ops[i].n_deps;
         if (n > 1)
-            sort_list(s->deps + from, n);
+            rlt_sort_u32(s->deps + from, n);
         s->ops[i].first_dep = used;
         for (uint32_t k = from; k < from + n; k++)
             if (k == from || s->deps[k] != s->deps[used - 1])

@@ -64,18 +64,12 @@ int rlt__used_add(rlt_router *router, rlt__used *u, const uint32_t *ranks, uint3
     return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 int rlt__used_fold(const rlt_topology *t, rlt__used *u, rlt_net_fold *out, rlt_error *err)
 {
     uint32_t n = 0;
     if (!u->n)
         return 0;
-    qsort(u->links, u->n, sizeof *u->links, ascending);
+    rlt_sort_u32(u->links, u->n);
     for (uint32_t i = 0; i < u->n; i++)
         if (!n || u->links[i] != u->links[n - 1])
             u->links[n++] = u->links[i];

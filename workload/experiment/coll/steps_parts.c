@@ -30,9 +30,10 @@ typedef struct part {
 
 typedef struct parts {
     rlt_coll_run *run;
+    uint32_t asked; /* number of parts wanted; dealt.n may be less */
     rlt_packet_parts dealt;
     rlt_windows *windows;
-    part *of;
+    part *of; /* `asked` of them */
 } parts;
 
 static void note_end(void *ctx, uint64_t cookie)
@@ -57,6 +58,15 @@ static void tell_progress(void *ctx, const rlt_sim *sim)
                        all->run->expected_messages);
 }
 
+/* Creates the clock and the routes of a part, unless it has them. */
+static int open_network(part *p, const rlt_setup *s, rlt_error *err)
+{
+    int rc = p->sim ? 0 : rlt_sim_create(&p->sim, err);
+    if (!rc && !p->router)
+        rc = rlt_router_create(s->topology, &s->placement, s->routing, &p->router, err);
+    return rc;
+}
+
 /* Creates the simulation of part i. */
 static int open_part(parts *all, const rlt_setup *s, uint32_t i, rlt_error *err)
 {
@@ -67,9 +77,7 @@ static int open_part(parts *all, const rlt_setup *s, uint32_t i, rlt_error *err)
     p->ends = malloc(planned * sizeof *p->ends);
     if (!p->ends)
         return rlt_nomem(err);
-    int rc = p->sim ? 0 : rlt_sim_create(&p->sim, err);
-    if (!rc && !p->router)
-        rc = rlt_router_create(s->topology, &s->placement, s->routing, &p->router, err);
+    int rc = open_network(p, s, err);
     if (rc)
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, p->sim, p->router, 0);
@@ -95,29 +103,18 @@ static int open_part(parts *all, const rlt_setup *s, uint32_t i, rlt_error *err)
 static int open_all(parts *all, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
-    rlt_sim *sim;
-    rlt_router *router;
     if (!(s->model->can & RLT_NET_PACKETS))
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "only --network packet is simulated in parts");
-    int rc = rlt_sim_create(&sim, err);
+    all->of = calloc(all->asked, sizeof *all->of);
+    if (!all->of)
+        return rlt_nomem(err);
+    int rc = open_network(&all->of[0], s, err);
     if (rc)
         return rc;
-    if ((rc = rlt_router_create(s->topology, &s->placement, s->routing, &router, err))) {
-        rlt_sim_free(sim);
-        return rc;
-    }
-    rlt_net_config cfg = rlt_setup_net(s, sim, router, how->series_ps);
-    rc = rlt_packet_deal(&cfg, how->threads, &all->dealt, err);
+    rlt_net_config cfg = rlt_setup_net(s, all->of[0].sim, all->of[0].router, how->series_ps);
+    rc = rlt_packet_deal(&cfg, all->asked, &all->dealt, err);
     if (!rc)
         rc = rlt_windows_create(all->dealt.n, all->dealt.ahead, &all->windows, err);
-    all->of = rc ? NULL : calloc(all->dealt.n, sizeof *all->of);
-    if (!all->of) {
-        rlt_router_free(router);
-        rlt_sim_free(sim);
-        return rc ? rc : rlt_nomem(err);
-    }
-    all->of[0].sim = sim;
-    all->of[0].router = router;
     for (uint32_t i = 0; i < all->dealt.n && !rc; i++)
         rc = open_part(all, s, i, err);
     return rc;
@@ -167,7 +164,7 @@ static void gather(parts *all)
 int rlt__coll_simulate_parts(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     enum { EVENTS = 1 << 15 };
-    parts all = {.run = run};
+    parts all = {.run = run, .asked = how->threads};
     int rc = open_all(&all, how, err);
     if (!rc) {
         rlt_sim_on_progress(all.of[0].sim, EVENTS, tell_progress, &all);
@@ -180,7 +177,7 @@ int rlt__coll_simulate_parts(rlt_coll_run *run, const rlt_coll_how *how, rlt_err
         rc = rlt_fail(err, RLT_ESTALL, NULL, "stalled");
     if (!rc)
         gather(&all);
-    for (uint32_t i = 0; all.of && i < all.dealt.n; i++)
+    for (uint32_t i = 0; all.of && i < all.asked; i++)
         free_part(&all.of[i]);
     free(all.of);
     rlt_windows_free(all.windows);
