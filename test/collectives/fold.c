@@ -21,10 +21,10 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 typedef struct fold_case {
@@ -359,13 +359,8 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static uint32_t below(uint64_t *k, uint32_t n)
-{
-    return (uint32_t)rlt_random_below(16, 0, 0, (*k)++, n);
-}
-
 /* Draws a case on the machine: any algorithm that does a kind, with any root, channels and chunks. */
-static fold_case draw(uint64_t *k, const char *topology)
+static fold_case draw(dice *k, const char *topology)
 {
     static const uint64_t sizes[] = {960 * 48, 100003, 4096, 1};
     fold_case c = {.topology = topology,
@@ -416,7 +411,7 @@ static void composed_machines(void **state)
     static const char *const graphs[] = {"/tmp/rlt-fold-graph.json", "/tmp/rlt-fold-graph-off.json"};
     static const char *const of[] = {"/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
                                      "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,nodes_per_leaf=2,pxn=off"};
-    uint64_t k = 0;
+    dice k = {16, 0};
     uint32_t ran = 0, folded = 0;
     (void)state;
     write_text("/tmp/rlt-fold-node.json", pcie_node);
@@ -443,7 +438,7 @@ static void composed_machines(void **state)
 }
 
 /* Draws a network of 2 to 64 ranks. */
-static void draw_network(uint64_t *k, char *text, size_t size)
+static void draw_network(dice *k, char *text, size_t size)
 {
     static const char *const links[] = {"50GB/s,500ns", "33GB/s,0ns", "7GB/s,333ns", "12345678901B/s,1us",
                                         "400Gbps,1234567ps"};
@@ -529,7 +524,7 @@ static void random_cases(void **state)
     (void)state;
     const char *asked = getenv("FOLD_CASES");
     unsigned long cases = asked ? strtoul(asked, NULL, 10) : 2000;
-    uint64_t k = 1 << 20;
+    dice k = {16, 1 << 20};
     uint32_t ran = 0, folded = 0;
     for (unsigned long i = 0; i < cases; i++) {
         char text[160];

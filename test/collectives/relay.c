@@ -13,9 +13,9 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 enum { CASES = 9000, MAX_MEMBERS = 64 };
@@ -40,11 +40,6 @@ typedef struct world {
     const rlt_net_model *model;
     rlt_net_config cfg;
 } world;
-
-static uint32_t below(uint64_t *k, uint32_t n)
-{
-    return (uint32_t)rlt_random_below(23, 0, 0, (*k)++, n);
-}
 
 static void open_world(world *w, const char *text)
 {
@@ -110,7 +105,7 @@ static void check_relay(const rlt_plan *plan)
 }
 
 /* Draws a group: accelerators at one distance, or any, in a random order. */
-static uint32_t draw_group(uint64_t *k, uint32_t all, uint32_t *ranks)
+static uint32_t draw_group(dice *k, uint32_t all, uint32_t *ranks)
 {
     uint32_t stride = 1 + below(k, 4), first = below(k, stride), n = 0;
     for (uint32_t i = first; i < all && n < MAX_MEMBERS; i += stride)
@@ -123,7 +118,7 @@ static uint32_t draw_group(uint64_t *k, uint32_t all, uint32_t *ranks)
     return n < 3 ? n : 2 + below(k, n - 1);
 }
 
-static void draw_network(uint64_t *k, world *w)
+static void draw_network(dice *k, world *w)
 {
     w->model = below(k, 2) ? &rlt_net_alpha_beta : &rlt_net_flow;
     w->cfg.endpoint.injection = below(k, 2) ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
@@ -133,7 +128,7 @@ static void draw_network(uint64_t *k, world *w)
 }
 
 /* Compares a random collective. Returns true if it is a relay whose time is known. */
-static bool one(uint64_t *k, world *w)
+static bool one(dice *k, world *w)
 {
     uint32_t ranks[MAX_MEMBERS], n = draw_group(k, w->where.n, ranks);
     rlt_error err = {0};
@@ -163,7 +158,7 @@ static bool one(uint64_t *k, world *w)
 static void as_simulated(void **state)
 {
     uint32_t known = 0;
-    uint64_t k = 0;
+    dice k = {23, 0};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         world w;

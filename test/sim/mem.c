@@ -15,19 +15,11 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "test/support/dice.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
 /* A stream of test numbers, one per call. */
-typedef struct dice {
-    uint64_t seed, k;
-} dice;
-
-static uint64_t roll(dice *d, uint64_t n)
-{
-    return rlt_random_below(d->seed, 0, 0, d->k++, n);
-}
-
 static void arenas(void **state)
 {
     (void)state;

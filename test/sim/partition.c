@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/watch.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 enum { MOST = 40, PLACES = 4, WORDS = MOST * PLACES };
@@ -18,13 +18,8 @@ typedef struct net {
     uint64_t of_thing[MOST], of_message[MOST];
 } net;
 
-static uint32_t below(uint64_t *k, uint32_t n)
-{
-    return (uint32_t)rlt_random_below(7, 0, 0, (*k)++, n);
-}
-
 /* Draws a network. Half of them repeat a pattern round a ring of things, so that many are alike. */
-static net draw(uint64_t *k)
+static net draw(dice *k)
 {
     net g = {.things = 1 + below(k, MOST), .messages = below(k, MOST + 1)};
     bool regular = below(k, 2), odd = below(k, 2);
@@ -102,7 +97,7 @@ static uint32_t classes_of(const uint32_t *class, uint32_t n)
 static void random_networks(void **state)
 {
     (void)state;
-    uint64_t k = 0;
+    dice k = {7, 0};
     uint32_t coarse = 0;
     for (uint32_t t = 0; t < 3000; t++) {
         net g = draw(&k);

@@ -12,19 +12,11 @@
 
 #include "sim/base/random.h"
 #include "sim/queue.h"
+#include "test/support/dice.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
 /* A stream of test numbers, one per call. */
-typedef struct dice {
-    uint64_t seed, k;
-} dice;
-
-static uint64_t roll(dice *d, uint64_t n)
-{
-    return rlt_random_below(d->seed, 0, 0, d->k++, n);
-}
-
 enum { LIMIT = 400 };
 
 /* Reference: entries in the order of their pushes. The next one is the first with the least key. */

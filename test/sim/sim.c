@@ -17,23 +17,14 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/queue.h"
 #include "sim/sim.h"
+#include "test/support/dice.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
 /* A stream of test numbers, one per call. */
-typedef struct dice {
-    uint64_t seed, k;
-} dice;
-
-static uint64_t roll(dice *d, uint64_t n)
-{
-    return rlt_random_below(d->seed, 0, 0, d->k++, n);
-}
-
 enum { LOG = 4096, LIMIT = 400 };
 
 typedef struct world {

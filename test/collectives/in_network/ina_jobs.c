@@ -14,21 +14,12 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "test/support/dice.h"
 #include "test/support/fabric.h"
 
 enum { SCHEDULES = 10000, MAX_JOBS = 8, HOSTS = 12 };
-
-typedef struct dice {
-    uint64_t seed, k;
-} dice;
-
-static uint32_t roll(dice *d, uint32_t below)
-{
-    return (uint32_t)rlt_random_below(d->seed, 0, 0, d->k++, below);
-}
 
 static test_fabric nets[2];
 
@@ -63,11 +54,11 @@ typedef struct tally {
 /* Members of a job: a random choice of hosts, in random order. */
 static uint32_t pick(dice *d, uint32_t least, uint32_t ranks[HOSTS])
 {
-    uint32_t n = least + roll(d, 4);
+    uint32_t n = least + below(d, 4);
     for (uint32_t i = 0; i < HOSTS; i++)
         ranks[i] = i;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = i + roll(d, HOSTS - i), other = ranks[at];
+        uint32_t at = i + below(d, HOSTS - i), other = ranks[at];
         ranks[at] = ranks[i];
         ranks[i] = other;
     }
@@ -87,39 +78,39 @@ static rlt_react_request make(dice *d, int family, uint32_t n)
                                          "window=6 rto=60us trees=2 refused=ring"};
     static const char *const reserved[] = {"mode=llt osts=4", "mode=sat stream=8",
                                            "mode=auto threshold=2KiB"};
-    uint64_t bytes = 1 + roll(d, 6000);
-    if (family == 0 && roll(d, 4) == 0)
+    uint64_t bytes = 1 + below(d, 6000);
+    if (family == 0 && below(d, 4) == 0)
         return test_request("ps-switch", "window=8 rto=60us share=0.7 payload=248B", n, bytes);
     if (family == 0)
-        return test_request("atp", hashed[roll(d, 5)], n, bytes);
+        return test_request("atp", hashed[below(d, 5)], n, bytes);
     if (family == 1)
-        return test_request("switchml", pooled[roll(d, 3)], n, 4 * bytes);
-    return test_request("sharp", reserved[roll(d, 3)], n, 4 * bytes);
+        return test_request("switchml", pooled[below(d, 3)], n, 4 * bytes);
+    return test_request("sharp", reserved[below(d, 3)], n, 4 * bytes);
 }
 
 static void schedule(uint64_t seed, tally *t)
 {
     dice d = {.seed = seed};
-    const test_fabric *net = &nets[roll(&d, 2)];
-    int family = (int)roll(&d, 8);
+    const test_fabric *net = &nets[below(&d, 2)];
+    int family = (int)below(&d, 8);
     family = family < 5 ? 0 : family < 7 ? 1 : 2;
     rlt_fabric_config cfg = test_fabric_config();
-    uint32_t jobs = 2 + roll(&d, MAX_JOBS - 1), job[MAX_JOBS];
+    uint32_t jobs = 2 + below(&d, MAX_JOBS - 1), job[MAX_JOBS];
     cfg.packets.topology = net->topology;
     cfg.placement = net->placement;
     cfg.packets.seed = seed;
-    if (family != 2 || roll(&d, 2)) {
-        cfg.packets.loss = roll(&d, 6) * 0.01;
-        cfg.twice = roll(&d, 3) * 0.02;
-        cfg.held = roll(&d, 3) * 0.05;
+    if (family != 2 || below(&d, 2)) {
+        cfg.packets.loss = below(&d, 6) * 0.01;
+        cfg.twice = below(&d, 3) * 0.02;
+        cfg.held = below(&d, 3) * 0.05;
         cfg.hold_ps = 30 * RLT_US;
     }
-    cfg.aggregator.slots = 8 + roll(&d, 32);
-    cfg.aggregator.sharing = (rlt_slot_sharing)roll(&d, family ? 1 : 3);
-    if (family && roll(&d, 2))
+    cfg.aggregator.slots = 8 + below(&d, 32);
+    cfg.aggregator.sharing = (rlt_slot_sharing)below(&d, family ? 1 : 3);
+    if (family && below(&d, 2))
         cfg.aggregator.sharing = RLT_SHARE_FIRST_COME;
     cfg.aggregator.jobs = jobs;
-    cfg.aggregator.preempt = roll(&d, 2);
+    cfg.aggregator.preempt = below(&d, 2);
     cfg.aggregator.reemit = true;
     rlt_fabric *f = NULL;
     rlt_error err = {0};
@@ -129,9 +120,9 @@ static void schedule(uint64_t seed, tally *t)
         rlt_time late[HOSTS] = {0};
         rlt_react_request q = make(&d, family, n);
         q.ranks = ranks;
-        q.start_ps = roll(&d, 50) * RLT_US;
-        q.priority = (uint8_t)roll(&d, 3);
-        late[roll(&d, n)] = roll(&d, 100) * RLT_US;
+        q.start_ps = below(&d, 50) * RLT_US;
+        q.priority = (uint8_t)below(&d, 3);
+        late[below(&d, n)] = below(&d, 100) * RLT_US;
         q.late_ps = late;
         if (rlt_fabric_add(f, &q, &job[i], &err))
             fail_msg("schedule %llu, job %u: %s: %s", (unsigned long long)seed, i, err.where, err.what);

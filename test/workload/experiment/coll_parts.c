@@ -14,43 +14,34 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 #include "workload/experiment/coll/steps.h"
 #include "workload/setup/settings.h"
 
 enum { CASES = 60, QUIET_CASES = 40, TENANTS = 2 };
 
-typedef struct dice {
-    uint64_t seed, k;
-} dice;
-
-static uint32_t roll(dice *d, uint32_t n)
-{
-    return (uint32_t)rlt_random_below(d->seed, 0, 0, d->k++, n);
-}
-
 /* A random network of up to 36 accelerators: switches, trees, rings, tori and products. */
 static void draw_topology(dice *d, char *text, size_t size)
 {
     static const char *const speeds[] = {"50GB/s", "37GB/s", "400Gbps", "12.3GB/s"};
     static const char *const delays[] = {"500ns", "1us", "100ns", "17ns"};
-    const char *fast = speeds[roll(d, 4)], *slow = speeds[roll(d, 4)], *wait = delays[roll(d, 4)];
-    uint32_t n = 2 + roll(d, 11), m = 2 + roll(d, 3);
-    switch (roll(d, 6)) {
+    const char *fast = speeds[below(d, 4)], *slow = speeds[below(d, 4)], *wait = delays[below(d, 4)];
+    uint32_t n = 2 + below(d, 11), m = 2 + below(d, 3);
+    switch (below(d, 6)) {
     case 0:
         snprintf(text, size, "switch:%u@%s,%s", n, fast, wait);
         break;
     case 1:
         snprintf(text, size, "fat-tree:%u@%s,%s,levels=%u,hosts_per_leaf=%u", n * m, fast, wait,
-                 2 + roll(d, 2), m);
+                 2 + below(d, 2), m);
         break;
     case 2:
         snprintf(text, size, "ring:%u@%s,%s", n, fast, wait);
         break;
     case 3:
-        snprintf(text, size, "torus:%ux%u@%s,%s", m, 2 + roll(d, 3), fast, wait);
+        snprintf(text, size, "torus:%ux%u@%s,%s", m, 2 + below(d, 3), fast, wait);
         break;
     case 4:
         snprintf(text, size, "ring:%u@%s,%s*switch:%u@%s,500ns", m, fast, wait, n, slow);
@@ -63,21 +54,21 @@ static void draw_topology(dice *d, char *text, size_t size)
 static void draw_settings(dice *d, rlt_setup *s)
 {
     rlt_packet_settings *p = &s->packet;
-    s->routing = roll(d, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
-    p->mtu = 500 + roll(d, 4000);
-    p->ack = 1 + roll(d, 4);
-    p->cut_through = (int)roll(d, 2);
-    p->switch_ps = roll(d, 2) * 300000;
-    p->selective = (int)roll(d, 2);
+    s->routing = below(d, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
+    p->mtu = 500 + below(d, 4000);
+    p->ack = 1 + below(d, 4);
+    p->cut_through = (int)below(d, 2);
+    p->switch_ps = below(d, 2) * 300000;
+    p->selective = (int)below(d, 2);
     p->rto_ps = 50 * RLT_US;
-    p->seed = roll(d, 100);
-    p->window = roll(d, 3) ? 0 : p->ack + roll(d, 20);
-    switch (roll(d, 5)) {
+    p->seed = below(d, 100);
+    p->window = below(d, 3) ? 0 : p->ack + below(d, 20);
+    switch (below(d, 5)) {
     case 0:
         p->loss = 0.01;
         break;
     case 1:
-        p->buffer = 20000 + roll(d, 100000);
+        p->buffer = 20000 + below(d, 100000);
         break;
     case 2:
         p->dcqcn = 1;
@@ -98,25 +89,25 @@ static void draw_tree(dice *d, char *text, size_t size)
 {
     static const char *const speeds[] = {"50GB/s", "400Gbps", "10GB/s"};
     static const char *const delays[] = {"500ns", "100ns", "17ns"};
-    const char *fast = speeds[roll(d, 3)], *wait = delays[roll(d, 3)];
-    uint32_t m = 2 + roll(d, 3);
-    if (roll(d, 2))
-        snprintf(text, size, "switch:%u@%s,%s", 2 + roll(d, 7), fast, wait);
+    const char *fast = speeds[below(d, 3)], *wait = delays[below(d, 3)];
+    uint32_t m = 2 + below(d, 3);
+    if (below(d, 2))
+        snprintf(text, size, "switch:%u@%s,%s", 2 + below(d, 7), fast, wait);
     else
-        snprintf(text, size, "fat-tree:%u@%s,%s,levels=2,hosts_per_leaf=%u", m * (2 + roll(d, 3)), fast, wait,
-                 m);
+        snprintf(text, size, "fat-tree:%u@%s,%s,levels=2,hosts_per_leaf=%u", m * (2 + below(d, 3)), fast,
+                 wait, m);
 }
 
 /* Settings under which packets move as trains. */
 static void draw_quiet_settings(dice *d, rlt_setup *s)
 {
     rlt_packet_settings *p = &s->packet;
-    s->routing = roll(d, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
-    p->mtu = 500 * (1 + roll(d, 6));
-    p->header = roll(d, 2) * 60;
-    p->ack = roll(d, 5);
-    p->ack_bytes = roll(d, 2) ? p->mtu : 64;
-    p->switch_ps = roll(d, 2) * 300000;
+    s->routing = below(d, 2) ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
+    p->mtu = 500 * (1 + below(d, 6));
+    p->header = below(d, 2) * 60;
+    p->ack = below(d, 5);
+    p->ack_bytes = below(d, 2) ? p->mtu : 64;
+    p->switch_ps = below(d, 2) * 300000;
     assert_int_equal(rlt_packet_check(p, NULL), 0);
 }
 
@@ -209,7 +200,7 @@ static void draw_case(uint64_t seed, bool quiet)
     dice d = {.seed = seed + (quiet ? CASES : 0)};
     char topology[200], name[300];
     test_group g;
-    uint32_t tenants = 1 + roll(&d, TENANTS);
+    uint32_t tenants = 1 + below(&d, TENANTS);
     (quiet ? draw_tree : draw_topology)(&d, topology, sizeof topology);
     test_group_open(&g, topology, 0);
     rlt_setup s = {.topology = g.t,
@@ -218,13 +209,13 @@ static void draw_case(uint64_t seed, bool quiet)
                    .endpoint = *rlt_topology_endpoint(g.t),
                    .packet = rlt_packet_default()};
     (quiet ? draw_quiet_settings : draw_settings)(&d, &s);
-    rlt_coll_kind kind = roll(&d, 2) ? RLT_ALL_TO_ALL : RLT_ALL_REDUCE;
+    rlt_coll_kind kind = below(&d, 2) ? RLT_ALL_TO_ALL : RLT_ALL_REDUCE;
     rlt_coll_request req[TENANTS];
     for (uint32_t i = 0; i < TENANTS; i++)
-        req[i] = rlt_group_request(&g.g, kind, 1 + roll(&d, quiet ? 400000 : 100000));
+        req[i] = rlt_group_request(&g.g, kind, 1 + below(&d, quiet ? 400000 : 100000));
     for (bool done = false; !done;) {
         const rlt_algorithm *a = NULL;
-        for (uint32_t k = roll(&d, 64); !a; k /= 2)
+        for (uint32_t k = below(&d, 64); !a; k /= 2)
             a = rlt_algorithm_at(k);
         snprintf(name, sizeof name, "case %llu: %s by %s over %s", (unsigned long long)seed,
                  rlt_coll_name(kind), a->name, topology);

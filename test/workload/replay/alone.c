@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Groups that differ by an exchange of nodes are one class of the timing alone, and take the same time. */
 #include "workload/replay/alone.h"
+#include "test/support/dice.h"
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -13,7 +14,6 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
@@ -100,12 +100,7 @@ static void not_exchanged(void **state)
     }
 }
 
-static uint32_t below(uint64_t *k, uint32_t n)
-{
-    return (uint32_t)rlt_random_below(19, 0, 0, (*k)++, n);
-}
-
-static void shuffle(uint64_t *k, uint32_t *list, uint32_t n)
+static void shuffle(dice *k, uint32_t *list, uint32_t n)
 {
     for (uint32_t i = n; i > 1; i--) {
         uint32_t j = below(k, i), was = list[j];
@@ -146,7 +141,7 @@ static void stopped(void **state)
 
 /* Draws a group along the tree of a machine of nodes of two: some places of each of several blocks, the
  * blocks in any order; or, one time in four, any ranks. Returns its size. */
-static uint32_t draw_group(uint64_t *k, uint32_t hosts, uint32_t block, uint32_t *ranks)
+static uint32_t draw_group(dice *k, uint32_t hosts, uint32_t block, uint32_t *ranks)
 {
     uint32_t blocks = hosts / block, order[64], places[64], n = 0, side = below(k, 2);
     bool any = below(k, 4) == 0;
@@ -196,7 +191,7 @@ static rlt_time time_whole(const rlt_replay_options *o, const rlt_placement *whe
 }
 
 /* Returns an algorithm of a kind that a network without switches that add up can run; NULL: the selector's. */
-static const rlt_algorithm *draw_algorithm(uint64_t *k, rlt_coll_kind kind)
+static const rlt_algorithm *draw_algorithm(dice *k, rlt_coll_kind kind)
 {
     uint32_t n = 0;
     const rlt_algorithm *a;
@@ -209,7 +204,7 @@ static const rlt_algorithm *draw_algorithm(uint64_t *k, rlt_coll_kind kind)
 }
 
 /* Times a collective of a random group. Returns true if its algorithm serves it. */
-static bool one_as_whole(uint64_t *k, rlt_timing *timing, const rlt_replay_options *o, uint32_t hosts,
+static bool one_as_whole(dice *k, rlt_timing *timing, const rlt_replay_options *o, uint32_t hosts,
                          uint32_t block)
 {
     static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_ALL_GATHER, RLT_ALL_TO_ALL,
@@ -251,7 +246,7 @@ static void as_whole(void **state)
         {"switch:2@300GB/s,100ns*switch:8@50GB/s,500ns", 8, 1},
         {"switch:2@300GB/s,100ns*fat-tree:16@50GB/s,500ns,levels=3,hosts_per_leaf=4,cores=7", 16, 4},
         {"switch:2@300GB/s,100ns*fat-tree:8192@50GB/s,500ns,levels=3,hosts_per_leaf=2", 32, 4}};
-    uint64_t k = 0;
+    dice k = {19, 0};
     uint32_t served = 0;
     (void)state;
     for (uint32_t i = 0; i < 124; i++) {
