@@ -43,19 +43,18 @@ typedef struct rlt_windows_client {
 } rlt_windows_client;
 
 /* n of 1 .. RLT_MAX_PARTS, ahead > 0. */
-RLT_API int rlt_windows_create(uint32_t n, rlt_time ahead, rlt_windows **out, rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_windows_free(rlt_windows *w);
+int rlt_windows_create(uint32_t n, rlt_time ahead, rlt_windows **out, rlt_error *err) RLT_MUST_USE;
+void rlt_windows_free(rlt_windows *w);
 /* Joins part `self` before the run. `ended` returns the time at which its work ended, or -1; events that are
  * still pending then do not count as work. */
-RLT_API void rlt_windows_join(rlt_windows *w, uint32_t self, rlt_sim *sim, rlt_time (*ended)(void *ctx),
-                              void *ctx);
-RLT_API void rlt_windows_listen(rlt_windows *w, uint32_t self, const rlt_windows_client *client);
+void rlt_windows_join(rlt_windows *w, uint32_t self, rlt_sim *sim, rlt_time (*ended)(void *ctx), void *ctx);
+void rlt_windows_listen(rlt_windows *w, uint32_t self, const rlt_windows_client *client);
 /* Returns room for a letter of `bytes` bytes, aligned to 8, from `self` to another part. `when`: the time of
  * its event, at least `ahead` from now; RLT_TIME_MAX if it has none. Returns NULL after rlt_sim_fail. */
-RLT_API void *rlt_windows_letter(rlt_windows *w, uint32_t self, uint32_t to, rlt_time when, uint32_t bytes);
+void *rlt_windows_letter(rlt_windows *w, uint32_t self, uint32_t to, rlt_time when, uint32_t bytes);
 /* Runs until nothing is pending in any part, or one has failed or was stopped. Returns 0 or the error of the
  * first part that has one. */
-RLT_API int rlt_windows_run(rlt_windows *w, rlt_error *err) RLT_MUST_USE;
+int rlt_windows_run(rlt_windows *w, rlt_error *err) RLT_MUST_USE;
 
 #ifdef __cplusplus
 }

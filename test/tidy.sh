@@ -95,4 +95,13 @@ verdict "README.md has 250 lines and 2500 words at most, no sentence of more tha
         awk '$1 > 250 || $2 > 2500 || $3 > 35 || $4 > 5 { print $1 " lines, " $2 " words, longest " $3 ", " $4 " %" }')"
 # Who has a clone has nothing beside it.
 verdict "pages name no folder beside the checkout" "$(git ls-files -- '*.md' | grep -v '^test/README.md$' | xargs grep -n '\.\./shared')"
+# The shared library exports what programs can include: the doors that the Makefile lists, and what these include.
+open=$(sed -n '/^DOORS :=/,/[^\\]$/p' Makefile | tr ' \\' '\n\n' | grep '\.h$' | sort)
+while :; do
+    more=$({ echo "$open"; grep -hoE '^#include "[^"]+' $open | cut -d'"' -f2; } | sort -u)
+    [ "$more" != "$open" ] || break
+    open=$more
+done
+verdict "RLT_API stands in installed headers only" \
+    "$(grep -l '^RLT_API' $(cat "$tmp/product") | while read -r f; do echo "$open" | grep -qxF "$f" || echo "$f"; done)"
 exit $bad

@@ -36,13 +36,13 @@ typedef struct rlt_packet_parts {
 
 /* Deals a network to n parts, or fewer if there are fewer ranks. RLT_EUNSUPPORTED, with the reason, if it
  * cannot be in parts. Zero-initialise `out`, and free it in every case. */
-RLT_API int rlt_packet_deal(const rlt_net_config *cfg, uint32_t n, rlt_packet_parts *out,
-                            rlt_error *err) RLT_MUST_USE;
-RLT_API void rlt_packet_parts_free(rlt_packet_parts *p);
+int rlt_packet_deal(const rlt_net_config *cfg, uint32_t n, rlt_packet_parts *out,
+                    rlt_error *err) RLT_MUST_USE;
+void rlt_packet_parts_free(rlt_packet_parts *p);
 /* Tells a part that its own work has ended. */
-RLT_API void rlt_packet_part_ended(rlt_net *net);
+void rlt_packet_part_ended(rlt_net *net);
 /* Adds the accounts of part `from` to those of part `to`, after the run. */
-RLT_API void rlt_packet_gather(rlt_net *to, const rlt_net *from);
+void rlt_packet_gather(rlt_net *to, const rlt_net *from);
 
 #ifdef __cplusplus
 }
