@@ -25,6 +25,7 @@ const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
      "utilization of the bottleneck: its busy time / time"},
     {"bottleneck", "bottleneck", NULL, RLT_COL_TEXT, 10, 0, "the link that is busy longest"},
     {"bus_factor", NULL, NULL, RLT_COL_REAL, 0, 0, "bus factor: 2 (n-1)/n for an all-reduce of n ranks"},
+    {"network", NULL, NULL, RLT_COL_TEXT, 0, 0, "network model, the same for all rows"},
     {"events", NULL, NULL, RLT_COL_COUNT, 0, 0, "events of the simulation"},
     {"messages", NULL, NULL, RLT_COL_COUNT, 0, 0, "messages sent"},
     {"simulated_ranks", NULL, NULL, RLT_COL_COUNT, 0, 0,
@@ -60,6 +61,7 @@ void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *
     row->values[i++] = rlt_real(r->busiest.utilization);
     row->values[i++] = rlt_absent(); /* the bottleneck: set once the row is at its final place */
     row->values[i++] = rlt_real(r->factor);
+    row->values[i++] = rlt_text(r->network);
     row->values[i++] = rlt_count(r->events);
     row->values[i++] = rlt_count(r->messages);
     row->values[i++] = rlt_count(r->simulated);

@@ -80,7 +80,7 @@ typedef struct coll_table {
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
-    bool noted_packets, noted_alone;
+    bool noted_costs, noted_alone;
     char noted_out[sizeof((coll_result *)0)->out];
     uint32_t n_columns;
     rlt_file file;
@@ -407,12 +407,10 @@ static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm
         rlt_note("%s", r->fell_back);
         t->noted_back |= UINT64_C(1) << algorithm;
     }
-    if (!t->noted_packets && (!(s->model->can & RLT_NET_PACKETS) || s->endpoint.message_ps))
-        rlt_note(
-            "%s is always simulated on packets, with its own headers and without endpoint costs, instead of "
-            "--network %s",
-            rlt_reactive_name(t->ask->reacting[algorithm]->protocol), s->model->name);
-    t->noted_packets = true;
+    if (!t->noted_costs && s->endpoint.message_ps)
+        rlt_note("%s has headers of its own and no endpoint costs, which algorithms have",
+                 rlt_reactive_name(t->ask->reacting[algorithm]->protocol));
+    t->noted_costs = true;
 }
 
 /* Keeps why a row is missing. */
@@ -454,6 +452,42 @@ static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     return rc;
 }
 
+/* Estimates the packets of all rows: bytes that leave the ranks, over the payload of a packet. */
+static double expect_packets(const rlt_coll_ask *ask)
+{
+    double packets = 0;
+    for (uint32_t i = 0; i < ask->n_cases * ask->n_algorithms; i++) {
+        const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
+        const rlt_algorithm *a = ask->algorithms[i % ask->n_algorithms];
+        bool runs = ask->reacting[i % ask->n_algorithms] || !a || (a->kinds & 1u << c->kind);
+        double ranks = (double)ask->group.n * (ask->n_tenants ? ask->n_tenants : 1);
+        if (runs)
+            packets += rlt_busbw_factor(c->kind, ask->group.n) * (double)c->bytes * ranks /
+                       (double)ask->setup.packet.mtu;
+    }
+    return packets;
+}
+
+/* Says why all rows are simulated on packets, or which rows would be, and warns of many packets. */
+static void note_network(const rlt_coll_ask *ask)
+{
+    const double many = 1 << 24;
+    const rlt_setup *s = &ask->setup;
+    double packets = s->model->can & RLT_NET_PACKETS ? expect_packets(ask) : 0;
+    char cost[120] = "";
+    if (packets > many)
+        snprintf(cost, sizeof cost, "about %.0f million packets; a million takes a processor about a second",
+                 packets * 1e-6);
+    if (s->why_packets[0])
+        rlt_note("%s: all rows are simulated on packets%s%s", s->why_packets, cost[0] ? ", " : "", cost);
+    else if (cost[0])
+        rlt_note("the rows have %s", cost);
+    if (s->lacks_packets && ask->settings->algorithm)
+        rlt_note("reactive protocols are left out of 'all', as they aggregate packets: --network %s compares "
+                 "them",
+                 rlt_packet_network());
+}
+
 static int run_all(coll_table *t, rlt_error *err)
 {
     const rlt_coll_ask *ask = t->ask;
@@ -470,6 +504,7 @@ static int run_all(coll_table *t, rlt_error *err)
     t->results = calloc(work.slots, sizeof *t->results);
     if (!t->results)
         return rlt_nomem(err);
+    note_network(ask);
     rlt_progress_start(&progress, "simulating");
     rc = rlt_pool_run(&work, t->output->jobs, err);
     if (rc)

@@ -70,7 +70,9 @@ static int fill(rlt_point_job *e, rlt_error *err)
         return rlt_nomem(err);
     e->prepared = (rlt_prepared){
         .kind = kind_of(e->study), .texts = &e->texts, .parsed = &e->parsed, .settings = e->settings};
-    rlt_prepared_sim(&e->prepared)->sets_of_others = e->study->n_axes > 0;
+    rlt_settings *sim = rlt_prepared_sim(&e->prepared);
+    sim->sets_of_others = e->study->n_axes > 0;
+    sim->one_network = e->study->one_network;
     return rlt_options_fill(c->options, e->texts.items, e->texts.n, e->settings, &e->parsed, err);
 }
 

@@ -167,6 +167,23 @@ static bool of_algorithm(const char *name)
     return false;
 }
 
+/* Returns the row of the packet model with a name, with or without "packet." in front. */
+static const rlt_param *packet_setting(const char *name)
+{
+    return rlt_params_find(rlt_packet_parameters(), strncmp(name, "packet.", 7) == 0 ? name + 7 : name);
+}
+
+bool rlt_needs_packets(const char *option, const char *text)
+{
+    const rlt_reactive *protocol;
+    char name[64];
+    if (strcmp(option, "algorithm") == 0)
+        return rlt_named_protocols(text, &protocol, 1) > 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    return strcmp(option, "set") == 0 && packet_setting(name) && !rlt_coll_parameter(name) &&
+           !rlt_params_find(rlt_endpoint_parameters(), name);
+}
+
 /* Sets a setting of algorithms, endpoints or packets. */
 static int set_other(rlt_setup *s, const char *name, const char *value, rlt_error *err)
 {
@@ -180,15 +197,13 @@ static int set_other(rlt_setup *s, const char *name, const char *value, rlt_erro
         if (strcmp(name, p->name) == 0)
             return rlt_param_read(p, &s->endpoint, value, NULL, err);
     }
-    for (const rlt_param *p = rlt_packet_parameters(); p->name; p++) {
-        const char *bare = strncmp(name, "packet.", 7) == 0 ? name + 7 : name;
+    const rlt_param *of_packets = packet_setting(name);
+    if (of_packets && !(s->model->can & RLT_NET_PACKETS) && !s->sets_of_packets)
+        return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet, not of %s", s->model->name);
+    if (of_packets)
+        return rlt_param_read(of_packets, &s->packet, value, NULL, err);
+    for (const rlt_param *p = rlt_packet_parameters(); p->name; p++)
         rlt_nearest_try(&near, p->name);
-        if (strcmp(bare, p->name) != 0)
-            continue;
-        if (!(s->model->can & RLT_NET_PACKETS) && !s->n_protocols && !s->sets_of_others)
-            return rlt_fail(err, RLT_EUSAGE, name, "is a setting of --network packet");
-        return rlt_param_read(p, &s->packet, value, NULL, err);
-    }
     for (uint32_t i = 0; i < s->n_protocols; i++)
         for (const rlt_param *p = rlt_reactive_settings(s->protocols[i].protocol); p->name; p++)
             rlt_nearest_try(&near, p->name);

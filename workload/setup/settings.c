@@ -52,8 +52,9 @@ const rlt_option rlt_settings_options[] = {
      AT(placement)},
     {"network", 'n', RLT_PARAM_WORD, "MODEL",
      "How transfers share the network: flow (max-min fair sharing of every link), alpha-beta (only the "
-     "send and receive ports of ranks are shared; fastest) or packet (queues, losses, congestion).",
-     AT(network), .preset = "flow", .word_at = rlt_network_word},
+     "send and receive ports of ranks are shared; fastest) or packet (queues, losses, congestion). Default: "
+     "flow; packet if a reactive protocol runs or --set names a setting of packets.",
+     AT(network), .usual = "flow, or packet where packets are needed", .word_at = rlt_network_word},
     {"routing", 0, RLT_PARAM_WORD, "POLICY",
      "Choice among equal paths: by destination, by a hash of each flow, or message by message.", AT(routing),
      .preset = "dmodk", .words = "dmodk|ecmp|spray"},
@@ -77,7 +78,8 @@ const rlt_option rlt_settings_options[] = {
      "loss=0.1%, congestion=dcqcn and what 'ringlet list networks' shows.",
      AT(set), .named = true},
     {"unused-sets", 0, RLT_PARAM_FLAG, NULL,
-     "Accept a --set of a protocol that does not run, and --updates without libra. They have no effect.",
+     "Accept a --set of a protocol or network that does not run, and --updates without libra. They have no "
+     "effect.",
      AT(sets_of_others)},
     {0}};
 #undef AT
@@ -235,6 +237,44 @@ static int read_updates(rlt_setup *s, const rlt_settings *from, rlt_error *err)
     return rc ? rc : rlt_inputs_add_file(&s->inputs, "updates", from->updates, err);
 }
 
+static const rlt_net_model *packet_model(void)
+{
+    uint32_t i = 0;
+    while (!(rlt_net_model_at(i)->can & RLT_NET_PACKETS))
+        i++;
+    return rlt_net_model_at(i);
+}
+
+const char *rlt_packet_network(void)
+{
+    return packet_model()->name;
+}
+
+/* Finds the network model. One that is not named is that of packets where only packets will do: all of a
+ * comparison then stands on one network. */
+static int choose_model(rlt_setup *out, const rlt_settings *s, rlt_error *err)
+{
+    const char *set = NULL;
+    const rlt_reactive *protocol = s->n_protocols && !s->protocols_where_able ? s->protocols[0] : NULL;
+    for (uint32_t i = 0; i < s->set.n && !set; i++)
+        set = rlt_needs_packets("set", s->set.items[i]) ? s->set.items[i] : NULL;
+    if (!s->network && protocol)
+        snprintf(out->why_packets, sizeof out->why_packets, "%s aggregates packets",
+                 rlt_reactive_name(protocol));
+    else if (!s->network && set)
+        snprintf(out->why_packets, sizeof out->why_packets, "--set %.40s is a setting of packets", set);
+    if (out->why_packets[0])
+        out->model = packet_model();
+    else
+        out->model = rlt_net_model_find(s->network ? s->network : "flow", err);
+    if (!out->model)
+        return err && err->code ? err->code : RLT_EUSAGE;
+    if (protocol && !(out->model->can & RLT_NET_PACKETS))
+        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s works packet by packet: it needs --network %s",
+                        rlt_reactive_name(protocol), rlt_packet_network());
+    return 0;
+}
+
 /* Returns true if a switch aggregates, but not in a machine whose endpoint is tuned: reactive protocols do
  * not know the costs of such aggregation. */
 static bool switches_add(const rlt_setup *s)
@@ -247,6 +287,9 @@ static int open_protocols(rlt_setup *s, const rlt_settings *from, rlt_error *err
 {
     int rc = 0;
     if (from->n_protocols == 0 || (from->protocols_where_able && !switches_add(s)))
+        return 0;
+    s->lacks_packets = !(s->model->can & RLT_NET_PACKETS);
+    if (s->lacks_packets)
         return 0;
     if (!(s->protocols = calloc(from->n_protocols, sizeof *s->protocols)))
         return rlt_nomem(err);
@@ -273,9 +316,8 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
 {
     int rc;
     *out = (rlt_setup){0};
-    out->model = rlt_net_model_find(s->network, err);
-    if (!out->model)
-        return as_usage(err && err->code ? err->code : RLT_EUSAGE, err);
+    if ((rc = choose_model(out, s, err)))
+        return as_usage(rc, err);
     if ((rc = rlt_routing_parse(s->routing, &out->routing, err)))
         return as_usage(rc, err);
     out->topology = s->loaded;
@@ -286,6 +328,7 @@ int rlt_setup_open(const rlt_settings *s, uint64_t n_ranks, rlt_setup *out, rlt_
     out->endpoint = *rlt_topology_endpoint(out->topology);
     out->packet = rlt_packet_default();
     out->sets_of_others = s->sets_of_others;
+    out->sets_of_packets = s->sets_of_others && !s->one_network;
     if ((rc = open_protocols(out, s, err)) || (rc = apply_sets(out, s, err)) ||
         (rc = prefer_fallback(out, err)) || (rc = read_updates(out, s, err)) ||
         (rc = place(out, s, n_ranks, err)))

@@ -28,12 +28,14 @@
 #include "workload/setup/inputs.h"
 
 typedef struct rlt_settings {
-    const char *topology, *placement, *network, *routing, *injection;
-    rlt_texts set, link_scale, dim_scale; /* each NAME=VALUE */
+    const char *topology, *placement, *network, *routing, *injection; /* network NULL: as it is needed */
+    rlt_texts set, link_scale, dim_scale;                             /* each NAME=VALUE */
     /* Reactive protocols asked for: --set knows the names of their settings. Not an option. */
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;
-    bool sets_of_others;       /* --set may name a setting of a protocol that does not run */
+    bool sets_of_others; /* --set may name a setting of a protocol or a network that does not run */
+    bool
+        one_network; /* nothing to compare runs on another network: --set names no setting of one. No option */
     bool protocols_where_able; /* uses protocols only if a switch aggregates */
     const char *updates;       /* file of recorded counts; the same, already read */
     /* A topology that is already loaded, with links scaled; borrowed. NULL: loads the one named above. */
@@ -61,7 +63,10 @@ typedef struct rlt_setup {
     rlt_reacting fallback;    /* protocol that runs if switches refuse; protocol NULL: none */
     struct rlt_skew *updates; /* recorded counts of Libra's parameters; NULL: none */
     rlt_inputs inputs;        /* for the manifest */
-    bool sets_of_others;      /* as in rlt_settings */
+    char why_packets[80];     /* why packets are simulated although nobody named a network; or "" */
+    bool lacks_packets;       /* protocols were left out: the network moves no packets */
+    /* as in rlt_settings, for protocols and for networks */
+    bool sets_of_others, sets_of_packets;
     bool borrows_topology, borrows_placement, borrows_updates;
 } rlt_setup;
 
@@ -74,12 +79,17 @@ void rlt_setup_free(rlt_setup *s);
 /* Returns the settings of every aggregating switch, of an rlt_setup. */
 const rlt_param *rlt_switch_parameters(void);
 /* Applies one --set by name and value. Known are settings of endpoints (net/endpoint/endpoint.h); of the
- * packet model, if it is the network or reactive protocols run (net/packet/packet.h; with or without
+ * packet model, if it is the network (net/packet/packet.h; with or without
  * "packet." in front); channels, chunks, window, directions, servers, patterns, schedule, order of
  * algorithms; switch.slots, switch.memory, switch.width, switch.sharing, switch.fallback; and those of
  * reactive protocols. NAME sets all protocols that have it, PROTOCOL.NAME one of them, or the fallback once
  * it is named. RLT_EUSAGE. */
 int rlt_setup_set(rlt_setup *s, const char *name, const char *value, rlt_error *err) RLT_MUST_USE;
+/* Returns true if the text of --algorithm or --set, by name of the option, asks for something that only a
+ * network of packets has: a reactive protocol, or a setting of packets. */
+bool rlt_needs_packets(const char *option, const char *text);
+/* Returns the name of that network. */
+const char *rlt_packet_network(void);
 /* Copies the settings of algorithms into a request. */
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req);
 /* Returns the configuration of the network model for a simulation and a router. */

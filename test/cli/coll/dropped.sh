@@ -43,7 +43,7 @@ expect "nothing is left" "$status-$(grep -c 'none of these algorithms' "$tmp/err
 coll -t ring:8@100GB/s,1us -c all_reduce -b 1MiB
 expect "without -a nothing is said of what nobody would expect" "$status-$(wc -l <"$tmp/err" | tr -d ' ')" 0-0
 # 32 ranks: packets are left out of all above 2^33 / 32 = 256 MiB.
-coll -t 'switch:32@100GB/s,1us,in_network=reduce+multicast' -a all -b 1KiB,512MiB,1GiB --set switch_latency=500ns
+coll -t 'switch:32@100GB/s,1us,in_network=reduce+multicast' -a all -b 1KiB,512MiB,1GiB -n packet --set mtu=1MiB
 expect "at some sizes only" "$status-$(grep -c 'switchml is left out of all_reduce (2 of 3 sizes, from 512 MiB): its packets take' "$tmp/err")" 0-1
 
 finish

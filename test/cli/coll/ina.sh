@@ -66,13 +66,28 @@ for case in 0:2904578080 0.5:1636128800 1:367679520; do
         "$(coll "$star9" -a ps-switch --set share="${case%:*}" -f csv | field time_ps)" "${case#*:}"
 done
 
-# Rows beside those of step algorithms.
-coll "$star" -a switchml,ring,ps_switch --network alpha-beta -f csv >"$tmp/rows"
+# Rows beside those of step algorithms, on the same packets. A ring of 8 has 14 steps of 128 packets of 4096 + 82 B, each
+# 14 (129 x 334 240 + 2 x 1 us + 500 ns) without acknowledgements.
+coll "$star" -a switchml,ring,ps_switch --set ack=0 -f csv >"$tmp/rows"
 expect "rows stand beside those of steps, in the order asked for" "$(field algorithm <"$tmp/rows")" "switchml ring ps-switch"
-expect "a ring's closed form is not touched" "$(field time_ps <"$tmp/rows" | cut -d' ' -f2)" 615202560
+expect "a ring's closed form on packets" "$(field time_ps <"$tmp/rows" | cut -d' ' -f2)" 638637440
+expect "rows name their network" "$(field network <"$tmp/rows")" "packet packet packet"
 expect "what is for protocols alone is empty for steps" "$(sed -n 3p "$tmp/rows" | sed 's/.*,,,,$/empty/')" empty
 expect "nothing is lost, nothing sent again" "$(field retransmissions <"$tmp/rows")" "0  0"
-expect "one note says that they run on packets" "$(grep -c 'simulated on packets' "$tmp/err")" 1
+expect "one note says why all run on packets" "$(cat "$tmp/err")" \
+    "ringlet: note: switchml aggregates packets: all rows are simulated on packets"
+coll "$star" -a ring,nvls --set loss=0.001 -f csv >"$tmp/lossy"
+expect "a setting of packets does so, too, and what cannot run there drops out" \
+    "$(field algorithm <"$tmp/lossy") $(field network <"$tmp/lossy") $(grep -c 'switch_latency=500ns is a setting of packets' "$tmp/err") $(grep -c 'nvls is left out' "$tmp/err")" \
+    "ring packet 1 1"
+expect "a row does not depend on the others" "$(coll "$star" -a ring,switchml --set loss=0.001 -f csv | grep ',ring,' | cut -d, -f1-15)" \
+    "$(sed -n 2p "$tmp/lossy")"
+expect "without either, flow" "$("$ringlet" coll -t "$star" -b 4MiB -a ring,nvls -f csv | field network)" "flow flow"
+"$ringlet" coll -t switch:1024@50GB/s,1us -b 256MiB -a ring --set loss=0.01 >"$tmp/out" 2>"$tmp/err" </dev/null &
+sleep 1
+kill -INT $!
+wait $!
+expect "many packets are announced with their cost" "$? $(grep -c 'about 134 million packets; a million takes' "$tmp/err")" "130 1"
 expect "a server gets every chunk once where all are added up" \
     "$(field server_bytes <"$tmp/rows" | awk '{ print $NF }')" $((4096 * 1106))
 expect "without a server, a share of fallbacks has no meaning" "$(field fallback_share <"$tmp/rows" | sed 's/^ *//')" 0.000000
@@ -99,8 +114,11 @@ for seed in 1 2 3 4 5; do
 done
 
 # all: includes reactive protocols if a switch can aggregate.
+"$ringlet" coll -t "$star" -a all -n packet -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
+expect "'all' has them where a switch adds up packets" "$(grep -c ',switchml,' "$tmp/all")" 1
 "$ringlet" coll -t "$star" -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
-expect "'all' has them where a switch adds up" "$(grep -c ',switchml,' "$tmp/all")" 1
+expect "in a network without packets it says how to have them" \
+    "$(grep -c ',switchml,' "$tmp/all") $(grep -c ',nvls,' "$tmp/all") $(grep -c 'left out of .all.*--network packet compares them' "$tmp/err")" "0 1 1"
 "$ringlet" coll -t "$star" -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
 expect "without a word there are only steps" "$(grep -c ',switchml,' "$tmp/all")" 0
 "$ringlet" coll -t 'switch:8@100Gbps,1us' -a all -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
@@ -120,7 +138,8 @@ refused "a setting of a protocol not asked for" 2 "belongs to switchml" -t "$sta
 refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
 refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set window=0
 refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
-refused "settings of packets where there are none" 2 "setting of --network packet" -t "$star" -a ring --set loss=0.1
+refused "settings of packets where there are none" 2 "setting of --network packet, not of flow" -t "$star" -a ring -n flow --set loss=0.1
+refused "a protocol where there are none" 2 "switchml works packet by packet: it needs --network packet" -t "$star" -a ring,switchml -n flow
 refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
 refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
 refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
@@ -134,7 +153,7 @@ refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" -t "$st
 # Workers and a straggler as options of any row.
 expect "eight workers and a server" "$(coll "$star9" -a ps-switch --workers 8 -f csv | field time_ps)" 367679520
 expect "all wait for the last rank: its delay comes on top" \
-    "$(coll "$star" -a ring,switchml -n alpha-beta --straggler 500us -f csv | field time_ps)" "1115202560 865002560"
+    "$(coll "$star" -a ring,switchml --set ack=0 --straggler 500us -f csv | field time_ps)" "1138637440 865002560"
 expect "and takes from the bandwidth: 2 (n - 1) / n bytes over the time" \
     "$("$ringlet" coll -t "$star" -b 4MiB -a ring -n alpha-beta --straggler 500us -f csv | field busbw_GBps)" "$(awk 'BEGIN { printf "%.6f", 4194304 * 1.75 / 1115202560 * 1e3 }')"
 
@@ -142,19 +161,19 @@ expect "and takes from the bandwidth: 2 (n - 1) / n bytes over the time" \
 study() {
     "$ringlet" sweep ina -t "$star9" --workers 8 --loss 0 -b 4MiB --set switch_latency=500ns "$@" 2>"$tmp/err" </dev/null
 }
-study -a switchml,ring -n alpha-beta --slots 16,256 --straggler 0us,500us -f csv >"$tmp/study"
+study -a switchml,ring --set ack=0 --slots 16,256 --straggler 0us,500us -f csv >"$tmp/study"
 expect "a row for each algorithm, number of slots and straggler" "$(field algorithm <"$tmp/study")" \
     "switchml ring switchml ring switchml ring switchml ring"
 expect "windows of 16 and 256 slots, and a straggler's 500 us" "$(field time_ps <"$tmp/study")" \
-    "686628960 615202560 365002560 615202560 1186628960 1115202560 865002560 1115202560"
-# 615.20256 / 365.00256 = 1.685475, 1115.20256 / 865.00256 = 1.289248
+    "686628960 638637440 365002560 638637440 1186628960 1138637440 865002560 1138637440"
+# 638.63744 / 365.00256 = 1.749679, 1138.63744 / 865.00256 = 1.316340
 expect "the gain is the best baseline over each" "$(field gain <"$tmp/study" | awk '{ printf "%.6f %.6f %.6f", $3, $4, $7 }')" \
-    "1.685475 1.000000 1.289248"
+    "1.749679 1.000000 1.316340"
 expect "all slots wait for the straggler" "$(field peak_occupancy <"$tmp/study" | awk '{ print $NF }')" 256
 expect "on average 236.65" "$(field mean_occupancy <"$tmp/study" | awk '{ printf "%.2f", $NF }')" 236.65
-study -a switchml,ring -n alpha-beta --slots 16,256 --straggler 0us,500us >"$tmp/table"
+study -a switchml,ring --set ack=0 --slots 16,256 --straggler 0us,500us >"$tmp/table"
 expect "the summary counts the points won" "$(grep -c '^# algorithm: the best beats the baseline .* at 2 of 4 points' "$tmp/table")" 1
-expect "and says where most" "$(grep -c '^# most *1.69x: size 4MiB, workers 8.*slots 256.*: switchml against ring' "$tmp/table")" 1
+expect "and says where most" "$(grep -c '^# most *1.75x: size 4MiB, workers 8.*slots 256.*: switchml against ring' "$tmp/table")" 1
 study -a ps-switch,ring --slots 256 --straggler 0us -f csv >"$tmp/study"
 expect "servers apart stand beside the workers asked for" "$(field time_ps <"$tmp/study" | cut -d' ' -f1)" 367679520
 study -a switchml,ring --slots 64 --straggler 0us --place tor,spine,all -f csv >"$tmp/study"
@@ -222,6 +241,25 @@ refused_study() {
     "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     expect "$name" "$? $(grep -cF -- "$text" "$tmp/err")" "$status 1"
 }
+# A study that names no network: all points stand on packets if one of them needs packets.
+mixed() { # MEMBERS OF BASE, AXES
+    printf '{"command": "coll", "base": {"topology": "%s", "bytes": "4MiB"%s}, "axes": [%s]}' "$star" "$1" "$2" >"$tmp/mixed.json"
+    "$ringlet" sweep "$tmp/mixed.json" -f csv >"$tmp/mixed" 2>"$tmp/err"
+}
+algorithms='{"name": "algorithm", "pointer": "/algorithm", "values": ["ring", "switchml"]}'
+mixed ', "set": ["ack=0", "switch_latency=500ns"]' "$algorithms"
+expect "packets that base sets" "$? $(field time_ps <"$tmp/mixed")" "0 638637440 365002560"
+mixed '' "$algorithms"
+expect "a ring beside a protocol" "$? $(field time_ps <"$tmp/mixed" | cut -d' ' -f1)" "0 $("$ringlet" coll -t "$star" -b 4MiB -a ring -n packet -f csv | field time_ps)"
+mixed ', "set": [], "algorithm": "ring"' '{"name": "mtu", "pointer": "/set/-", "values": ["chunks=1", "mtu=1KiB"]}'
+expect "a setting of another point" "$? $(field time_ps <"$tmp/mixed" | cut -d' ' -f1)" "0 $("$ringlet" coll -t "$star" -b 4MiB -a ring -n packet -f csv | field time_ps)"
+mixed ', "network": "flow"' "$algorithms"
+expect "a named network is kept, and refuses what it cannot do" "$? $(grep -c 'works packet by packet' "$tmp/mixed") $(field time_ps <"$tmp/mixed" | cut -d' ' -f1)" \
+    "1 1 $("$ringlet" coll -t "$star" -b 4MiB -a ring -f csv | field time_ps)"
+mixed ', "network": "flow", "algorithm": "ring", "set": []' '{"name": "loss", "pointer": "/set/-", "values": ["loss=0.01", "loss=0"]}'
+expect "and a setting that no point's network has" "$? $(grep -c 'setting of --network packet, not of flow' "$tmp/mixed")" "1 2"
+mixed ', "algorithm": "ring", "set": ["ack=0"]' '{"name": "network", "pointer": "/network", "values": ["flow", "packet"]}'
+expect "a comparison of networks has settings of one" "$?" 0
 refused_study "an empty value of an axis" 2 "--slots: '' is not a value" ina --slots 64,,256
 refused_study "an axis without values" 2 "--slots: needs a value" ina --slots
 refused_study "no axis and no option" 2 "--slot: unknown option" ina --slot 16

@@ -488,8 +488,9 @@ static int read_root(rlt_sweep_study *s, rlt_json root, rlt_error *err)
         return rlt_json_fail(where, RLT_ESCHEMA, err, "'%s' takes no seed: all replicas would be equal",
                              s->command->name);
     s->replicas = (uint32_t)replicas;
-    rc = settle_members(s, err);
-    return rc ? rc : rlt_sweep_count(s, err);
+    if ((rc = settle_members(s, err)) || (rc = rlt__sweep_network(s, err)))
+        return rc;
+    return rlt_sweep_count(s, err);
 }
 
 static int read_doc(rlt_sweep_study *s, rlt_error *err)

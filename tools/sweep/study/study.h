@@ -139,6 +139,7 @@ struct rlt_sweep_study {
     rlt_sweep_reasons *reasons;
     uint32_t n_reasons, reasons_capacity;
     uint32_t replicas, seed_option;
+    bool one_network; /* all points stand on the same network model */
     rlt_sweep_sample sample;
     uint64_t sample_seed;
     uint32_t wanted, round; /* draws of a sample; of a round, if adaptive */
@@ -220,6 +221,8 @@ int rlt__sweep_meets(const rlt_sweep_condition *c, const uint32_t at[RLT_SWEEP_A
 enum { RLT_SWEEP_FILTERED = 0 };
 int rlt__sweep_judge(const rlt_sweep_study *s, uint64_t place, uint32_t at[RLT_SWEEP_AXES], uint32_t *reason,
                      rlt_error *err) RLT_MUST_USE;
+/* Puts all points on packets if one of them needs packets and no option names the network. */
+int rlt__sweep_network(rlt_sweep_study *s, rlt_error *err) RLT_MUST_USE;
 /* Reads and checks a pointer into base. */
 int rlt__sweep_place_of(rlt_sweep_study *s, rlt_json at, const char *pointer, rlt_sweep_place *out,
                         rlt_error *err) RLT_MUST_USE;

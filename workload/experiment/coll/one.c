@@ -166,6 +166,7 @@ static int simulate_steps(rlt_coll_one *one, const rlt_watch *watch, rlt_error *
 int rlt_coll_one_simulate(rlt_coll_one *one, const rlt_watch *watch, rlt_error *err)
 {
     int rc = reacting_of(one) ? simulate_protocol(one, watch, err) : simulate_steps(one, watch, err);
+    one->result.network = one->ask->setup.model->name;
     one->result.fairness = one->tenants.list ? rlt_real(one->tenants.fairness) : rlt_absent();
     return rc;
 }

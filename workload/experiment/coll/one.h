@@ -25,6 +25,7 @@
 typedef struct rlt_coll_result {
     rlt_coll_kind kind;
     const char *algorithm, *ran; /* ran: what actually ran, if switches refused the protocol */
+    const char *network;         /* the model */
     uint64_t bytes;              /* as asked for */
     uint32_t ranks;              /* per tenant */
     rlt_time time_ps, bound_ps;  /* longest of all tenants */

@@ -203,15 +203,7 @@ static int load_astra(rlt_run *r, rlt_read_options *o, rlt_error *err)
     return rc ? rc : rlt_inputs_add_file(&r->setup.inputs, "astra-system", system, err);
 }
 
-static const rlt_net_model *packet_model(void)
-{
-    uint32_t i = 0;
-    while (!(rlt_net_model_at(i)->can & RLT_NET_PACKETS))
-        i++;
-    return rlt_net_model_at(i);
-}
-
-/* Opens the setup. Reactive protocols have their own settings and need the packet model. */
+/* Opens the setup. Reactive protocols have their own settings. */
 static int open_setup(rlt_run *r, rlt_error *err)
 {
     enum { MOST = 16 };
@@ -219,12 +211,6 @@ static int open_setup(rlt_run *r, rlt_error *err)
     rlt_settings sim = r->settings->sim;
     sim.protocols = protocols;
     sim.n_protocols = rlt_named_protocols(r->settings->algorithm, protocols, MOST);
-    const rlt_net_model *of_packets = packet_model(), *model;
-    if (sim.n_protocols && !rlt_given(r->args, "network"))
-        sim.network = of_packets->name;
-    if (sim.n_protocols && (model = rlt_net_model_find(sim.network, NULL)) && !(model->can & RLT_NET_PACKETS))
-        return rlt_fail(err, RLT_EUSAGE, "--algorithm", "%s works packet by packet: it needs --network %s",
-                        rlt_reactive_name(protocols[0]), of_packets->name);
     return rlt_setup_open(&sim, 0, &r->setup, err);
 }
 
