@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Statements over several rows of `ringlet coll`: the algorithm that is fastest up to a size, and a plot of
- * all. */
-#include <math.h>
+/* The rows of `ringlet coll`, kept for statements over several of them, and a plot of all. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
-#include "sim/text/json.h"
 #include "tools/coll/coll.h"
 #include "tools/output/plot.h"
 
@@ -25,121 +22,6 @@ void rlt_coll_points_free(rlt_coll_points *p)
     free(p->items);
     *p = (rlt_coll_points){0};
 }
-
-static const rlt_coll_point *find(const rlt_coll_points *p, rlt_coll_kind kind, const char *algorithm,
-                                  uint64_t bytes)
-{
-    for (uint32_t i = 0; i < p->n; i++) {
-        const rlt_coll_point *q = &p->items[i];
-        if (q->kind == kind && q->bytes == bytes && strcmp(q->algorithm, algorithm) == 0)
-            return q;
-    }
-    return NULL;
-}
-
-/* Returns the fastest row of the smallest size that has at least `from` bytes, the first among equals. NULL:
- * no such size. */
-static const rlt_coll_point *fastest_from(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from)
-{
-    const rlt_coll_point *best = NULL;
-    for (uint32_t i = 0; i < p->n; i++) {
-        const rlt_coll_point *q = &p->items[i];
-        if (q->kind != kind || q->bytes < from)
-            continue;
-        if (!best || q->bytes < best->bytes || (q->bytes == best->bytes && q->time_ps < best->time_ps))
-            best = q;
-    }
-    return best;
-}
-
-/* Returns the size at which two lines meet on logarithmic axes. Each line goes through two points: a0 and a1,
- * b0 and b1. */
-static double meet(const rlt_coll_point *a0, const rlt_coll_point *a1, const rlt_coll_point *b0,
-                   const rlt_coll_point *b1)
-{
-    double before = log((double)a0->time_ps / (double)b0->time_ps),
-           after = log((double)a1->time_ps / (double)b1->time_ps);
-    double part = after != before ? before / (before - after) : 0.5;
-    return exp(log((double)a0->bytes) + part * (log((double)a1->bytes) - log((double)a0->bytes)));
-}
-
-typedef struct crossing {
-    const char *below, *above;
-    uint64_t from, to;
-    double bytes;
-} crossing;
-
-/* Finds the next pair of neighbouring sizes, from size `from` on, between which another algorithm becomes the
- * fastest. `bytes` is about where: straight lines on logarithmic axes meet there. False: none. */
-static bool crossing_after(const rlt_coll_points *p, rlt_coll_kind kind, uint64_t from, crossing *out)
-{
-    const rlt_coll_point *a = fastest_from(p, kind, from), *b;
-    while (a && (b = fastest_from(p, kind, a->bytes + 1))) {
-        const rlt_coll_point *same = find(p, kind, a->algorithm, b->bytes),
-                             *other = find(p, kind, b->algorithm, a->bytes);
-        if (strcmp(a->algorithm, b->algorithm) != 0 && !(same && same->time_ps == b->time_ps)) {
-            bool known = same && other && a->bytes > 0 && a->time_ps > 0 && b->time_ps > 0;
-            *out = (crossing){.below = a->algorithm,
-                              .above = b->algorithm,
-                              .from = a->bytes,
-                              .to = b->bytes,
-                              .bytes = known ? meet(a, same, other, b) : (double)b->bytes};
-            return true;
-        }
-        a = same && same->time_ps == b->time_ps ? same : b;
-    }
-    return false;
-}
-
-static void put_size(FILE *out, double bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int i = 0;
-    for (; i < 4 && bytes >= 1024; i++)
-        bytes /= 1024;
-    fprintf(out, "%.3g %s", bytes, units[i]);
-}
-
-void rlt_coll_put_crossings(FILE *out, const rlt_coll_points *p)
-{
-    for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
-        crossing c;
-        uint64_t from = 0;
-        const char *last = NULL;
-        while (crossing_after(p, (rlt_coll_kind)kind, from, &c)) {
-            if (!last)
-                fprintf(out, "# %s: ", rlt_coll_name((rlt_coll_kind)kind));
-            fprintf(out, "%s%s up to about ", c.below, last ? "" : " is fastest");
-            put_size(out, c.bytes);
-            fputs(", ", out);
-            last = c.above;
-            from = c.to;
-        }
-        if (last)
-            fprintf(out, "then %s\n", last);
-    }
-}
-
-void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_points *p)
-{
-    rlt_jw_array(w, "crossovers");
-    for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
-        crossing c;
-        for (uint64_t from = 0; crossing_after(p, (rlt_coll_kind)kind, from, &c); from = c.to) {
-            rlt_jw_object(w, NULL);
-            rlt_jw_string(w, "collective", rlt_coll_name((rlt_coll_kind)kind));
-            rlt_jw_string(w, "below", c.below);
-            rlt_jw_string(w, "above", c.above);
-            rlt_jw_double(w, "bytes", c.bytes, 0);
-            rlt_jw_u64(w, "between_bytes", c.from);
-            rlt_jw_u64(w, "and_bytes", c.to);
-            rlt_jw_end_object(w);
-        }
-    }
-    rlt_jw_end_array(w);
-}
-
-/* ---- the plot */
 
 typedef struct curves {
     const char **all; /* algorithms of all panels, so that an algorithm looks the same in each */

@@ -76,7 +76,7 @@ typedef struct coll_table {
     rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* rows of the current size */
     uint32_t n_rows;
     uint64_t rows_done;
-    rlt_coll_points points;
+    rlt_coll_points points, between;                   /* between: also those that only crossovers need */
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
@@ -361,7 +361,7 @@ static int put_rows(coll_table *t, rlt_error *err)
     return rlt_file_flush(&t->file, err);
 }
 
-static int take_row(coll_table *t, coll_result *r, rlt_error *err)
+static int take_row(coll_table *t, coll_result *r, uint32_t place, rlt_error *err)
 {
     rlt_coll_row *row = &t->rows[t->n_rows++];
     int rc;
@@ -372,7 +372,9 @@ static int take_row(coll_table *t, coll_result *r, rlt_error *err)
     rc = rlt_coll_note_point(&t->points,
                              &(rlt_coll_point){.kind = r->kind,
                                                .algorithm = row->values[RLT_ROW_ALGORITHM].text,
+                                               .place = place,
                                                .bytes = row->values[RLT_ROW_BYTES].count,
+                                               .events = r->one.result.events,
                                                .time_ps = row->time_ps,
                                                .bound_ps = row->values[RLT_ROW_BOUND].time,
                                                .bus_factor = row->values[RLT_ROW_FACTOR].real},
@@ -446,7 +448,7 @@ static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
         remark_react(t, r, i % t->ask->n_algorithms);
     if (r->served)
         remark_alone(t, r);
-    int rc = r->served ? take_row(t, r, err) : take_dropped(t, r, i, err);
+    int rc = r->served ? take_row(t, r, i % t->ask->n_algorithms, err) : take_dropped(t, r, i, err);
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);
     return rc;
@@ -566,6 +568,17 @@ static int begin_output(coll_table *t, rlt_error *err)
     return 0;
 }
 
+/* Finds crossovers, for a table and JSON. */
+static int find_crossovers(coll_table *t, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < t->points.n && !rc; i++)
+        rc = rlt_coll_note_point(&t->between, &t->points.items[i], err);
+    if (!rc && t->format != RLT_FORMAT_CSV)
+        rc = rlt_coll_refine(t->ask, t->output->jobs, &t->between, err);
+    return rc;
+}
+
 /* Writes the lines of the tenants below the table. */
 static int end_tenants(coll_table *t, rlt_error *err)
 {
@@ -587,7 +600,8 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     int rc;
     if (t->format == RLT_FORMAT_JSON) {
         rlt_jw_end_array(&t->json);
-        rlt_coll_json_crossings(&t->json, &t->points);
+        rlt_coll_json_crossings(&t->json, t->ask, &t->between);
+        rlt_coll_json_choices(&t->json, t->ask);
         rlt_dropped_json(&t->json, &t->dropped);
         if (partial)
             rlt_jw_bool(&t->json, "partial", true);
@@ -598,14 +612,15 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
         return rc;
     if ((rc = end_tenants(t, err)))
         return rc;
-    if (t->format == RLT_FORMAT_TABLE)
-        rlt_coll_put_crossings(t->file.stream, &t->points);
-    if (t->format == RLT_FORMAT_TABLE)
+    if (t->format == RLT_FORMAT_TABLE) {
+        rlt_coll_put_crossings(t->file.stream, t->ask, &t->between);
+        rlt_coll_put_choices(t->file.stream, t->ask);
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
                 "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
                 "busy: of the bottleneck, the busiest link\n",
                 t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
+    }
     return rlt_file_close(&t->file, err);
 }
 
@@ -614,7 +629,8 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_e
     coll_table t = {.ask = ask, .output = output, .n_columns = RLT_ROW_OF_STEPS};
     int rc = begin_output(&t, err), ended = 0;
     if (!rc) {
-        rc = run_all(&t, err);
+        if (!(rc = run_all(&t, err)))
+            rc = find_crossovers(&t, err);
         if (rc == RLT_ECANCELLED) {
             *err = (rlt_error){0};
             rlt_fail(err, rc, NULL, "interrupted: the results are partial");
@@ -630,6 +646,7 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_e
         }
     }
     rlt_coll_points_free(&t.points);
+    rlt_coll_points_free(&t.between);
     rlt_dropped_free(&t.dropped);
     if (t.json_open)
         rlt_document_drop(&t.json);

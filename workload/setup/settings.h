@@ -34,8 +34,8 @@ typedef struct rlt_settings {
     const rlt_reactive *const *protocols;
     uint32_t n_protocols;
     bool sets_of_others; /* --set may name a setting of a protocol or a network that does not run */
-    bool
-        one_network; /* nothing to compare runs on another network: --set names no setting of one. No option */
+    /* Nothing to compare runs on another network: --set must not name a setting of one. Not an option. */
+    bool one_network;
     bool protocols_where_able; /* uses protocols only if a switch aggregates */
     const char *updates;       /* file of recorded counts; the same, already read */
     /* A topology that is already loaded, with links scaled; borrowed. NULL: loads the one named above. */

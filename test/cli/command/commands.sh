@@ -350,9 +350,24 @@ t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
 # Where another algorithm becomes the fastest. On a switch of 10 ps a byte and 1 us a message, in alpha-beta, an all-reduce of m
 # bytes over 4 ranks takes 6 (1 us + 2.5 m ps) by ring, 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
 cross="coll -t switch:4@100GB/s,500ns -n alpha-beta -a ring,recursive_doubling -b 400kB,800kB,1600kB"
-t "coll tells where the fastest changes" 0 '^# all_reduce: recursive_doubling is fastest up to about ' '' $cross
+t "coll tells where the fastest changes, between sizes 5 % apart" 0 \
+    '^# all_reduce: recursive_doubling is fastest up to 800 kB, ring from 825 kB on (all simulated)' '' $cross
 t "coll tells it in JSON" 0 '"below": "recursive_doubling", "above": "ring"' '' $cross -f json
-t "at the size where they are equal" 0 '"bytes": 800000,' '' $cross -f json
+t "at the size where they are equal" 0 '"bytes": 800000, "between_bytes": 800000, "and_bytes": 825000' '' $cross -f json
+# hgx-h100-8: direct wins at 1 MiB and nvls at 64 MiB, but from 7.5 to 17.94 MiB a ring beats both.
+between="coll -t hgx-h100-8 -a ring,direct,nvls -b 1MiB,64MiB"
+t "an algorithm that wins only between the sizes asked for" 0 \
+    '^# all_reduce: direct is fastest up to 7.25 MiB, ring from 7.5 MiB to 17.94 MiB, nvls from 18.81 MiB on (all' '' $between
+expect "rows are still those asked for" "$("$ringlet" $between -f csv | wc -l | tr -d ' ')" 7
+expect "and the same by any number of threads" "$("$ringlet" $between -j 1 -f json | cksum)" "$("$ringlet" $between -j 3 -f json | cksum)"
+expect "those ends are what a run at them says" \
+    "$("$ringlet" coll -t hgx-h100-8 -a direct,ring -b 7.25MiB,7.5MiB -f csv | awk -F, 'NR > 1 { t[$2, $3] = $5; b[$2] }
+        END { print t[7602176, "direct"] < t[7602176, "ring"], t[7864320, "ring"] < t[7864320, "direct"] }')" "1 1"
+t "auto alone compares nothing" 0 '^# all_reduce: auto takes ring up to 1.043 MiB, then nvls (a choice' '' coll -t hgx-h100-8 -a auto -b 1MiB,64MiB
+t "in JSON, too" 0 '"crossovers": \[\]' '' coll -t hgx-h100-8 -a auto -b 1MiB,64MiB -f json
+t "each version has its own" 0 '^# all_reduce: auto=nccl-2.30 takes tree up to 9.658 MiB, then nvls_tree up to' '' \
+    coll -t 'hgx-h100-8*rail:4@400Gbps,2us' -a auto=nccl-2.22,auto=nccl-2.30 -b 4MiB,1GiB
+t "auto beside others is one of them" 0 'auto is fastest\|auto from' '' coll -t 'hgx-h100-8' -a auto,direct -b 1MiB,64MiB
 t "one algorithm, no change" 0 '"crossovers": \[\]' '' coll -t switch:4@100GB/s,500ns -a ring -b 1KB,1MB -f json
 
 # Folding simulates one rank of each class with the same times. It can be verified and switched off.

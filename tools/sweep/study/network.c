@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The network of a study. Where no option names one, all points stand on packets if one of them needs packets:
- * times on different networks cannot be compared. */
+/* The network of a study. Where no option names one, all points stand on packets if one of them needs
+ * packets: times on different networks cannot be compared. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
+#include "sim/base/time.h"
 #include "sim/text/tree.h"
 #include "tools/base/command.h"
 #include "tools/sweep/study/study.h"

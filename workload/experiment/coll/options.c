@@ -16,8 +16,8 @@ const rlt_option rlt_coll_options[] = {
      AT(collective), .preset = "all_reduce", .word_at = rlt_collective_word},
     {"algorithm", 'a', RLT_PARAM_TEXT, "NAME[,...]",
      "Algorithms to compare ('ringlet list algorithms' shows the names). all: every algorithm that "
-     "supports the collective, and with --network packet reactive protocols if a switch aggregates. auto: ringlet's own choice; "
-     "auto=nccl-2.23, auto=rccl: that of a version, over several nodes. "
+     "supports the collective, and with --network packet reactive protocols if a switch aggregates. auto: "
+     "ringlet's own choice; auto=nccl-2.23, auto=rccl: that of a version, over several nodes. "
      "Default: all without reactive protocols; auto in groups of more than 64 ranks.",
      AT(algorithm), .word_at = rlt_any_algorithm_word},
     {"bytes", 'b', RLT_PARAM_TEXT, "SIZES",
