@@ -17,6 +17,7 @@
 #include "tools/trace/trace.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/whatif/certificate.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -126,6 +127,27 @@ static uint32_t put_lines(const char *text)
     return lacks;
 }
 
+/* Prints the certificate. Adds to the number of things that the recording lacks. */
+static int put_certificate(const rlt_program *p, uint32_t *lacks, rlt_error *err)
+{
+    rlt_certificate c;
+    char text[400];
+    int rc = rlt_certify(p, &c, err);
+    if (rc)
+        return rc;
+    bool fails = rlt_certificate_fails(&c);
+    if (rlt_certificate_text(&c, text, sizeof text)[0])
+        printf(
+            "%s: certificate: %s%s\n", fails ? "lacks" : "ok", text,
+            fails
+                ? ", more than half of what is exposed, so that 'ringlet run' refuses the recording; record "
+                  "cuda_sync events, and warm up"
+                : "");
+    *lacks += fails;
+    rlt_certificate_free(&c);
+    return 0;
+}
+
 static int check_paths(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_error *err)
 {
     const rlt_reader *reader;
@@ -145,6 +167,7 @@ static int check_paths(const char *const *paths, uint32_t n, const rlt_read_opti
             "match\n",
             p->n_ranks, rlt_s(p->n_ranks), p->n_ops, rlt_s(p->n_ops), p->n_comms, rlt_s(p->n_comms),
             p->n_steps, rlt_s(p->n_steps));
+        rc = put_certificate(p, &lacks, err);
         rlt_program_free(p);
     }
     if (!rc && lacks)
