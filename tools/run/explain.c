@@ -293,26 +293,6 @@ static int print_waits(const rlt_run *r, FILE *out, rlt_error *err)
     return 0;
 }
 
-/* Prints first-order estimates. Twice the network speed halves the transfers; launches are unchanged. A
- * network ten times slower adds at least nine times the time that the wires need. Transfers of folded
- * collectives are known, the time that their wires need is not. */
-static void print_what_if(const rlt_run *r, const rlt_path_sum *p, FILE *out)
-{
-    char a[32], b[32];
-    rlt_time t = p->by_kind_ps[RLT_PATH_TRANSFER], wires = 0;
-    for (int k = 0; k < RLT_COLL_KINDS; k++)
-        wires = rlt_time_add(wires, wires_alone(r, p, k));
-    rlt_heading(out, "to first order");
-    fprintf(out, "  a network twice as fast: %s; ten times slower: at least %s\n",
-            rlt_format_duration(a, sizeof a, p->total_ps - t / 2),
-            rlt_format_duration(
-                b, sizeof b, rlt_time_add(p->total_ps, wires > RLT_TIME_MAX / 9 ? RLT_TIME_MAX : 9 * wires)));
-    t = p->by_kind_ps[RLT_PATH_COMPUTE];
-    fprintf(out, "  accelerators twice as fast: %s", rlt_format_duration(a, sizeof a, p->total_ps - t / 2));
-    t = p->by_kind_ps[RLT_PATH_HOST];
-    fprintf(out, "; hosts twice as fast: %s\n", rlt_format_duration(a, sizeof a, p->total_ps - t / 2));
-}
-
 int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err)
 {
     rlt_path_sum p;
@@ -325,7 +305,7 @@ int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err)
         (rc = print_names(r, &p, RLT_PATH_COMPUTE, out, err)) || (rc = print_links(r, out, err)) ||
         (rc = print_waits(r, out, err)))
         goto end;
-    print_what_if(r, &p, out);
+    rc = rlt_run_what_if_table(r, out, err);
 end:
     rlt_path_sum_free(&p);
     return rc;
@@ -377,6 +357,7 @@ int rlt_run_explain_json(const rlt_run *r, rlt_jw *w, rlt_error *err)
         rlt_jw_end_object(w);
     }
     rlt_jw_end_array(w);
+    rc = rlt_run_what_if_json(r, w, err);
     rlt_jw_end_object(w);
 free_waits:
     free(waits);

@@ -69,6 +69,13 @@ void rlt_run_causes_line(const rlt_run *r, FILE *out);
 void rlt_run_causes_table(const rlt_run *r, FILE *out);
 void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w);
 void rlt_run_causes_json(const rlt_run *r, rlt_jw *w);
+/* The certificate of the trace (workload/replay/whatif/): a line, and an object. Nothing for a run without
+ * recorded times. */
+int rlt_run_certificate_line(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+int rlt_run_certificate_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
+/* Estimates of other speeds, with bounds: lines, and an array. */
+int rlt_run_what_if_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
+int rlt_run_what_if_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
 /* Prints what bounds the run, for people, from the critical path. */
 int rlt_run_explain(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 /* Writes the same as an object "explain" into an open object. */

@@ -319,7 +319,7 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
                 rlt_run_slowdown(r));
     rlt_run_causes_line(r, out);
     fprintf(out, "what bounds it: %s\n", line);
-    return 0;
+    return rlt_run_certificate_line(r, out, err);
 }
 
 int rlt_run_table(const rlt_run *r, const rlt_run_asked *s, FILE *out, rlt_error *err)

@@ -17,6 +17,7 @@
 #include "tools/trace/trace.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/whatif/certificate.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -112,9 +113,11 @@ static int slice(const rlt_parsed *args, void *settings, rlt_error *err)
 
 static const rlt_option_group check_options[] = {{"Reading", rlt_trace_option_table, 0}, {0}};
 
-/* Prints the reader's lines. Returns the number of things that the recording lacks. */
-static uint32_t put_lines(const char *text)
+/* Prints the reader's lines. Returns the number of things that the recording lacks. *ranks: whether ranks are
+ * among them. */
+static uint32_t put_lines(const char *text, bool *ranks)
 {
+    static const char missing[] = "lacks: ranks";
     uint32_t lacks = 0;
     const char *cursor = text, *line;
     size_t length;
@@ -122,8 +125,30 @@ static uint32_t put_lines(const char *text)
         if (length)
             printf("%.*s\n", (int)length, line);
         lacks += strncmp(line, "lacks:", 6) == 0;
+        *ranks = *ranks || strncmp(line, missing, sizeof missing - 1) == 0;
     }
     return lacks;
+}
+
+/* Prints the certificate. Adds to the number of things that the recording lacks. */
+static int put_certificate(const rlt_program *p, uint32_t *lacks, rlt_error *err)
+{
+    rlt_certificate c;
+    char text[400];
+    int rc = rlt_certify(p, &c, err);
+    if (rc)
+        return rc;
+    bool fails = rlt_certificate_fails(&c);
+    if (rlt_certificate_text(&c, text, sizeof text)[0])
+        printf(
+            "%s: certificate: %s%s\n", fails ? "lacks" : "ok", text,
+            fails
+                ? ", more than half of what is exposed, so that 'ringlet run' refuses the recording; record "
+                  "cuda_sync events, and warm up"
+                : "");
+    *lacks += fails;
+    rlt_certificate_free(&c);
+    return 0;
 }
 
 static int check_paths(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_error *err)
@@ -132,12 +157,13 @@ static int check_paths(const char *const *paths, uint32_t n, const rlt_read_opti
     rlt_program *p = NULL;
     char *text = NULL;
     uint32_t lacks = 0;
+    bool ranks = false;
     int rc = rlt_reader_for(paths[0], &reader, err);
     if (rc)
         return rc;
     printf("%s: %u file%s, read as %s\n", paths[0], n, n == 1 ? "" : "s", reader->name);
     if (reader->check && !(rc = reader->check(paths, n, opts, &text, err)))
-        lacks = put_lines(text ? text : "");
+        lacks = put_lines(text ? text : "", &ranks);
     free(text);
     if (!rc && !(rc = reader->read(paths, n, opts, &p, err))) {
         printf(
@@ -145,11 +171,29 @@ static int check_paths(const char *const *paths, uint32_t n, const rlt_read_opti
             "match\n",
             p->n_ranks, rlt_s(p->n_ranks), p->n_ops, rlt_s(p->n_ops), p->n_comms, rlt_s(p->n_comms),
             p->n_steps, rlt_s(p->n_steps));
+        rc = put_certificate(p, &lacks, err);
         rlt_program_free(p);
+    }
+    if (rc == RLT_ESCHEMA && ranks) { /* the files can be read, but there are too few: a check that failed */
+        rc = RLT_ECHECK;
+        if (err)
+            err->code = rc;
     }
     if (!rc && lacks)
         return rlt_fail(err, RLT_ECHECK, paths[0], "the recording lacks %u thing%s for a good replay", lacks,
                         lacks == 1 ? "" : "s");
+    return rc;
+}
+
+/* Names the files beside the trace. */
+static int put_ignored(const char *const *specs, uint32_t n, rlt_error *err)
+{
+    char *names;
+    uint32_t count;
+    int rc = rlt_trace_ignored(specs, n, &names, &count, err);
+    if (names)
+        printf("ignored: %u file%s that are not of the trace: %s\n", count, rlt_s(count), names);
+    free(names);
     return rc;
 }
 
@@ -162,6 +206,8 @@ int rlt_trace_check(const char *const *specs, uint32_t n, const rlt_trace_settin
     int rc = rlt_trace_read_options(s, &opts, &replicate, err);
     if (!rc)
         rc = rlt_trace_files(specs, n, &paths, &n_paths, err);
+    if (!rc)
+        rc = put_ignored(specs, n, err);
     if (!rc)
         rc = check_paths((const char *const *)paths, n_paths, &opts, err);
     free(paths);

@@ -166,6 +166,28 @@ static int scan(file_list *l, const char *directory, const char *base, rlt_error
     return rc;
 }
 
+/* Adds the files of a directory that are not of its trace: those that `kept` does not list. */
+static int scan_ignored(file_list *l, const char *directory, const file_list *kept, rlt_error *err)
+{
+    DIR *d = opendir(directory);
+    int rc = 0;
+    if (!d)
+        return rlt_fail(err, RLT_EIO, directory, "cannot read the directory: %s", strerror(errno));
+    for (const struct dirent *e; rc == 0 && (e = readdir(d));) {
+        struct stat st;
+        rc = e->d_name[0] == '.' ? 0 : add_file(l, directory, e->d_name, err);
+        if (rc < 0 || e->d_name[0] == '.')
+            continue;
+        bool out = stat(l->files[l->n - 1].path, &st) == 0 && S_ISREG(st.st_mode);
+        for (uint32_t i = 0; i < kept->n && out; i++)
+            out = strcmp(kept->files[i].path, l->files[l->n - 1].path) != 0;
+        if (!out)
+            free(l->files[--l->n].path);
+    }
+    closedir(d);
+    return rc;
+}
+
 static int add_prefix(file_list *l, const char *spec, rlt_error *err)
 {
     const char *slash = strrchr(spec, '/'), *base = slash ? slash + 1 : spec;
@@ -209,6 +231,52 @@ static int order_files(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
+static void free_list(file_list *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        free(l->files[i].path);
+    free(l->files);
+}
+
+static int join_names(const file_list *l, char **names, rlt_error *err)
+{
+    size_t size = 1, used = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        size += strlen(l->files[i].path) + 2;
+    *names = l->n ? malloc(size) : NULL;
+    if (l->n && !*names)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < l->n; i++) {
+        const char *slash = strrchr(l->files[i].path, '/');
+        used += (size_t)snprintf(*names + used, size - used, "%s%s", i ? ", " : "",
+                                 slash ? slash + 1 : l->files[i].path);
+    }
+    return 0;
+}
+
+int rlt_trace_ignored(const char *const *specs, uint32_t n_specs, char **names, uint32_t *n, rlt_error *err)
+{
+    file_list out = {0};
+    int rc = 0;
+    *names = NULL;
+    for (uint32_t i = 0; i < n_specs && rc == 0; i++) {
+        struct stat st;
+        file_list kept = {0};
+        if (stat(specs[i], &st) != 0 || !S_ISDIR(st.st_mode))
+            continue;
+        rc = scan(&kept, specs[i], NULL, err);
+        if (rc == 0)
+            rc = scan_ignored(&out, specs[i], &kept, err);
+        free_list(&kept);
+    }
+    *n = out.n;
+    if (out.n)
+        qsort(out.files, out.n, sizeof *out.files, order_files);
+    rc = rc ? rc : join_names(&out, names, err);
+    free_list(&out);
+    return rc;
+}
+
 /* Packs the list into one block: the pointers, then the texts. */
 static int pack(const file_list *l, char ***paths, rlt_error *err)
 {
@@ -242,9 +310,7 @@ int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, u
     }
     if (rc == 0)
         *n = l.n;
-    for (uint32_t i = 0; i < l.n; i++)
-        free(l.files[i].path);
-    free(l.files);
+    free_list(&l);
     return rc;
 }
 

@@ -82,6 +82,10 @@ RLT_API const rlt_reader *rlt_reader_at(uint32_t i); /* NULL past the end */
  * searched. */
 RLT_API int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, uint32_t *n,
                             rlt_error *err) RLT_MUST_USE;
+/* Lists the files in the given directories that rlt_trace_files leaves out, as "a.txt, b.json". *names is
+ * malloc'ed; NULL: none. */
+RLT_API int rlt_trace_ignored(const char *const *specs, uint32_t n_specs, char **names, uint32_t *n,
+                              rlt_error *err) RLT_MUST_USE;
 /* Finds the reader for the first file. RLT_EMALFORMED if no reader recognises it; the message says what the
  * file looks like. */
 RLT_API int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err) RLT_MUST_USE;

@@ -6,7 +6,7 @@
 
 # Figures of a run without names of inputs, and without numbers of communications, which follow the order of groups in a file.
 figures() {
-    sed '/"manifest"/,/^  },/d; /"workload"/d; /"slowdown"/d; /"notes"/,$d; s/"index": [0-9]*, //; s/,$//' "$1" | sort
+    sed '/"manifest"/,/^  },/d; /"certificate"/,/^  }/d; /"workload"/d; /"slowdown"/d; /"notes"/,$d; s/"index": [0-9]*, //; s/,$//' "$1" | sort
 }
 compare() { # NAME NETWORK
     figures "$tmp/a.json" >"$tmp/a"

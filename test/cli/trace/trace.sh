@@ -57,6 +57,25 @@ run 3 "a step that is not there" run --trace "$tmp/job" --steps 2 -t $net
 run 2 "--ideal of a generated model" run --model transformer --ideal -t $net
 run 2 "--ideal of another format" run --trace traces/transformer-8 --ideal -t $net
 has "says whose" "chakra reader"
+
+# A folder without its last rank, and with files of other kinds.
+cp -r traces/transformer-8 "$tmp/seven"
+chmod u+w "$tmp/seven"
+rm -f "$tmp/seven/transformer.7.et"
+echo hello >"$tmp/seven/notes.txt"
+echo '{"traceEvents": []}' >"$tmp/seven/transformer.9.json"
+for verb in "trace check" check; do
+    "$ringlet" $verb "$tmp/seven" >"$tmp/out" 2>"$tmp/err"
+    expect "$verb without the last rank: exit 1" $? 1
+    has "says which" "lacks: ranks: 1 of 8 have no file (first: rank 7)"
+    has "and what it ignored" "ignored: 2 files that are not of the trace: transformer.9.json, notes.txt"
+done
+run 3 "a run without the last rank" run --trace "$tmp/seven" -t $net
+run 0 "replaced by another" run --trace "$tmp/seven" -t $net --replicate 7=0
+has "eight ranks" "chakra workload: 8 ranks"
+run 0 "or left out" run --trace "$tmp/seven" -t $net --trace-ranks 7
+run 0 "the whole folder" trace check traces/transformer-8
+has "all ranks" "ok: ranks: all 8 are here"
 sed '3s/2.5/later/' "$tmp/job/trace-two.csv" >"$tmp/trace-broken.csv"
 run 3 "a broken file" run --trace "$tmp/trace-broken.csv" -t $net -o "$tmp/result"
 has "file, line and column" "trace-broken.csv:3: duration: expected seconds"

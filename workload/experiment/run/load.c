@@ -27,6 +27,7 @@
 #include "workload/program/reader.h"
 #include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
+#include "workload/replay/whatif/certificate.h"
 #include "workload/setup/inputs.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -79,15 +80,35 @@ const rlt_option rlt_what_if_options[] = {
     {0}};
 #undef AT
 
+/* Refuses a recording whose exposed communication would be replayed as gaps, whatever the network. */
+static int check_certificate(const rlt_run *r, const char *where, rlt_error *err)
+{
+    rlt_certificate c;
+    char exposed[32], lost[32];
+    int rc = r->settings->keep_waits ? 0 : rlt_certify(r->program, &c, err);
+    if (rc || r->settings->keep_waits)
+        return rc;
+    if (rlt_certificate_fails(&c))
+        rc = rlt_fail(err, RLT_ECHECK, where,
+                      "%s of the recorded %s of exposed communication are in gaps that no known wait "
+                      "explains, so the replay would hardly change with the network; 'ringlet trace check' "
+                      "says what the recording lacks; --keep-waits replays it as recorded",
+                      rlt_format_duration(lost, sizeof lost, c.lost_ps),
+                      rlt_format_duration(exposed, sizeof exposed, c.exposed_ps));
+    rlt_certificate_free(&c);
+    return rc;
+}
+
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_texts *given = &r->settings->trace;
     int rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, o, &r->program,
                                 err);
-    if (!rc)
-        rlt_inputs_add(&r->setup.inputs, "trace", given->n ? given->items[0] : r->args->operands[0],
-                       r->program->hash);
-    return rc;
+    if (rc)
+        return rc;
+    const char *name = given->n ? given->items[0] : r->args->operands[0];
+    rlt_inputs_add(&r->setup.inputs, "trace", name, r->program->hash);
+    return check_certificate(r, name, err);
 }
 
 /* Reads --trace or --model. With neither, the jobs of --job are the whole workload. */

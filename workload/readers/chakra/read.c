@@ -538,21 +538,58 @@ static uint32_t rank_of(const rlt_read_options *o, const char *path, uint32_t i,
     return rank != RLT_NONE ? rank : n == 1 ? 0 : i;
 }
 
+/* Finds the number of ranks: what the options say, else what the first of several files declares, if it is
+ * ringlet's own, else from the names of the files. A single file is a rank by itself. */
+static int count_ranks(const rlt_read_options *o, const char *const *paths, uint32_t n, uint32_t *ranks,
+                       rlt_error *err)
+{
+    uint32_t last = 0;
+    uint64_t declared = 0;
+    rlt_chakra_file f;
+    rlt_chakra_node node = {0};
+    for (uint32_t i = 0; i < n; i++)
+        last = rank_of(o, paths[i], i, n) > last ? rank_of(o, paths[i], i, n) : last;
+    *ranks = o->n_ranks ? o->n_ranks : last + 1;
+    if (!o->n_ranks && n > 1) {
+        int rc = rlt__chakra_open(paths[0], &f, &node, err);
+        if (rc < 0)
+            return rc;
+        rc = integer(&node, RLT_CHAKRA_ATTR_RANKS, RLT_MAX_RANKS, &declared, err);
+        rlt__chakra_close(&f);
+        free(node.deps);
+        if (rc < 0) {
+            rlt_error_prefix(err, paths[0]);
+            return rc;
+        }
+        *ranks = declared > *ranks ? (uint32_t)declared : *ranks;
+    }
+    if (last >= *ranks || *ranks > RLT_MAX_RANKS)
+        return rlt_fail(err, RLT_ERANGE, paths[n - 1],
+                        "is rank %" PRIu32 ", but the trace has only %" PRIu32 " ranks", last, *ranks);
+    return 0;
+}
+
+/* Returns the first rank without a file, by the names of the files, which are in the order of ranks. */
+static uint32_t first_missing(const rlt_read_options *o, const char *const *paths, uint32_t n)
+{
+    uint32_t i = 0;
+    while (i < n && rank_of(o, paths[i], i, n) == i)
+        i++;
+    return i;
+}
+
 /* Assigns a file to each rank. Every rank needs one, or a replacement. */
 static int assign_files(rlt_chakra_trace *t, const char *const *paths, uint32_t n, rlt_error *err)
 {
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < n; i++)
-        last = rank_of(t->opts, paths[i], i, n) > last ? rank_of(t->opts, paths[i], i, n) : last;
-    t->n_ranks = t->opts->n_ranks ? t->opts->n_ranks : last + 1;
-    if (last >= t->n_ranks || t->n_ranks > RLT_MAX_RANKS)
-        return rlt_fail(err, RLT_ERANGE, paths[n - 1],
-                        "is rank %" PRIu32 ", but the trace has only %" PRIu32 " ranks", last, t->n_ranks);
+    int rc = count_ranks(t->opts, paths, n, &t->n_ranks, err);
+    if (rc < 0)
+        return rc;
     if (t->n_ranks > n && t->opts->n_replicate == 0)
         return rlt_fail(err, RLT_ESCHEMA, paths[0],
                         "the trace has %" PRIu32 " file%s for %" PRIu32
-                        " ranks; --replicate RANK=FROM replaces a missing rank by the recording of another",
-                        n, n == 1 ? "" : "s", t->n_ranks);
+                        " ranks; --replicate RANK=FROM replaces a missing rank by the recording of another "
+                        "(the first without a file: rank %" PRIu32 ")",
+                        n, n == 1 ? "" : "s", t->n_ranks, first_missing(t->opts, paths, n));
     t->rank_path = calloc(t->n_ranks, sizeof *t->rank_path);
     if (!t->rank_path)
         return rlt_nomem(err);
@@ -612,10 +649,32 @@ static int read_chakra(const char *const *paths, uint32_t n, const rlt_read_opti
     return rc;
 }
 
+static int check_chakra(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **text,
+                        rlt_error *err)
+{
+    enum { SIZE = 400 };
+    uint32_t ranks;
+    *text = NULL;
+    int rc = count_ranks(opts, paths, n, &ranks, err);
+    if (rc < 0)
+        return rc;
+    *text = malloc(SIZE);
+    if (!*text)
+        return rlt_nomem(err);
+    if (ranks <= n)
+        snprintf(*text, SIZE, "ok: ranks: all %" PRIu32 " are here\n", ranks);
+    else
+        snprintf(*text, SIZE,
+                 "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no file (first: rank %" PRIu32
+                 "); add it, or use another rank's: --replicate %" PRIu32 "=0\n",
+                 ranks - n, ranks, first_missing(opts, paths, n), first_missing(opts, paths, n));
+    return 0;
+}
+
 const rlt_reader rlt_reader_chakra = {
     .name = "chakra",
     .summary = "Chakra execution traces (.et, also gzip), one file per rank",
     .probe = rlt__chakra_probe,
     .read = read_chakra,
-    .check = NULL,
+    .check = check_chakra,
 };

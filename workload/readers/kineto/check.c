@@ -42,27 +42,24 @@ static void line(text *t, const char *fmt, ...)
 }
 
 typedef struct tally {
-    uint64_t kernels, copies, nccl, unsized, unlaunched, waits, syncs, cpu_ops, unknown, marked, sync_records;
+    uint64_t kernels, copies, unlaunched, waits, syncs, cpu_ops, unknown, marked, sync_records;
+    uint64_t nccl, continued, early_unknown,
+        launched_unknown; /* collectives of the steps, as they are replayed */
     uint32_t least_steps, most_steps;
 } tally;
 
 static void count(const rlt_kin_recording *k, tally *t)
 {
-    uint64_t sized_calls = 0, bare = 0;
     for (uint32_t i = 0; i < k->n_events; i++) {
         const rlt_kin_event *e = &k->events[i];
         bool device = e->cat == RLT_KIN_KERNEL || e->cat == RLT_KIN_MEMORY;
         t->kernels += e->cat == RLT_KIN_KERNEL;
         t->copies += e->cat == RLT_KIN_MEMORY;
         t->cpu_ops += e->cat == RLT_KIN_CPU_OP;
-        t->nccl += e->role == RLT_KIN_NCCL;
-        bare += e->role == RLT_KIN_NCCL && e->attributes == RLT_NONE;
-        sized_calls += e->role == RLT_KIN_COMMS && e->attributes != RLT_NONE;
         t->unlaunched += device && e->correlation < 0;
         t->waits += e->role == RLT_KIN_WAIT_EVENT;
         t->syncs += e->role == RLT_KIN_STREAM_SYNC || e->role == RLT_KIN_EVENT_SYNC;
     }
-    t->unsized += bare > sized_calls ? bare - sized_calls : 0;
     t->unknown += k->unknown_cats;
     t->sync_records += k->n_syncs;
     t->marked += k->n_steps > 0;
@@ -104,24 +101,44 @@ static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
         line(out, "ok: steps: %" PRIu32 " marked", t->most_steps);
 }
 
+/* Counts the sizes that the replay finds. */
+static int count_sizes(const rlt_kin_run *run, const rlt_kin_recording *k, tally *t, rlt_error *err)
+{
+    rlt_kin_comms *c;
+    int rc = rlt__kin_survey(run, k, &c, err);
+    if (rc < 0)
+        return rc;
+    rlt_kin_sizes s = rlt__kin_comms_sizes(c);
+    t->nccl += s.n;
+    t->continued += s.continued;
+    t->early_unknown += s.early_unknown;
+    t->launched_unknown += s.launched_unknown;
+    rlt__kin_comms_free(c);
+    return 0;
+}
+
 static void check_sizes(const rlt_kin_run *run, const tally *t, text *out)
 {
-    uint32_t traced = 0;
-    for (uint32_t i = 0; i < run->n_files; i++)
-        for (uint32_t h = 0; h < run->n_host_traces; h++)
-            traced += run->host_traces[h].rank == run->recordings[i].rank && run->host_traces[h].n_comms > 0;
+    uint64_t early = t->continued + t->early_unknown;
     if (t->nccl == 0)
         line(out, "ok: collectives: none recorded");
-    else if (t->unsized == 0)
-        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, all with sizes", t->nccl);
-    else if (traced >= run->n_files)
-        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, sizes from host traces", t->nccl);
-    else
+    else if (early + t->launched_unknown == 0)
+        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, all with sizes%s", t->nccl,
+             run->n_host_traces ? " (some from host traces)" : "");
+    if (early)
+        line(out,
+             "lacks: collective sizes: %" PRIu64 " of %" PRIu64
+             " NCCL kernels were launched before the recording began and do not say their bytes; %" PRIu64
+             " take those of the same place one period later, %" PRIu64
+             " keep their recorded time, waiting included; leave out the first step (--steps), or warm up "
+             "(schedule(warmup=2))",
+             early, t->nccl, t->continued, t->early_unknown);
+    if (t->launched_unknown)
         line(out,
              "lacks: collective sizes: %" PRIu64 " of %" PRIu64
              " NCCL kernels do not say their bytes; record with PyTorch 2.4 or later and record_shapes=True, "
              "or give host execution traces (ExecutionTraceObserver) with --host-trace",
-             t->unsized, t->nccl);
+             t->launched_unknown, t->nccl);
 }
 
 static void check_events(const tally *t, text *out)
@@ -159,6 +176,10 @@ int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options 
     if (rc == 0) {
         for (uint32_t i = 0; i < run.n_files; i++)
             count(&run.recordings[i], &t);
+        for (uint32_t i = 0; i < run.n_files && rc == 0; i++)
+            rc = count_sizes(&run, &run.recordings[i], &t, err);
+    }
+    if (rc == 0) {
         check_ranks(&run, &lines);
         check_steps(&run, &t, &lines);
         check_events(&t, &lines);

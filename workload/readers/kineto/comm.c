@@ -3,6 +3,10 @@
  * Finds operation, bytes and group of each NCCL kernel. Recent recordings have them at the kernel, or at the
  * host call around its launch. Older ones need the host execution trace, whose k-th communication is the
  * rank's k-th NCCL kernel in launch order.
+ *
+ * Kernels launched before the recording began have no size. If the sizes that follow repeat with a period,
+ * the missing ones continue the period backwards. Example: 3, 5, 3, 5 after two unknown ones: these are 3 and
+ * 5.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -28,7 +32,7 @@ struct rlt_kin_comms {
     const rlt_kin_run *run;
     const rlt_kin_recording *k;
     const rlt_host_trace *host;
-    uint32_t n;
+    uint32_t n, n_early;  /* the first n_early were launched before the window or the recording */
     uint32_t *attributes; /* index into the recording's comms, or RLT_NONE: use the host trace */
     uint32_t *names;      /* kernel names, in the recording's strings */
     uint32_t *from_host;  /* index into the host trace's comms, or RLT_NONE */
@@ -39,6 +43,8 @@ struct rlt_kin_comms {
     uint64_t *counts;
     uint32_t counts_capacity;
     uint64_t assumed_groups, assumed_roots, bad_splits;
+    uint32_t continued; /* sizes that continue a period backwards */
+    uint32_t fixed;     /* the first ones, which keep their recorded time */
 };
 
 /* Facts about one collective, from whichever source. */
@@ -159,10 +165,11 @@ static bool can_be(const char *kernel, const char *operation)
     return (k == RLT_SEND_RECV && o == RLT_ALL_TO_ALL) || (k == RLT_ALL_REDUCE && o == RLT_BARRIER);
 }
 
+/* Whether the launched kernels can be the host trace's communications from `shift` on. */
 static bool fits(const rlt_kin_comms *c, uint32_t shift)
 {
-    for (uint32_t i = 0; i < c->n; i++) {
-        const rlt_host_comm *h = &c->host->comms[(shift + i) % c->host->n_comms];
+    for (uint32_t i = c->n_early; i < c->n; i++) {
+        const rlt_host_comm *h = &c->host->comms[(shift + i - c->n_early) % c->host->n_comms];
         if (!can_be(rlt_interned(&c->k->strings, c->names[i]), rlt_interned(&c->host->strings, h->name)))
             return false;
     }
@@ -174,25 +181,20 @@ static bool fits(const rlt_kin_comms *c, uint32_t shift)
 static int ask_host(rlt_kin_comms *c, rlt_error *err)
 {
     const rlt_host_trace *h = c->host;
-    if (!h || h->n_comms == 0)
-        return rlt_fail(
-            err, RLT_ESCHEMA, c->k->path,
-            "the recording lacks the sizes of its %" PRIu32 " NCCL operations%s. Sizes come from "
-            "PyTorch host execution traces of the same run (ringlet run --host-trace DIR), or from recording "
-            "with PyTorch 2.4 or later and record_shapes=True",
-            c->n, h ? ", and so does its host trace" : "");
-    uint32_t last = c->n <= h->n_comms ? h->n_comms - c->n : 0;
-    if (c->n <= h->n_comms || c->n % h->n_comms == 0)
+    uint32_t n = c->n - c->n_early, last = n <= h->n_comms ? h->n_comms - n : 0;
+    if (n <= h->n_comms || n % h->n_comms == 0)
         for (uint32_t shift = 0; shift <= last && shift < 4096; shift++)
             if (fits(c, shift)) {
-                for (uint32_t i = 0; i < c->n; i++)
-                    c->from_host[i] = (shift + i) % h->n_comms;
+                for (uint32_t i = 0; i < n; i++)
+                    c->from_host[c->n_early + i] = (shift + i) % h->n_comms;
+                for (uint32_t i = 0; i < c->n_early && i < shift; i++)
+                    c->from_host[c->n_early - 1 - i] = shift - 1 - i;
                 return 0;
             }
     return rlt_fail(err, RLT_ESCHEMA, c->k->path,
                     "its %" PRIu32 " NCCL kernels do not match the %" PRIu32
                     " communications of the host trace %.200s",
-                    c->n, h->n_comms, h->path);
+                    n, h->n_comms, h->path);
 }
 
 static const rlt_host_trace *host_trace_of(const rlt_kin_run *run, const rlt_kin_recording *k)
@@ -201,36 +203,6 @@ static const rlt_host_trace *host_trace_of(const rlt_kin_run *run, const rlt_kin
         if (run->host_traces[i].rank == k->rank)
             return &run->host_traces[i];
     return NULL;
-}
-
-int rlt__kin_comms_create(const rlt_kin_run *run, const rlt_kin_recording *k, const rlt_kin_launch *nccl,
-                          uint32_t n, rlt_kin_comms **out, rlt_error *err)
-{
-    *out = NULL;
-    rlt_kin_comms *c = calloc(1, sizeof *c);
-    if (!c)
-        return rlt_nomem(err);
-    *c = (rlt_kin_comms){.run = run, .k = k, .host = host_trace_of(run, k), .n = n};
-    c->attributes = malloc(((size_t)n + 1) * sizeof *c->attributes);
-    c->names = malloc(((size_t)n + 1) * sizeof *c->names);
-    c->from_host = malloc(((size_t)n + 1) * sizeof *c->from_host);
-    int rc = c->attributes && c->names && c->from_host ? 0 : rlt_nomem(err);
-    bool missing = false;
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        c->attributes[i] = k->events[nccl[i].work].attributes;
-        c->names[i] = k->events[nccl[i].work].name;
-        c->from_host[i] = RLT_NONE;
-    }
-    rc = rc ? rc : ask_calls(c, nccl, err);
-    for (uint32_t i = 0; i < n && rc == 0; i++)
-        missing = missing || c->attributes[i] == RLT_NONE;
-    if (rc == 0 && missing)
-        rc = ask_host(c, err);
-    if (rc < 0)
-        rlt__kin_comms_free(c);
-    else
-        *out = c;
-    return rc;
 }
 
 void rlt__kin_comms_free(rlt_kin_comms *c)
@@ -291,6 +263,86 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
     f.root = kind >= 0 && rlt_coll_rooted((rlt_coll_kind)kind) ? h->recorded_rank : -1;
     f.group_key = (uint64_t)h->group << 32 | UINT32_MAX;
     return f;
+}
+
+/* Whether the size of a collective is known. */
+static bool known(const rlt_kin_comms *c, uint32_t i)
+{
+    return c->attributes[i] != RLT_NONE || c->from_host[i] != RLT_NONE;
+}
+
+/* Returns true if two known collectives do the same. */
+static bool same(const rlt_kin_comms *c, uint32_t i, uint32_t j)
+{
+    facts a = facts_of(c, i), b = facts_of(c, j);
+    return a.in_elems == b.in_elems && a.out_elems == b.out_elems && a.elem_bytes == b.elem_bytes &&
+           a.group_key == b.group_key && a.root == b.root && !strcmp(a.name, b.name);
+}
+
+/* Returns the shortest period with which collectives first .. n-1 repeat, at least twice; 0: none. */
+static uint32_t period_of(const rlt_kin_comms *c, uint32_t first)
+{
+    enum { LONGEST = 4096 };
+    for (uint32_t p = 1; p <= (c->n - first) / 2 && p <= LONGEST; p++) {
+        uint32_t i = first;
+        while (i + p < c->n && same(c, i, i + p))
+            i++;
+        if (i + p >= c->n)
+            return p;
+    }
+    return 0;
+}
+
+/* Gives early collectives without a size that of the same place one period later. */
+static void continue_backwards(rlt_kin_comms *c)
+{
+    uint32_t first = c->n;
+    while (first > 0 && known(c, first - 1))
+        first--;
+    if (first == 0 || first > c->n_early)
+        return;
+    uint32_t p = period_of(c, first);
+    for (uint32_t i = first; p && i-- > 0 && c->names[i] == c->names[i + p]; c->continued++) {
+        c->attributes[i] = c->attributes[i + p];
+        c->from_host[i] = c->from_host[i + p];
+    }
+}
+
+static int fill(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *err)
+{
+    bool missing = false;
+    c->attributes = malloc(((size_t)c->n + 1) * sizeof *c->attributes);
+    c->names = malloc(((size_t)c->n + 1) * sizeof *c->names);
+    c->from_host = malloc(((size_t)c->n + 1) * sizeof *c->from_host);
+    if (!c->attributes || !c->names || !c->from_host)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->attributes[i] = c->k->events[nccl[i].work].attributes;
+        c->names[i] = c->k->events[nccl[i].work].name;
+        c->from_host[i] = RLT_NONE;
+    }
+    int rc = ask_calls(c, nccl, err);
+    for (uint32_t i = 0; i < c->n && rc == 0; i++)
+        missing = missing || c->attributes[i] == RLT_NONE;
+    return rc == 0 && missing && c->host && c->host->n_comms ? ask_host(c, err) : rc;
+}
+
+int rlt__kin_comms_create(const rlt_kin_run *run, const rlt_kin_recording *k, const rlt_kin_launch *nccl,
+                          uint32_t n, uint32_t n_early, rlt_kin_comms **out, rlt_error *err)
+{
+    *out = NULL;
+    rlt_kin_comms *c = calloc(1, sizeof *c);
+    if (!c)
+        return rlt_nomem(err);
+    *c = (rlt_kin_comms){.run = run, .k = k, .host = host_trace_of(run, k), .n = n, .n_early = n_early};
+    int rc = fill(c, nccl, err);
+    if (rc == 0)
+        continue_backwards(c);
+    if (rc < 0)
+        rlt__kin_comms_free(c);
+    else
+        *out = c;
+    return rc;
 }
 
 /* Parses "[0, 1, 5]" into c->ranks. *n is 0 if there are none, or if some are left out ("..."). */
@@ -487,8 +539,79 @@ static int message(rlt_kin_comms *c, const facts *f, uint64_t bytes, rlt_builder
     return 0;
 }
 
+rlt_kin_sizes rlt__kin_comms_sizes(const rlt_kin_comms *c)
+{
+    rlt_kin_sizes s = {.n = c->n, .early = c->n_early, .continued = c->continued};
+    for (uint32_t i = 0; i < c->n; i++) {
+        s.early_unknown += i < c->n_early && !known(c, i);
+        s.launched_unknown += i >= c->n_early && !known(c, i);
+    }
+    return s;
+}
+
+int rlt__kin_comms_require(const rlt_kin_comms *c, rlt_error *err)
+{
+    rlt_kin_sizes s = rlt__kin_comms_sizes(c);
+    if (s.launched_unknown == 0)
+        return 0;
+    return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                    "the recording lacks the sizes of %" PRIu32 " of its %" PRIu32
+                    " NCCL operations%s. Sizes come from "
+                    "PyTorch host execution traces of the same run (ringlet run --host-trace DIR), or from "
+                    "recording with PyTorch 2.4 or later and record_shapes=True",
+                    s.launched_unknown, s.n, c->host ? ", and so does its host trace" : "");
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    while (*text)
+        h = rlt_mix64(h ^ (unsigned char)*text++);
+    return h;
+}
+
+/* Returns what tells a collective from others, on every rank alike. */
+static uint64_t identity(const rlt_kin_comms *c, uint32_t i)
+{
+    facts f = facts_of(c, i);
+    uint64_t h = hash_text(hash_text(f.group_size, f.name), is_pointer(f.group) ? "" : f.group);
+    return rlt_mix64(h ^ rlt_mix64(f.in_elems * f.elem_bytes));
+}
+
+int rlt__kin_comms_share(rlt_kin_comms *c, uint64_t **shared, uint32_t *n, rlt_error *err)
+{
+    if (!*shared) {
+        *shared = malloc(((size_t)c->n_early + 1) * sizeof **shared);
+        if (!*shared)
+            return rlt_nomem(err);
+        for (*n = 0; *n < c->n_early && known(c, c->n_early - 1 - *n); ++*n)
+            (*shared)[*n] = identity(c, c->n_early - 1 - *n);
+        return 0;
+    }
+    uint32_t k = 0;
+    while (k < *n && k < c->n_early && known(c, c->n_early - 1 - k) &&
+           identity(c, c->n_early - 1 - k) == (*shared)[k])
+        k++;
+    *n = k;
+    return 0;
+}
+
+/* Describes a collective that cannot be simulated: it keeps its recorded time, which contains waiting, and
+ * has no other members. */
+static int describe_fixed(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op_desc *d)
+{
+    int kind = coll_kind(rlt_interned(&c->k->strings, c->names[i]));
+    d->kind = RLT_OP_COLLECTIVE;
+    d->coll = kind < 0 || kind == RLT_SEND_RECV ? RLT_ALL_REDUCE : (rlt_coll_kind)kind;
+    d->group = rlt_build_group(b, "", &d->rank, 1);
+    d->timed = true;
+    c->fixed++;
+    return 0;
+}
+
 int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op_desc *d, rlt_error *err)
 {
+    if (i < c->n_early && c->n_early - i > c->run->n_early_shared)
+        return describe_fixed(c, i, b, d);
     facts f = facts_of(c, i);
     group g;
     int kind = coll_kind(f.name);
@@ -518,6 +641,14 @@ int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op
 
 void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b)
 {
+    if (c->continued)
+        rlt_build_note(
+            b, c->continued,
+            "collectives launched before the recording, without a size: that of the same place one "
+            "period later assumed");
+    if (c->fixed)
+        rlt_build_note(b, c->fixed,
+                       "collectives launched before the steps that cannot be matched: recorded time kept");
     if (c->assumed_groups)
         rlt_build_note(b, c->assumed_groups, "process groups without a list of ranks: all ranks assumed");
     if (c->assumed_roots)

@@ -8,7 +8,12 @@
  *   - If cudaStreamWaitEvent was called since a stream's last launch, its next work waits for the collective
  *     that explains when it started, and for the last work of the stream used before. Inside the wait() of a
  *     collective it waits for the oldest collective not waited for yet.
+ *   - Work that begins just after the end of a collective, and long after everything else that it waits for,
+ *     waits for that collective. This holds beside cuda_sync events, too: a host may poll.
  * Every edge is checked against the recording: work must not start before the end of the work it waits for.
+ *
+ * Early work was launched before the window, or before the profiler began, but runs inside. It comes first on
+ * its stream. Nothing is known of the waits before it, so times alone tell what it waits for.
  *
  * The time between the last of these ends and the recorded start (launch latency, gaps between kernels)
  * becomes a delay. Only recorded waiting is regenerated.
@@ -254,15 +259,50 @@ static void remember(rlt_kin_graph *g, uint32_t row, uint32_t thread, uint32_t o
     rlt_kin_stream *s = &g->streams[row];
     s->last = op;
     if (comm) {
-        g->issued[g->n_issued].op = op;
-        g->issued[g->n_issued++].t = called;
+        g->issued[g->n_issued++] = (struct rlt_kin_issued){.op = op, .row = row, .t = called};
         return;
     }
+    s->work_before = s->last_work;
     s->last_work = op;
     s->last_work_t = called;
     g->last_stream = row;
     if (thread != RLT_NONE)
         g->threads[thread].stream = row;
+}
+
+/* Adds edges from an early collective to the last work of every other stream that ended before it began: what
+ * it waited for was called before the window. */
+static void depend_on_streams(rlt_kin_graph *g, const rlt_kin_event *work)
+{
+    for (uint32_t i = 0; i < g->n_streams_used; i++) {
+        const rlt_kin_stream *s = &g->streams[g->streams_used[i]];
+        uint32_t op = s->last_work;
+        if (op != RLT_NONE && rlt__kin_op_end(g, op) > work->ts + RLT_KIN_TOLERANCE_NS)
+            op = s->work_before;
+        if (g->streams_used[i] != work->row)
+            depend_checked(g, op, work->ts);
+    }
+}
+
+/* Adds an edge to the collective that explains a gap before work for which no wait is known. The collective
+ * ended near the end of the gap: in its last twentieth, which one in twenty would by chance, and no earlier
+ * than launch latency explains. */
+static void depend_on_evidence(rlt_kin_graph *g, uint32_t row, int64_t cut, int64_t start)
+{
+    int64_t base = latest(g, cut > g->w.begin ? cut : g->w.begin), rest = (start - base) / 20;
+    uint32_t n = g->n_issued, best = RLT_NONE;
+    if (start - base <= EVIDENCE_NS)
+        return;
+    rest = rest < EVIDENCE_NS ? EVIDENCE_NS : rest > LONG_GAP_NS ? LONG_GAP_NS : rest;
+    for (uint32_t i = n; i > 0 && i + COMMS_BACK > n; i--) {
+        uint32_t op = g->issued[i - 1].op;
+        int64_t end = rlt__kin_op_end(g, op);
+        if (g->issued[i - 1].row != row && end > base && end <= start + RLT_KIN_TOLERANCE_NS &&
+            start - end <= rest && (best == RLT_NONE || end > rlt__kin_op_end(g, best)))
+            best = op;
+    }
+    g->evident += best != RLT_NONE;
+    rlt__kin_depend(g, best);
 }
 
 /* Adds edges from the work to other work. `called`: time of the launch on the host. */
@@ -272,7 +312,9 @@ static void depend_on_work(rlt_kin_graph *g, const rlt_kin_event *work, const rl
     rlt_kin_stream *s = &g->streams[work->row];
     uint32_t from = current_stream(g, item->row);
     depend_pending(g, s, work->ts);
-    if (g->explicit_waits)
+    if (item->early && work->role == RLT_KIN_NCCL)
+        depend_on_streams(g, work);
+    if (item->early || g->explicit_waits)
         return;
     if (work->role != RLT_KIN_NCCL)
         depend_inferred(g, work->row, called, item->t, work->ts);
@@ -284,7 +326,7 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
 {
     const rlt_kin_launch *l = &g->launches[item->a];
     const rlt_kin_event *work = &g->k->events[l->work];
-    int64_t called = l->call == RLT_NONE ? item->t : g->k->events[l->call].ts;
+    int64_t called = item->early ? g->w.begin : l->call == RLT_NONE ? item->t : g->k->events[l->call].ts;
     int64_t start = work->ts > g->w.begin ? work->ts : g->w.begin, end = rlt__kin_end(work);
     end = end > start ? end : start; /* clocks of host and device may contradict each other */
     rlt_kin_stream *s = &g->streams[work->row];
@@ -301,6 +343,8 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
         rlt__kin_depend(g, s->last);
     g->overlapping += overlaps;
     depend_on_work(g, work, item, called);
+    if (work->role != RLT_KIN_NCCL)
+        depend_on_evidence(g, work->row, item->early ? g->w.begin : item->t, start);
     d.step = rlt__kin_step_at(g->k, &g->w, l->call == RLT_NONE ? start : item->t);
     int64_t base = latest(g, g->w.begin);
     insert_delay(g, base, start, d.step);

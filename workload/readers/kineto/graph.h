@@ -37,6 +37,7 @@ typedef struct rlt_kin_item {
     uint32_t order; /* place in the order of collection */
     uint32_t a;
     uint8_t type, b, other; /* other: 1 for threads other than the main thread */
+    bool early;             /* a launch before the window, or before the profiler began */
 } rlt_kin_item;
 
 /* A host thread, by row. */
@@ -56,6 +57,7 @@ typedef struct rlt_kin_thread {
 typedef struct rlt_kin_stream {
     uint32_t last;        /* operation launched last, or RLT_NONE */
     uint32_t last_work;   /* the same, without collectives */
+    uint32_t work_before; /* the one before last_work */
     int64_t last_work_t;  /* launch time of last_work */
     int64_t waits_seen;   /* launch time up to which waits have become edges */
     uint32_t comm_waited; /* collectives before this index need no edge any more */
@@ -94,14 +96,14 @@ typedef struct rlt_kin_graph {
     } * pending; /* edges for the next launch of a stream */
     uint32_t n_pending, pending_capacity;
     struct rlt_kin_issued {
-        uint32_t op;
+        uint32_t op, row;
         int64_t t;
     } * issued; /* collectives in launch order */
     uint32_t n_issued, last_stream;
     bool explicit_waits; /* cuda_sync events give the stream waits */
     rlt_kin_comms *comms;
     int64_t device_end; /* end of the last device work */
-    uint64_t dropped, outside, overlapping, long_gaps, unexplained, carried, concurrent, tail;
+    uint64_t dropped, outside, overlapping, long_gaps, unexplained, carried, concurrent, tail, evident;
 } rlt_kin_graph;
 
 /* Finds the main and autograd threads, and adds the items at which they meet. */

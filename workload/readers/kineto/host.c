@@ -242,9 +242,9 @@ int rlt__kin_host_prepare(rlt_kin_graph *g)
     return rc ? rc : use_threads(g);
 }
 
-static uint32_t host_op(rlt_kin_graph *g, rlt_kin_thread *t, int64_t to)
+static uint32_t host_op(rlt_kin_graph *g, rlt_kin_thread *t, rlt_op_kind kind, int64_t to)
 {
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_HOST, g->rank);
+    rlt_op_desc d = rlt_op_desc_init(kind, g->rank);
     d.resource = t->resource;
     d.name = g->host_name;
     d.duration_ps = (to - t->cur) * RLT_NS;
@@ -308,7 +308,7 @@ uint32_t rlt__kin_host_until(rlt_kin_graph *g, uint32_t row, int64_t to)
     g->n_deps = 0;
     rlt__kin_depend(g, t->last);
     rlt__kin_depend(g, t->extra);
-    return host_op(g, t, to > t->cur ? to : t->cur);
+    return host_op(g, t, RLT_OP_HOST, to > t->cur ? to : t->cur);
 }
 
 static void begin_stretch(rlt_kin_graph *g, const rlt_kin_item *item)
@@ -338,7 +338,7 @@ static void resume(rlt_kin_graph *g, const rlt_kin_item *item)
     }
     main->blocked = false;
     main->cur = item->t;
-    host_op(g, main, item->t);
+    host_op(g, main, RLT_OP_HOST, item->t);
 }
 
 void rlt__kin_host_item(rlt_kin_graph *g, const rlt_kin_item *item)
@@ -367,6 +367,17 @@ void rlt__kin_host_item(rlt_kin_graph *g, const rlt_kin_item *item)
     }
 }
 
+/* A call that waits for unknown device work: a gap, which no faster host shortens. */
+static void wait_as_recorded(rlt_kin_graph *g, rlt_kin_thread *t, int64_t end)
+{
+    if (end <= t->cur)
+        return;
+    g->unexplained++;
+    rlt__kin_depend(g, t->last);
+    rlt__kin_depend(g, t->extra);
+    host_op(g, t, RLT_OP_DELAY, end);
+}
+
 void rlt__kin_host_wait(rlt_kin_graph *g, uint32_t row, int64_t begin, int64_t end)
 {
     rlt_kin_thread *t = &g->threads[row];
@@ -383,12 +394,13 @@ void rlt__kin_host_wait(rlt_kin_graph *g, uint32_t row, int64_t begin, int64_t e
     }
     g->n_deps = kept;
     if (kept == 0) {
-        g->unexplained += end - begin > 100 * RLT_KIN_TOLERANCE_NS;
+        if (end - begin > 100 * RLT_KIN_TOLERANCE_NS)
+            wait_as_recorded(g, t, end);
         return;
     }
     if (done > end)
         done = end > t->cur ? end : t->cur;
     rlt__kin_depend(g, t->last);
     t->cur = done;
-    host_op(g, t, done);
+    host_op(g, t, RLT_OP_HOST, done);
 }

@@ -82,7 +82,7 @@ static uint32_t first_with(const keyed *v, uint32_t n, int64_t key)
     return low;
 }
 
-static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t, bool carried)
+static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t, bool early)
 {
     int rc = rlt_grow(&g->launches, &g->launches_capacity, sizeof *g->launches, (uint64_t)g->n_launches + 1,
                       RLT_MAX_OPS, "launches", g->err);
@@ -94,7 +94,8 @@ static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t,
     const rlt_kin_event *w = &g->k->events[work];
     if (w->ts > g->w.end && w->ts - g->w.end > RLT_TIME_MAX / RLT_NS / 2)
         return rlt_fail(g->err, RLT_ERANGE, g->k->path, "device work more than 13 days after the last step");
-    g->items[g->n_items - 1].b = w->role == RLT_KIN_NCCL && !carried;
+    g->items[g->n_items - 1].b = w->role == RLT_KIN_NCCL;
+    g->items[g->n_items - 1].early = early;
     g->launches[g->n_launches++] = (rlt_kin_launch){.call = call, .work = work};
     return 0;
 }
@@ -114,9 +115,9 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
             g->outside++;
             continue;
         }
-        if (c->ts < g->w.begin) { /* launched before the first step, but runs inside it: placed by its time */
+        if (c->ts < g->w.begin) { /* launched before the first step, but runs inside it */
             g->carried++;
-            rc = add_launch(g, RLT_NONE, works[i].index, w->ts > g->w.begin ? w->ts : g->w.begin, true);
+            rc = add_launch(g, RLT_NONE, works[i].index, w->ts, true);
             continue;
         }
         bool blocks = c->role == RLT_KIN_BLOCKING_COPY || w->role == RLT_KIN_PAGEABLE_DTOH;
@@ -126,20 +127,42 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
     return rc;
 }
 
+/* Finds when the first work launched in the window starts on each stream. A stream runs its work in order, so
+ * work before that was launched earlier. *out is malloc'ed. */
+static int first_starts(const rlt_kin_graph *g, int64_t **out)
+{
+    int64_t *first = malloc(((size_t)g->k->rows.n + 1) * sizeof *first);
+    if (!first)
+        return rlt_nomem(g->err);
+    for (uint32_t r = 0; r <= g->k->rows.n; r++)
+        first[r] = INT64_MIN;
+    for (uint32_t i = 0; i < g->n_launches; i++) {
+        const rlt_kin_event *w = &g->k->events[g->launches[i].work];
+        if (g->launches[i].call != RLT_NONE && (first[w->row] == INT64_MIN || w->ts < first[w->row]))
+            first[w->row] = w->ts;
+    }
+    *out = first;
+    return 0;
+}
+
+/* Adds the work whose launch was not recorded. It is placed by its time, unless it was launched early. */
 static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
 {
-    int rc = 0;
+    int64_t *first = NULL;
+    int rc = first_starts(g, &first);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
         if (works[i].t == INT64_MIN)
             continue;
-        if (w->ts >= g->w.end || rlt__kin_end(w) <= g->w.begin) {
+        bool early = w->ts < g->w.begin || w->ts < first[w->row];
+        if ((w->ts >= g->w.end && !early) || rlt__kin_end(w) <= g->w.begin) {
             g->outside++;
             continue;
         }
         g->carried++;
-        rc = add_launch(g, RLT_NONE, works[i].index, w->ts, w->ts < g->w.begin);
+        rc = add_launch(g, RLT_NONE, works[i].index, w->ts, early);
     }
+    free(first);
     return rc;
 }
 
@@ -276,6 +299,8 @@ static int phase(const rlt_kin_item *i)
 static int by_item(const void *a, const void *b)
 {
     const rlt_kin_item *x = a, *y = b;
+    if (x->early != y->early)
+        return x->early ? -1 : 1;
     if (x->t != y->t)
         return x->t < y->t ? -1 : 1;
     if (x->other != y->other)
@@ -341,6 +366,7 @@ static int prepare(rlt_kin_graph *g)
         g->threads[r].last = g->threads[r].extra = g->threads[r].stream = RLT_NONE;
         g->streams[r] = (rlt_kin_stream){.last = RLT_NONE,
                                          .last_work = RLT_NONE,
+                                         .work_before = RLT_NONE,
                                          .waits_seen = g->w.begin,
                                          .work_waited = RLT_NONE,
                                          .first_pending = RLT_NONE,
@@ -359,13 +385,15 @@ static int prepare(rlt_kin_graph *g)
 static int find_comms(rlt_kin_graph *g)
 {
     rlt_kin_launch *nccl = malloc(((size_t)g->n_launches + 1) * sizeof *nccl);
-    uint32_t n = 0;
+    uint32_t n = 0, early = 0;
     if (!nccl)
         return rlt_nomem(g->err);
     for (uint32_t i = 0; i < g->n_items; i++)
-        if (g->items[i].type == RLT_KIN_ITEM_LAUNCH && g->items[i].b)
+        if (g->items[i].type == RLT_KIN_ITEM_LAUNCH && g->items[i].b) {
             nccl[n++] = g->launches[g->items[i].a];
-    int rc = g->run->opts->keep_waits ? 0 : rlt__kin_comms_create(g->run, g->k, nccl, n, &g->comms, g->err);
+            early += g->items[i].early;
+        }
+    int rc = rlt__kin_comms_create(g->run, g->k, nccl, n, early, &g->comms, g->err);
     free(nccl);
     return rc;
 }
@@ -379,12 +407,14 @@ static void note(const rlt_kin_graph *g)
         {g->dropped, "inferred dependencies dropped: the recording contradicts them"},
         {g->outside, "device operations left out: launched outside the steps"},
         {g->carried, "device operations without a launch in the steps: placed by their recorded time"},
+        {g->evident, "device operations that began just after a collective, with no other reason: they wait "
+                     "for it"},
         {g->overlapping,
          "device operations that overlap the previous operation of their stream: both run at the same time"},
         {g->long_gaps, "device operations that started over 50 us after their last known dependency: the gap "
                        "is replayed as recorded"},
-        {g->unexplained, "synchronising calls over 100 us with no device work to wait for: replayed as host "
-                         "time"},
+        {g->unexplained, "synchronising calls over 100 us with no known device work to wait for: the gap is "
+                         "replayed as recorded"},
         {g->concurrent, "parts of the backward pass during which the main thread continued"},
         {g->tail, "device operations that end after the last step: the rank's span includes them"},
     };
@@ -427,7 +457,10 @@ int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t 
                        .last_stream = RLT_NONE};
     int rc = rlt__kin_window(run, k, &g.w, g.err);
     rc = rc ? rc : prepare(&g);
-    rc = rc ? rc : find_comms(&g);
+    if (rc == 0 && !run->opts->keep_waits)
+        rc = find_comms(&g);
+    if (rc == 0 && g.comms)
+        rc = rlt__kin_comms_require(g.comms, g.err);
     if (rc == 0) {
         rlt_build_rank_start(b, rank, rlt__kin_ps(&g, g.w.begin));
         g.device_end = g.w.end;
@@ -435,6 +468,24 @@ int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t 
         rlt_build_rank_recorded(b, rank, (g.device_end - g.w.begin) * RLT_NS);
         note(&g);
     }
+    clear(&g);
+    return rc;
+}
+
+int rlt__kin_survey(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_comms **out, rlt_error *err)
+{
+    rlt_error own = {.code = 0};
+    rlt_kin_graph g = {.run = run, .k = k, .err = err ? err : &own, .main = RLT_NONE};
+    *out = NULL;
+    int rc = rlt__kin_window(run, k, &g.w, g.err);
+    rc = rc ? rc : index_syncs(&g);
+    rc = rc ? rc : collect(&g);
+    if (rc == 0) {
+        rlt__kin_sort(g.items, g.n_items, sizeof *g.items, by_item);
+        rc = find_comms(&g);
+    }
+    *out = g.comms;
+    g.comms = NULL;
     clear(&g);
     return rc;
 }

@@ -299,6 +299,22 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
     return rc;
 }
 
+/* Finds the early collectives that all recordings have alike. Ranks match collectives by order, so one that
+ * only some recordings contain cannot be simulated. */
+static int share_early(rlt_kin_run *run, rlt_error *err)
+{
+    uint64_t *shared = NULL;
+    int rc = 0;
+    for (uint32_t i = 0; i < run->n_files && rc == 0 && !run->opts->keep_waits; i++) {
+        rlt_kin_comms *c;
+        rc = rlt__kin_survey(run, &run->recordings[i], &c, err);
+        rc = rc ? rc : rlt__kin_comms_share(c, &shared, &run->n_early_shared, err);
+        rlt__kin_comms_free(c);
+    }
+    free(shared);
+    return rc;
+}
+
 static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
                        rlt_error *err)
 {
@@ -308,6 +324,7 @@ static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_opti
     rc = rc ? rc : replicate_ranks(&run, err);
     rc = rc ? rc : rlt__kin_align_clocks(&run, err);
     rc = rc ? rc : find_epoch(&run, err);
+    rc = rc ? rc : share_early(&run, err);
     rc = rc ? rc : build(&run, out, err);
     rlt__kin_run_close(&run);
     return rc;

@@ -123,8 +123,10 @@ typedef struct rlt_kin_run {
     uint32_t *by_rank;           /* by rank: index of its recording */
     rlt_host_trace *host_traces; /* n_host_traces of them */
     uint32_t n_host_traces;
-    int64_t epoch;          /* begin of the earliest rank's first step, ns */
-    uint32_t n_aligned;     /* recordings whose clocks were aligned to the first one's */
+    int64_t epoch; /* begin of the earliest rank's first step, ns */
+    uint32_t
+        n_early_shared; /* the last early collectives that all recordings have alike: they are simulated */
+    uint32_t n_aligned; /* recordings whose clocks were aligned to the first one's */
     int64_t largest_offset; /* largest absolute offset among them, ns */
 } rlt_kin_run;
 
@@ -147,10 +149,27 @@ typedef struct rlt_kin_launch {
 
 /* Collectives of the NCCL kernels of a rank. */
 typedef struct rlt_kin_comms rlt_kin_comms;
-/* Finds them. nccl: launches of the window's NCCL kernels, in launch order. */
+/* Finds them. nccl: launches of the window's NCCL kernels, in launch order. The first n_early ones were
+ * launched before the window, or before the profiler began. */
 int rlt__kin_comms_create(const rlt_kin_run *run, const rlt_kin_recording *k, const rlt_kin_launch *nccl,
-                          uint32_t n, rlt_kin_comms **out, rlt_error *err) RLT_MUST_USE;
+                          uint32_t n, uint32_t n_early, rlt_kin_comms **out, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_comms_free(rlt_kin_comms *c);
+
+/* Which of them have sizes. */
+typedef struct rlt_kin_sizes {
+    uint32_t n, early;
+    uint32_t continued; /* early ones that take the size of the same place one period later */
+    uint32_t early_unknown, launched_unknown;
+} rlt_kin_sizes;
+rlt_kin_sizes rlt__kin_comms_sizes(const rlt_kin_comms *c);
+/* Refuses launched collectives without a size. */
+int rlt__kin_comms_require(const rlt_kin_comms *c, rlt_error *err) RLT_MUST_USE;
+/* Shortens the list of early collectives, the last one first, to those that this recording ends with, too.
+ * *shared NULL: makes the list, malloc'ed. */
+int rlt__kin_comms_share(rlt_kin_comms *c, uint64_t **shared, uint32_t *n, rlt_error *err) RLT_MUST_USE;
+/* Finds the collectives of a recording's window without building its graph. */
+int rlt__kin_survey(const rlt_kin_run *run, const rlt_kin_recording *k, rlt_kin_comms **out,
+                    rlt_error *err) RLT_MUST_USE;
 /* Fills kind, collective, group, bytes, counts and peer of the i-th one; d->rank must be set. The counts hold
  * until the next call. */
 int rlt__kin_comms_describe(rlt_kin_comms *c, uint32_t i, rlt_builder *b, rlt_op_desc *d,

@@ -401,6 +401,106 @@ static void gathers_and_scatters(void **state)
     }
 }
 
+#define SIZED(elems)                                                                                         \
+    ",\"Collective name\":\"allreduce\",\"In msg nelems\":" #elems ",\"dtype\":\"Float\",\"Group size\":2"
+#define REDUCES(ts, dur, n, args) EVENT("kernel", "ncclDevKernel_Generic", 0, 20, ts, dur, ON(20, n) args)
+
+/* The host runs ahead: two collectives were launched before the recording, without sizes. The four others take
+ * turns of 100 and 200 elements, so that the two continue: 100, 200. They come first on their stream. */
+#define RUN_AHEAD(last)                                                                                      \
+    "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 60) REDUCES(100, 50, 1, "") REDUCES(200, 50, 2, "")          \
+        LAUNCH(1, 10, 5, 3) LAUNCH(1, 20, 5, 4) LAUNCH(1, 30, 5, 5) LAUNCH(1, 40, 5, 6)                      \
+            REDUCES(300, 50, 3, SIZED(100)) REDUCES(400, 50, 4, SIZED(200)) REDUCES(500, 50, 5, SIZED(100))  \
+                REDUCES(600, 50, 6, SIZED(last)) "{\"ph\":\"i\"}]}"
+
+static void launched_before(void **state)
+{
+    static const uint64_t bytes[] = {400, 800, 400, 800, 400, 800};
+    const char *name = "one.json", *path;
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    rlt_program *p;
+    char at[128], *found;
+    (void)state;
+    o.replicate = &every;
+    o.n_replicate = 1;
+    write_file(name, RUN_AHEAD(200));
+    if (read_files(1, &name, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_comms, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(p->comms[i].bytes, bytes[i]);
+    assert_int_equal(noted(p, "one period later"), 4);
+    assert_int_equal(noted(p, "overlap the previous"), 0);
+    rlt_program_free(p);
+    path_of(name, at, sizeof at);
+    path = at;
+    assert_int_equal(rlt_reader_kineto.check(&path, 1, &o, &found, &err), 0);
+    assert_non_null(strstr(found, "lacks: collective sizes: 2 of 6 NCCL kernels were launched before"));
+    free(found);
+
+    /* Without a period the two keep their recorded time, each on its rank alone. */
+    write_file(name, RUN_AHEAD(300));
+    assert_int_equal(read_files(1, &name, &o, &p), 0);
+    assert_int_equal(p->n_comms, 2 * 2 + 4);
+    assert_int_equal(noted(p, "recorded time kept"), 4);
+    for (uint32_t i = 0; i < p->n_comms; i++)
+        assert_int_equal(p->comms[i].bytes == 0, p->comms[i].timed);
+    rlt_program_free(p);
+}
+
+/* Ranks match collectives by order. Rank 0 has two early ones and rank 1 the last of them: only that is
+ * simulated. */
+static void early_on_some_ranks(void **state)
+{
+    const char *names[] = {"a.json", "b.json"};
+    rlt_read_options o = options();
+    rlt_program *p;
+    (void)state;
+    write_file("a.json", "{" INFO(0) ",\"traceEvents\":[" STEP(0, 50, 60) LAUNCH(1, 10, 5, 1)
+                             REDUCES(20, 50, 1, SIZED(100)) LAUNCH(1, 20, 5, 2) REDUCES(80, 50, 2, SIZED(200))
+                                 LAUNCH(1, 60, 5, 3) REDUCES(140, 50, 3, SIZED(300)) "{\"ph\":\"i\"}]}");
+    write_file("b.json", "{" INFO(1) ",\"traceEvents\":[" STEP(0, 50, 60) LAUNCH(1, 20, 5, 2)
+                             REDUCES(90, 40, 2, SIZED(200)) LAUNCH(1, 60, 5, 3)
+                                 REDUCES(140, 50, 3, SIZED(300)) "{\"ph\":\"i\"}]}");
+    if (read_files(2, names, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_comms, 3);
+    assert_int_equal(noted(p, "recorded time kept"), 1);
+    assert_int_equal(p->comms[1].bytes + p->comms[2].bytes + p->comms[0].bytes, 800 + 1200);
+    rlt_program_free(p);
+}
+
+/* Nothing says what the last kernel waits for, but it starts 20 us after the collective ended, 5000 us after all
+ * else. A kernel that starts 300 us after its end waits for nothing known. */
+static void evident_wait(void **state)
+{
+    static const int starts[] = {5120, 5400};
+    const char *name = "one.json";
+    rlt_read_options o = options();
+    rlt_replicate every = {RLT_NONE, 0};
+    (void)state;
+    o.replicate = &every;
+    o.n_replicate = 1;
+    for (int i = 0; i < 2; i++) {
+        char text[2000];
+        rlt_program *p;
+        snprintf(text, sizeof text,
+                 "{" INFO(0) ",\"traceEvents\":[" STEP(0, 0, 60) LAUNCH(1, 10, 5, 1) KERNEL("a", 7, 20, 80, 1)
+                     LAUNCH(1, 20, 5, 2) REDUCES(100, 5000, 2, SIZED(100)) LAUNCH(1, 30, 5, 3)
+                         EVENT("kernel", "z", 0, 7, % d, 50, ON(7, 3)) "{\"ph\":\"i\"}]}",
+                 starts[i]);
+        write_file(name, text);
+        if (read_files(1, &name, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        played v = play(p, 1000 * RLT_US, true);
+        assert_int_equal(v.start[named(p, "z") - p->ops], (i ? 5400 : 100 + 1000 + 20) * RLT_US);
+        assert_int_equal(noted(p, "began just after a collective"), i ? 0 : 2);
+        played_free(&v);
+        rlt_program_free(p);
+    }
+}
+
 static void host_trace_sizes(void **state)
 {
     static const char *const traces[] = {
@@ -582,6 +682,9 @@ int main(void)
         cmocka_unit_test(missing_ranks),
         cmocka_unit_test(splits),
         cmocka_unit_test(gathers_and_scatters),
+        cmocka_unit_test(launched_before),
+        cmocka_unit_test(early_on_some_ranks),
+        cmocka_unit_test(evident_wait),
         cmocka_unit_test(host_trace_sizes),
         cmocka_unit_test(steps),
         cmocka_unit_test(bare_recording),
