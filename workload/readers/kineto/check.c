@@ -91,10 +91,8 @@ static void check_ranks(const rlt_kin_run *run, text *out)
 static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
 {
     if (t->marked < run->n_files)
-        line(out,
-             "lacks: steps: %" PRIu64 " of %" PRIu32
-             " recordings have no ProfilerStep marks; call profiler.step() once an iteration",
-             run->n_files - t->marked, run->n_files);
+        line(out, "lacks: steps: %" PRIu64 " of %" PRIu32 " recordings have no step marks; %s",
+             run->n_files - t->marked, run->n_files, run->format->steps);
     else if (t->least_steps != t->most_steps)
         line(out,
              "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32
@@ -118,21 +116,18 @@ static void check_sizes(const rlt_kin_run *run, const tally *t, text *out)
         line(out, "ok: collectives: %" PRIu64 " NCCL kernels, sizes from host traces", t->nccl);
     else
         line(out,
-             "lacks: collective sizes: %" PRIu64 " of %" PRIu64
-             " NCCL kernels do not say their bytes; record with PyTorch 2.4 or later and record_shapes=True, "
-             "or give host execution traces (ExecutionTraceObserver) with --host-trace",
-             t->unsized, t->nccl);
+             "lacks: collective sizes: %" PRIu64 " of %" PRIu64 " NCCL kernels do not say their bytes; %s",
+             t->unsized, t->nccl, run->format->sizes);
 }
 
-static void check_events(const tally *t, text *out)
+static void check_events(const rlt_kin_format *f, const tally *t, text *out)
 {
-    line(out,
-         t->kernels ? "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets"
-                    : "lacks: device work: %" PRIu64 " kernels, %" PRIu64
-                      " copies; profile with ProfilerActivity.CUDA",
-         t->kernels, t->copies);
-    if (t->cpu_ops == 0)
-        line(out, "lacks: host operators; profile with ProfilerActivity.CPU");
+    if (t->kernels)
+        line(out, "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets", t->kernels, t->copies);
+    else
+        line(out, "lacks: device work: 0 kernels, %" PRIu64 " copies; %s", t->copies, f->device);
+    if (f->host && t->cpu_ops == 0)
+        line(out, "lacks: host operators; %s", f->host);
     if (t->unlaunched)
         line(out, "lacks: launches of %" PRIu64 " device operations: placed by their recorded time",
              t->unlaunched);
@@ -141,27 +136,26 @@ static void check_events(const tally *t, text *out)
     else if (t->waits + t->syncs)
         line(out,
              "lacks: cuda_sync events: the targets of %" PRIu64 " stream waits and %" PRIu64 " synchronising "
-             "calls are inferred from times; record with "
-             "experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
-             t->waits, t->syncs);
+             "calls are inferred from times; %s",
+             t->waits, t->syncs, f->syncs);
     if (t->unknown)
         line(out, "lacks: knowledge of %" PRIu64 " events of unknown categories: ignored", t->unknown);
 }
 
-int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **out,
-                   rlt_error *err)
+int rlt__kin_check(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                   const rlt_read_options *opts, char **out, rlt_error *err)
 {
     rlt_kin_run run;
     text lines = {.err = err};
     tally t = {.least_steps = UINT32_MAX};
     *out = NULL;
-    int rc = rlt__kin_run_open(paths, n, opts, &run, err);
+    int rc = rlt__kin_run_open(format, paths, n, opts, &run, err);
     if (rc == 0) {
         for (uint32_t i = 0; i < run.n_files; i++)
             count(&run.recordings[i], &t);
         check_ranks(&run, &lines);
         check_steps(&run, &t, &lines);
-        check_events(&t, &lines);
+        check_events(run.format, &t, &lines);
         check_sizes(&run, &t, &lines);
         rc = lines.rc;
     }

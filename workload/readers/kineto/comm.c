@@ -175,12 +175,9 @@ static int ask_host(rlt_kin_comms *c, rlt_error *err)
 {
     const rlt_host_trace *h = c->host;
     if (!h || h->n_comms == 0)
-        return rlt_fail(
-            err, RLT_ESCHEMA, c->k->path,
-            "the recording lacks the sizes of its %" PRIu32 " NCCL operations%s. Sizes come from "
-            "PyTorch host execution traces of the same run (ringlet run --host-trace DIR), or from recording "
-            "with PyTorch 2.4 or later and record_shapes=True",
-            c->n, h ? ", and so does its host trace" : "");
+        return rlt_fail(err, RLT_ESCHEMA, c->k->path,
+                        "the recording lacks the sizes of its %" PRIu32 " NCCL operations%s; %s", c->n,
+                        h ? ", and so does its host trace" : "", c->run->format->sizes);
     uint32_t last = c->n <= h->n_comms ? h->n_comms - c->n : 0;
     if (c->n <= h->n_comms || c->n % h->n_comms == 0)
         for (uint32_t shift = 0; shift <= last && shift < 4096; shift++)
