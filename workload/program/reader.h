@@ -64,6 +64,7 @@ typedef struct rlt_reader {
 #define RLT_READERS(X)                                                                                       \
     X(chakra)                                                                                                \
     X(kineto)                                                                                                \
+    X(nsys)                                                                                                  \
     X(goal)                                                                                                  \
     X(astra1)                                                                                                \
     X(simai)                                                                                                 \

@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
+#include "sim/base/time.h"
 #include "workload/program/program.h"
 #include "workload/readers/kineto/kineto.h"
 
@@ -151,7 +152,7 @@ static int by_begin(const void *a, const void *b)
     return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : (x->end < y->end) - (x->end > y->end);
 }
 
-/* Of overlapping steps (marked on several threads, or nested) the earlier one is kept. */
+/* Overlapping steps are marked on several threads, or nested: the earlier one is kept. */
 void rlt__kin_order_steps(rlt_kin_recording *k)
 {
     uint32_t kept = 0;
