@@ -630,6 +630,21 @@ static const char nsys_sql[] =
     "X'0400000000000000080000000000000018000000000000003800000000000000409c00000000000001000000'),"
     "(2500, 2800, 'ncclGroupEnd', 1677721700, NULL, 4, NULL);";
 
+static void rocprof(void **unused)
+{
+    rlt_error err = {0};
+    (void)unused;
+    assert_int_equal(rlt_topology_load("switch:4@50GB/s,500ns", NULL, &network, &err), 0);
+    reader = &rlt_reader_rocprof;
+    static const char good[] =
+        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_"
+        "Timestamp\"\n\"KERNEL_DISPATCH\",\"Agent 2\",1,\"gemm(int, float*)\",2,2000,9000\n\"KERNEL_DISPATCH\","
+        "\"Agent 2\",1,\"memory\",0,9000,9500\n\"KERNEL_DISPATCH\",\"Agent 2\",2,\"ncclDevKernel_Generic\",4,"
+        "9000,12000\n";
+    torture(good, strlen(good), 1000, try_trace);
+    rlt_topology_free(network);
+}
+
 static struct {
     int (*open)(const char *path, void **db);
     int (*exec)(void *db, const char *sql, void *row, void *arg, char **message);
@@ -794,7 +809,7 @@ int main(void)
         cmocka_unit_test(infragraphs), cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
         cmocka_unit_test(placements),  cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
         cmocka_unit_test(kineto),      cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
-        cmocka_unit_test(layers),      cmocka_unit_test(nsys),
+        cmocka_unit_test(layers),      cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -59,7 +59,7 @@ static size_t inflated_length(const char *name)
 
 /* Kinds of file names, by ending. Only the files of the first kind present in a directory are its trace:
  * beside execution traces and timelines, JSON files are settings or results. */
-enum { NAME_ET, NAME_TIMELINE, NAME_JSON, NAME_SQLITE, NAME_OTHER };
+enum { NAME_ET, NAME_TIMELINE, NAME_KERNELS, NAME_JSON, NAME_SQLITE, NAME_OTHER };
 
 static int kind_of_name(const char *name)
 {
@@ -68,6 +68,7 @@ static int kind_of_name(const char *name)
         return NAME_OTHER;
     return ends_with(name, length, ".et")                                           ? NAME_ET
            : ends_with(name, length, ".csv") && strncasecmp(name, "trace-", 6) == 0 ? NAME_TIMELINE
+           : ends_with(name, length, "kernel_trace.csv")                            ? NAME_KERNELS
            : ends_with(name, length, ".json")                                       ? NAME_JSON
            : ends_with(name, length, ".sqlite")                                     ? NAME_SQLITE
                                                                                     : NAME_OTHER;
@@ -201,7 +202,8 @@ static int add_spec(file_list *l, const char *spec, rlt_error *err)
     int rc = scan(l, spec, NULL, err);
     if (rc == 0 && l->n == before)
         rc = rlt_fail(err, RLT_EIO, spec,
-                      "the directory has no trace files (*.et, *.json, trace-*.csv, also .gz; *.sqlite)");
+                      "the directory has no trace files (*.et, *.json, trace-*.csv, "
+                      "*kernel_trace.csv, also .gz; *.sqlite)");
     return rc;
 }
 

@@ -65,6 +65,7 @@ typedef struct rlt_reader {
     X(chakra)                                                                                                \
     X(kineto)                                                                                                \
     X(nsys)                                                                                                  \
+    X(rocprof)                                                                                               \
     X(goal)                                                                                                  \
     X(astra1)                                                                                                \
     X(simai)                                                                                                 \

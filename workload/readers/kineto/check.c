@@ -48,7 +48,7 @@ typedef struct tally {
 
 static void count(const rlt_kin_recording *k, tally *t)
 {
-    uint64_t sized_calls = 0, bare = 0;
+    uint64_t sized_calls = 0, bare = 0, calls = 0, work = 0, loose = 0;
     for (uint32_t i = 0; i < k->n_events; i++) {
         const rlt_kin_event *e = &k->events[i];
         bool device = e->cat == RLT_KIN_KERNEL || e->cat == RLT_KIN_MEMORY;
@@ -58,11 +58,14 @@ static void count(const rlt_kin_recording *k, tally *t)
         t->nccl += e->role == RLT_KIN_NCCL;
         bare += e->role == RLT_KIN_NCCL && e->attributes == RLT_NONE;
         sized_calls += e->role == RLT_KIN_COMMS && e->attributes != RLT_NONE;
-        t->unlaunched += device && e->correlation < 0;
+        calls += e->cat == RLT_KIN_RUNTIME;
+        work += device;
+        loose += device && e->correlation < 0;
         t->waits += e->role == RLT_KIN_WAIT_EVENT;
         t->syncs += e->role == RLT_KIN_STREAM_SYNC || e->role == RLT_KIN_EVENT_SYNC;
     }
     t->unsized += bare > sized_calls ? bare - sized_calls : 0;
+    t->unlaunched += calls ? loose : work;
     t->unknown += k->unknown_cats;
     t->sync_records += k->n_syncs;
     t->marked += k->n_steps > 0;

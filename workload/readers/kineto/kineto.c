@@ -210,6 +210,8 @@ int rlt__kin_run_open(const rlt_kin_format *format, const char *const *paths, ui
     int rc = 0;
     for (uint32_t i = 0; i < n && rc == 0; i++)
         rc = format->parse(run, paths[i], opts->step_mark ? opts->step_mark : "ProfilerStep#", err);
+    if (rc == 0 && run->n_files == 0)
+        rc = rlt_fail(err, RLT_ESCHEMA, paths[0], "no device work is recorded here; %s", format->device);
     if (rc == 0 && format->join)
         rc = format->join(run, err);
     if (rc == 0)
