@@ -47,7 +47,7 @@ verdict "igraph.h only in net/topology/graph.c" "$(sources | xargs grep -l '<igr
 verdict "uv.h only in tools/" "$(sources | xargs grep -l '<uv\.h>' | grep -v '^tools/')"
 verdict "cJSON.h only in sim/text/json.c" "$(sources | xargs grep -l 'cJSON\.h' | grep -vE '^sim/text/json(_write)?\.c$')"
 verdict "expat.h only in sim/text/xml.c" "$(sources | xargs grep -l '<expat' | grep -v '^sim/text/xml\.c$')"
-verdict "sqlite3.h only in tools/sweep/store/store.c, study.c and tools/report/study_sqlite.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store/[a-z]*\.[ch]|report/study_sqlite\.c)$')"
+verdict "sqlite3.h only in tools/sweep/store/store.c, study.c, tools/report/study_sqlite.c and workload/readers/nsys/database.c" "$(sources | xargs grep -lE '<sqlite3\.h>|store_sqlite\.h' | grep -vE '^tools/(sweep/store/[a-z]*\.[ch]|report/study_sqlite\.c)$|^workload/readers/nsys/database\.c$')"
 verdict "microhttpd.h only in tools/serve/http.c" "$(sources | xargs grep -l '<microhttpd\.h>' | grep -v '^tools/serve/http\.c$')"
 verdict "mpi.h only in tools/sweep/ranks_mpi.c" "$(sources | xargs grep -l '<mpi\.h>' | grep -v '^tools/sweep/ranks_mpi\.c$')"
 # The common command starts without the libraries that few uses need: see ALL_BESIDE in the Makefile.

@@ -32,6 +32,7 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/late.h"
 #include "sim/text/file.h"
 #include "test/support/transformer.h"
 #include "workload/program/program.h"
@@ -589,6 +590,91 @@ static void kineto(void **unused)
     rlt_topology_free(network);
 }
 
+/* A recording of Nsight Systems: a kernel and an all-reduce, with marks, payloads, synchronisations. */
+static const char nsys_sql[] =
+    "PRAGMA page_size = 512; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "
+    "demangledName);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid, "
+    "copyKind);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, deviceId, streamId, correlationId, "
+    "globalPid, syncType, eventId);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (streamId, correlationId, globalPid, eventId);"
+    "CREATE TABLE NVTX_EVENTS (start, end, text, globalTid, textId, domainId, binaryData);"
+    "CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId, schemaId, type, name, offset);"
+    "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce'), (3, 'cudaLaunchKernel'), "
+    "(4, 'cudaDeviceSynchronize'), (5, 'cudaEventRecord'), (6, 'cudaStreamWaitEvent');"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000, 9000, 0, 7, 1, 1677721600, 1), "
+    "(9000, 30000, 0, 20, 4, 1677721600, 2), (31000, 32000, 0, 20, 5, 1677721600, 2);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (40000, 41000, 0, 7, 8, 1677721600, 2);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000, 1500, 1677721700, 1, 3), (1600, 1700, 1677721700, "
+    "2, 5), (1800, 1900, 1677721700, 3, 6), (2100, 2200, 1677721700, 4, 3), (2600, 2700, 1677721700, 5, 3), "
+    "(5000, 33000, 1677721700, 6, 4);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1800, 1900, 0, 20, 3, 1677721600, 2, 9), (5000, "
+    "33000, 0, -1, 6, 1677721600, 4, 0);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (7, 2, 1677721600, 9);"
+    "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (4, 0, 18, 'NCCL communicator ID', NULL), (4, 0, 5, 'No. of "
+    "ranks', 8), (4, 0, 5, 'Rank', 12), (4, 5, 18, 'NCCL communicator ID', 0), (4, 5, 22, 'Message size "
+    "[bytes]', 8), (4, 8, 22, 'Bytes', 0), (4, 8, 5, 'Peer rank', 8);"
+    "INSERT INTO NVTX_EVENTS VALUES (900, 42000, 'ProfilerStep#1', 1677721700, NULL, 0, NULL),"
+    "(100, 200, 'ncclCommInitRank', 1677721700, NULL, 4, "
+    "X'04000000000000000000000000000000180000000000000038000000000000000700000000000000040000000000000000000000"
+    "00000000'),"
+    "(2000, 2300, 'ncclAllReduce', 1677721700, NULL, 4, "
+    "X'04000000000000000500000000000000180000000000000038000000000000000700000000000000409c00000000000000000000"
+    "00000000'), (2400, 2410, 'ncclGroupStart', 1677721700, NULL, 4, NULL),"
+    "(2420, 2430, 'ncclSend', 1677721700, NULL, 4, "
+    "X'0400000000000000080000000000000018000000000000003800000000000000409c00000000000001000000'),"
+    "(2440, 2450, 'ncclRecv', 1677721700, NULL, 4, "
+    "X'0400000000000000080000000000000018000000000000003800000000000000409c00000000000001000000'),"
+    "(2500, 2800, 'ncclGroupEnd', 1677721700, NULL, 4, NULL);";
+
+static void rocprof(void **unused)
+{
+    rlt_error err = {0};
+    (void)unused;
+    assert_int_equal(rlt_topology_load("switch:4@50GB/s,500ns", NULL, &network, &err), 0);
+    reader = &rlt_reader_rocprof;
+    static const char good[] =
+        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_"
+        "Timestamp\"\n\"KERNEL_DISPATCH\",\"Agent 2\",1,\"gemm(int, float*)\",2,2000,9000\n\"KERNEL_DISPATCH\","
+        "\"Agent 2\",1,\"memory\",0,9000,9500\n\"KERNEL_DISPATCH\",\"Agent 2\",2,\"ncclDevKernel_Generic\",4,"
+        "9000,12000\n";
+    torture(good, strlen(good), 1000, try_trace);
+    rlt_topology_free(network);
+}
+
+static struct {
+    int (*open)(const char *path, void **db);
+    int (*exec)(void *db, const char *sql, void *row, void *arg, char **message);
+    int (*close)(void *db);
+} sqlite;
+
+static void nsys(void **unused)
+{
+    static const char *const names[] = {"sqlite3_open", "sqlite3_exec", "sqlite3_close", NULL};
+    static const rlt_late_library library = {"libsqlite3.so.0", "libsqlite3-0", names, &sqlite};
+    rlt_error err = {0};
+    char path[64], *good = NULL;
+    size_t n;
+    void *db = NULL;
+    (void)unused;
+    if (rlt_late_load(&library, &err))
+        skip();
+    snprintf(path, sizeof path, "%s/good.sqlite", dir);
+    assert_int_equal(sqlite.open(path, &db), 0);
+    assert_int_equal(sqlite.exec(db, nsys_sql, NULL, NULL, NULL), 0);
+    assert_int_equal(sqlite.close(db), 0);
+    assert_int_equal(rlt_read_file(path, MAX_BYTES, &good, &n, &err), 0);
+    assert_int_equal(rlt_topology_load("switch:4@50GB/s,500ns", NULL, &network, &err), 0);
+    reader = &rlt_reader_nsys;
+    torture(good, n, 1500, try_trace);
+    free(good);
+    unlink(path);
+    rlt_topology_free(network);
+}
+
 static void try_host_trace(const bytes *b)
 {
     rlt_host_trace h = {0};
@@ -723,7 +809,7 @@ int main(void)
         cmocka_unit_test(infragraphs), cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
         cmocka_unit_test(placements),  cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
         cmocka_unit_test(kineto),      cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
-        cmocka_unit_test(layers),
+        cmocka_unit_test(layers),      cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -31,11 +31,11 @@
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {
     {"workload", 'w', RLT_PARAM_LIST, "SPEC[@LIST]",
-     "Workload: a file of layers (ASTRA-sim 1.0's text, or JSON), a trace, or a model that 'ringlet list "
-     "models' shows. A trace counts as rank 0's device work and collectives, one after another. Settings "
-     "follow @: tp=16 (ranks of a model group), weight=2 (or only the number) among several workloads. A "
-     "model also takes accelerator=NAME, microbatch=4, precision=bf16, ... ('ringlet list training'). May be "
-     "repeated: the network is designed for the weighted mean.",
+     "Workload: a file of layers (ASTRA-sim 1.0's or SimAI's text, or JSON), a trace, or a model that "
+     "'ringlet list models' shows. A trace counts as rank 0's device work and collectives, one after "
+     "another. Settings follow @: tp=16 (ranks of a model group), weight=2 (or only the number) among "
+     "several workloads. A model also takes accelerator=NAME, microbatch=4, precision=bf16, ... ('ringlet "
+     "list training'). May be repeated: the network is designed for the weighted mean.",
      AT(workload), .required = true},
     {"tp", 0, RLT_PARAM_COUNT, "N", "Ranks of a model group, for workloads that do not say.", AT(tp),
      .preset = "1", .min = 1, .max = RLT_MAX_RANKS},
@@ -168,6 +168,7 @@ typedef struct wanted {
     char head[512];
     const char *list; /* text behind the @ */
     uint64_t tp;
+    bool own_tp; /* the list says tp */
     double weight;
     const char *accelerator;
     char accelerator_name[128];
@@ -200,6 +201,7 @@ static int read_own(wanted *w, const char *item, bool *own, rlt_error *err)
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - item) : 31, equals ? item : "weight");
     const rlt_param *p = rlt_params_find(parameters, name);
     *own = p != NULL;
+    w->own_tp = w->own_tp || strcmp(name, "tp") == 0;
     int rc = p ? rlt_param_read(p, w, equals ? equals + 1 : item, NULL, err) : 0;
     if (rc)
         rlt_error_prefix(err, "--workload");
@@ -285,17 +287,34 @@ static int open_trace_of(const rlt_design_setup *u, const char *path, rlt_design
     return open_trace(path, out, err);
 }
 
-static int open_layers(const rlt_design_setup *u, const char *path, rlt_design_work *out, rlt_error *err)
+/* SimAI's text has layers and the size of model groups. With stages or expert groups it is taken as a
+ * trace. */
+static int open_simai(const rlt_design_setup *u, const wanted *w, rlt_design_work *out, rlt_error *err)
 {
+    rlt_error own = {0};
+    int rc = rlt_design_work_simai(out, w->head, u->loop.forward_passes > 1, &own);
+    if (rc == RLT_EUNSUPPORTED && !u->loop.overlap && u->loop.forward_passes == 1)
+        return open_trace(w->head, out, err);
+    if (!rc && w->own_tp && w->tp != out->model)
+        return rlt_fail(err, RLT_EUSAGE, "--workload", "tp=%llu, but '%s' has model groups of %u",
+                        (unsigned long long)w->tp, w->head, out->model);
+    if (rc)
+        *err = own;
+    return rc;
+}
+
+static int open_layers(const rlt_design_setup *u, const wanted *w, rlt_design_work *out, rlt_error *err)
+{
+    const char *path = w->head;
     enum { MAX_LAYER_BYTES = 256 << 20 };
     const rlt_reader *reader = NULL;
     rlt_error ignored = {0};
     char *text = NULL;
     size_t length = 0;
     struct stat st;
-    if (stat(path, &st) || S_ISDIR(st.st_mode) ||
-        (rlt_reader_for(path, &reader, &ignored) == 0 && reader != &rlt_reader_astra1))
-        return open_trace_of(u, path, out, err);
+    bool file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    if (!file || (rlt_reader_for(path, &reader, &ignored) == 0 && reader != &rlt_reader_astra1))
+        return reader == &rlt_reader_simai ? open_simai(u, w, out, err) : open_trace_of(u, path, out, err);
     int rc = rlt_read_file(path, MAX_LAYER_BYTES, &text, &length, err);
     if (rc)
         return rc;
@@ -306,7 +325,7 @@ static int open_layers(const rlt_design_setup *u, const char *path, rlt_design_w
 
 static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_design_work *out, rlt_error *err)
 {
-    int rc = open_layers(u, w->head, out, err);
+    int rc = open_layers(u, w, out, err);
     if (!rc && u->inputs.n < RLT_MAX_INPUTS) {
         bool known = false;
         for (uint32_t k = 0; k < u->inputs.n; k++)

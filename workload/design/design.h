@@ -141,6 +141,10 @@ rlt_design_loop rlt_design_loop_default(void); /* no overlap, each factor 1 */
  * pass and for input gradients, and over data groups for weight gradients. Its all-gathers give the share of
  * a rank. Set the sizes of groups before. */
 int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
+/* Reads SimAI's text of layers, as SC22 published it, too. It gives the sizes of the groups: set those of any
+ * division of the accelerators before. Forward passes that its checkpoints repeat are added to the layers,
+ * unless `repeats`: the loop repeats all of them. RLT_EUNSUPPORTED: stages or expert groups. */
+int rlt_design_work_simai(rlt_design_work *w, const char *path, bool repeats, rlt_error *err) RLT_MUST_USE;
 /* Reads {"name": "...", "layers": [{"repeat": 1, "forward": {"compute": "5us", "collective": "all_reduce",
  * "bytes": "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in
  * collectives/collective.h. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers to design for: from ASTRA-sim 1.0's text, from JSON, from a training. */
+/* Layers to design for: from ASTRA-sim 1.0's and SimAI's text, from JSON, from a training. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,10 @@ static int take_comm(const rlt_design_work *w, const rlt_layer_table *t, const r
         scope = phase == RLT_WEIGHT_GRADIENT ? RLT_OVER_DATA : RLT_OVER_MODEL;
     if (!c->any || scope == RLT_OVER_NONE)
         return 0;
+    if (t->expert == 1 && scope == RLT_OVER_EXPERT)
+        return 0;
+    if (t->expert == 1 && scope == RLT_OVER_DATA_EXPERT)
+        scope = RLT_OVER_DATA;
     if (scope != RLT_OVER_ALL && scope != RLT_OVER_MODEL && scope != RLT_OVER_DATA)
         return rlt__layer_fail(t, l->line, RLT_EUNSUPPORTED, err,
                                "design does not support expert parallelism");
@@ -63,8 +68,22 @@ static int take_comm(const rlt_design_work *w, const rlt_layer_table *t, const r
     out->over = scope == RLT_OVER_ALL     ? RLT_DESIGN_EVERY
                 : scope == RLT_OVER_MODEL ? RLT_DESIGN_MODEL
                                           : RLT_DESIGN_DATA;
-    out->bytes = (double)c->bytes * (out->kind == RLT_ALL_GATHER ? members_of(w, out->over) : 1);
+    out->bytes =
+        (double)c->bytes * (out->kind == RLT_ALL_GATHER && t->gathers_shares ? members_of(w, out->over) : 1);
     return 0;
+}
+
+/* Adds the listed phases of a layer, from phase 0. */
+static int take_layer(rlt_design_work *w, const rlt_layer_table *t, uint32_t i, uint32_t phases, bool bare,
+                      rlt_error *err)
+{
+    rlt_design_layer *to = rlt_design_work_add(w, err);
+    int rc = to ? 0 : rlt__design_no_layer(err);
+    for (uint32_t p = 0; p < phases && !rc; p++) {
+        to->compute_s[p] = (double)t->layers[i].compute_ns[p] * 1e-9;
+        rc = take_comm(w, t, &t->layers[i], p, bare, &to->comm[p], err);
+    }
+    return rc;
 }
 
 int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err)
@@ -72,13 +91,37 @@ int rlt_design_work_astra1(rlt_design_work *w, const char *path, rlt_error *err)
     rlt_layer_table t;
     bool bare;
     int rc = rlt__astra1_layers(path, &t, &bare, &w->hash, err);
+    for (uint32_t i = 0; i < t.n && !rc; i++)
+        rc = take_layer(w, &t, i, 3, bare, err);
+    rlt__layers_free(&t);
+    return rc;
+}
+
+static int set_model(rlt_design_work *w, const rlt_layer_table *t, rlt_error *err)
+{
+    uint32_t ranks = w->model * w->data;
+    if (t->stages > 1 || t->expert > 1)
+        return rlt_fail(err, RLT_EUNSUPPORTED, t->file, "design does not support %s",
+                        t->stages > 1 ? "pipeline stages" : "expert parallelism");
+    if (ranks % t->model)
+        return rlt_fail(err, RLT_ERANGE, t->file,
+                        "%" PRIu32 " accelerators do not divide into its model groups of %" PRIu32, ranks,
+                        t->model);
+    w->model = t->model;
+    w->data = ranks / t->model;
+    return 0;
+}
+
+int rlt_design_work_simai(rlt_design_work *w, const char *path, bool repeats, rlt_error *err)
+{
+    rlt_layer_table t;
+    int rc = rlt__simai_layers(path, &t, &w->hash, err);
+    if (!rc)
+        rc = set_model(w, &t, err);
     for (uint32_t i = 0; i < t.n && !rc; i++) {
-        rlt_design_layer *to = rlt_design_work_add(w, err);
-        rc = to ? 0 : rlt__design_no_layer(err);
-        for (uint32_t p = 0; p < 3 && !rc; p++) {
-            to->compute_s[p] = (double)t.layers[i].compute_ns[p] * 1e-9;
-            rc = take_comm(w, &t, &t.layers[i], p, bare, &to->comm[p], err);
-        }
+        rc = take_layer(w, &t, i, 3, false, err);
+        for (uint32_t k = rlt__layer_repeats(&t, i); k < i && !rc && !repeats; k++)
+            rc = take_layer(w, &t, k, 1, false, err);
     }
     rlt__layers_free(&t);
     return rc;

@@ -59,7 +59,7 @@ static size_t inflated_length(const char *name)
 
 /* Kinds of file names, by ending. Only the files of the first kind present in a directory are its trace:
  * beside execution traces and timelines, JSON files are settings or results. */
-enum { NAME_ET, NAME_TIMELINE, NAME_JSON, NAME_OTHER };
+enum { NAME_ET, NAME_TIMELINE, NAME_KERNELS, NAME_JSON, NAME_SQLITE, NAME_OTHER };
 
 static int kind_of_name(const char *name)
 {
@@ -68,7 +68,9 @@ static int kind_of_name(const char *name)
         return NAME_OTHER;
     return ends_with(name, length, ".et")                                           ? NAME_ET
            : ends_with(name, length, ".csv") && strncasecmp(name, "trace-", 6) == 0 ? NAME_TIMELINE
+           : ends_with(name, length, "kernel_trace.csv")                            ? NAME_KERNELS
            : ends_with(name, length, ".json")                                       ? NAME_JSON
+           : ends_with(name, length, ".sqlite")                                     ? NAME_SQLITE
                                                                                     : NAME_OTHER;
 }
 
@@ -122,7 +124,7 @@ static int add_file(file_list *l, const char *directory, const char *name, rlt_e
     return 0;
 }
 
-/* Returns true if `name` is BASE.<digits>.et or .json, also with .gz. With base NULL any trace file
+/* Returns true if `name` is BASE.<digits>.et, .json or .sqlite, also with .gz. With base NULL any trace file
  * belongs. */
 static bool belongs(const char *name, const char *base)
 {
@@ -136,8 +138,11 @@ static bool belongs(const char *name, const char *base)
     size_t i = n + 1;
     while (isdigit((unsigned char)name[i]))
         i++;
-    return strcmp(name + i, ".et") == 0 || strcmp(name + i, ".et.gz") == 0 ||
-           strcmp(name + i, ".json") == 0 || strcmp(name + i, ".json.gz") == 0;
+    static const char *const endings[] = {".et", ".et.gz", ".json", ".json.gz", ".sqlite"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+        if (strcmp(name + i, endings[e]) == 0)
+            return true;
+    return false;
 }
 
 /* Adds the trace files of a directory. */
@@ -219,7 +224,8 @@ static int add_spec(file_list *l, const char *spec, rlt_error *err)
     int rc = scan(l, spec, NULL, err);
     if (rc == 0 && l->n == before)
         rc = rlt_fail(err, RLT_EIO, spec,
-                      "the directory has no trace files (*.et, *.json, trace-*.csv, also .gz)");
+                      "the directory has no trace files (*.et, *.json, trace-*.csv, "
+                      "*kernel_trace.csv, also .gz; *.sqlite)");
     return rc;
 }
 

@@ -64,6 +64,8 @@ typedef struct rlt_reader {
 #define RLT_READERS(X)                                                                                       \
     X(chakra)                                                                                                \
     X(kineto)                                                                                                \
+    X(nsys)                                                                                                  \
+    X(rocprof)                                                                                               \
     X(goal)                                                                                                  \
     X(astra1)                                                                                                \
     X(simai)                                                                                                 \

@@ -97,5 +97,9 @@ void rlt__layers_free(rlt_layer_table *t);
  * communication is over all ranks. */
 int rlt__astra1_layers(const char *path, rlt_layer_table *out, bool *bare, uint64_t *hash,
                        rlt_error *err) RLT_MUST_USE;
+/* Reads the table of a SimAI text, with the sizes of its groups. Free it in every case. */
+int rlt__simai_layers(const char *path, rlt_layer_table *out, uint64_t *hash, rlt_error *err) RLT_MUST_USE;
+/* First layer that the recomputation for layer i repeats; it ends before i. i if it repeats none. */
+uint32_t rlt__layer_repeats(const rlt_layer_table *t, uint32_t i);
 
 #endif

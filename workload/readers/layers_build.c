@@ -218,16 +218,20 @@ static void input_gradient(maker *m, uint32_t i, uint32_t *early)
         *early = communicate(m, &m->t->layers[0], RLT_INPUT_GRADIENT, "input gradient of");
 }
 
+uint32_t rlt__layer_repeats(const rlt_layer_table *t, uint32_t i)
+{
+    uint32_t from = i;
+    while (t->layers[i].recompute && from > 0 && !t->layers[from].checkpoint)
+        from--;
+    return from;
+}
+
 static void backward(maker *m)
 {
     const rlt_layer_table *t = m->t;
     uint32_t early = RLT_NONE;
     for (uint32_t i = t->n; i-- > 0;) {
-        uint32_t from = i;
-        while (from > 0 && !t->layers[from].checkpoint)
-            from--;
-        if (t->layers[i].recompute)
-            forward(m, "recompute", "recompute of", from, i);
+        forward(m, "recompute", "recompute of", rlt__layer_repeats(t, i), i);
         if (i == 0 && early != RLT_NONE)
             hold(m, early);
         if (!t->input_first)

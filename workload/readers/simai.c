@@ -9,6 +9,9 @@
  * has the layers of one stage, which all stages run, and no communication between stages. Bytes are those of
  * the whole buffer; for an all-gather, of its result. BROADCAST, which SimAI leaves out, is simulated with
  * the first member as root.
+ *
+ * ASTRA-sim 1.0 reads the same text, but its all-gathers give the share of a rank. AICB writes no
+ * checkpoints, so a file with checkpoints was written for ASTRA-sim.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -138,6 +141,7 @@ static int set_sizes(reading *r, uint32_t *otherwise)
                                    k, t->n);
     }
     t->input_first = true;
+    t->gathers_shares = r->n_checkpoints > 0;
     t->model = r->sizes[MODEL_GROUP] ? (uint32_t)r->sizes[MODEL_GROUP] : 1;
     t->expert = r->sizes[EXPERT] ? (uint32_t)r->sizes[EXPERT] : 1;
     t->stages = r->sizes[STAGES] ? (uint32_t)r->sizes[STAGES] : 1;
@@ -153,25 +157,42 @@ static int set_sizes(reading *r, uint32_t *otherwise)
     return 0;
 }
 
-static int read_simai(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
+/* Reads the table. Free it in every case. *otherwise: number of ranks if nothing else gives it. */
+static int read_table(const char *path, rlt_layer_table *out, uint64_t *hash, uint32_t *otherwise,
                       rlt_error *err)
 {
     char *text = NULL;
     size_t length = 0;
+    reading r = {.err = err, .t = {.file = path, .late = RLT_NONE}};
+    int rc = rlt_read_file(path, MAX_FILE_BYTES, &text, &length, err);
+    r.at = text;
+    r.end = text ? text + length : NULL;
+    if (!rc && !(rc = read_layers(&r)) && !(rc = set_sizes(&r, otherwise)))
+        *hash = rlt_hash_bytes(text, length, 0);
+    free(text);
+    *out = r.t;
+    return rc;
+}
+
+int rlt__simai_layers(const char *path, rlt_layer_table *out, uint64_t *hash, rlt_error *err)
+{
+    uint32_t otherwise;
+    return read_table(path, out, hash, &otherwise, err);
+}
+
+static int read_simai(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
+                      rlt_error *err)
+{
+    rlt_layer_table t;
+    uint64_t hash = 0;
     uint32_t otherwise = 2;
-    reading r = {.err = err, .t = {.late = RLT_NONE}};
     *out = NULL;
     if (n == 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "no trace files");
-    r.t.file = paths[0];
-    int rc = rlt_read_file(paths[0], MAX_FILE_BYTES, &text, &length, err);
-    r.at = text;
-    r.end = text ? text + length : NULL;
-    if (!rc && !(rc = read_layers(&r)) && !(rc = set_sizes(&r, &otherwise)) &&
-        !(rc = rlt__layers_ranks(&r.t, paths, n, opts, otherwise, err)))
-        rc = rlt__layers_build(&r.t, opts, "simai", rlt_hash_bytes(text, length, 0), out, err);
-    rlt__layers_free(&r.t);
-    free(text);
+    int rc = read_table(paths[0], &t, &hash, &otherwise, err);
+    if (!rc && !(rc = rlt__layers_ranks(&t, paths, n, opts, otherwise, err)))
+        rc = rlt__layers_build(&t, opts, "simai", hash, out, err);
+    rlt__layers_free(&t);
     return rc;
 }
 

@@ -82,6 +82,19 @@ done <<END
 4D 1T perf-per-cost 49.563/43.368/5.421/1.648 1.539017654e14
 END
 
+# As published: a line with the size of model groups and the checkpoints, one with the number of layers.
+published() { (printf 'HYBRID_TRANSFORMER_FWD_IN_BCKWD\tmodel_parallel_NPU_group: %s checkpoints: 2 0 9 checkpoint_initiates: 2 17 8\n18\n' $(tp $1); cat "$tmp/$1"); }
+for work in 175B 1T; do
+    published $work >"$tmp/$work.txt"
+    for file in $work@tp=$(tp $work) $work.txt; do
+        design -t "$(net 2D 1/1 GB/s)" -w "$tmp/$file" --total 100GB/s --loop recompute --forward-compute 1 --no-simulation >"$tmp/out"
+        cell chosen time_ps <"$tmp/out"
+    done >"$tmp/times"
+    expect "SC22 $work with its header" "$(uniq -c "$tmp/times" | awk '{ print $1 }')" 2
+done
+design -t "$(net 2D 1/1 GB/s)" -w "$tmp/1T.txt@tp=8" --total 100GB/s >"$tmp/out"
+expect "the header's groups are not another size" "$? $(cut -d, -f1 "$tmp/err" | head -1)" "2 ringlet: --workload: tp=8"
+
 # ---- Overlapped loops, 4D, 325 GB/s, gradients per weight matrix.
 while read -r work loop split value; do
     design -t "$(net 4D 1/1/1/1 GB/s)" -w "$tmp/$work-spread@tp=$(tp $work)" --total 325GB/s --loop $loop --forward-compute 1 \
@@ -258,6 +271,14 @@ for n in 16; do
     design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/trace" --total 20GB/s >"$tmp/out"
     near "a trace takes what its layers take" "$(cell chosen time_ps <"$tmp/out")" "$as_layers" 1e-6
 done
+
+# Checkpoints repeat forward passes in every loop: the same as in the trace of each rank.
+published 17B | sed 's/group: 1/group: 4/' >"$tmp/17B.txt"
+"$ringlet" trace convert "$tmp/17B.txt" --trace-ranks 16 -o "$tmp/repeats" >"$tmp/out" 2>"$tmp/err"
+design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/17B.txt" --total 20GB/s --no-simulation >"$tmp/out"
+as_layers=$(cell chosen time_ps <"$tmp/out")
+design -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/repeats@tp=4" --total 20GB/s --no-simulation >"$tmp/out"
+near "layers with checkpoints, too" "$(cell chosen time_ps <"$tmp/out")" "$as_layers" 1e-6
 
 for loop in overlap recompute overlap-recompute; do
     "$ringlet" design bandwidth -t 'ring:4@10GB/s,1ns*switch:4@10GB/s,1ns' -w "$tmp/trace" --total 20GB/s --loop $loop -o "$tmp/left" >"$tmp/out" 2>"$tmp/err"

@@ -67,6 +67,11 @@ static void by_hand(void **state)
     expect_ns("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 "
               "checkpoint_initiates: 1 1\n2\n" TWO,
               "simai", 596);
+    /* The bytes of an all-gather are its result; in a file with checkpoints, the share of a rank. */
+#define GATHER "1\na -1 100 ALLGATHER 1000 50 NONE 0 30 NONE 0 7\n"
+    expect_ns("HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n" GATHER, "simai", 187 + 500 + 1000);
+    expect_ns("HYBRID_TRANSFORMER model_parallel_NPU_group: 2 checkpoints: 1 0\n" GATHER, "simai",
+              187 + 1000 + 1000);
     /* Over the data-parallel group of two. */
     expect_ns(
         "HYBRID_TRANSFORMER model_parallel_NPU_group: 1\n1\na -1 100 ALLREDUCE 5000 50 NONE 0 30 ALLREDUCE "

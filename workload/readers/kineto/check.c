@@ -50,16 +50,20 @@ typedef struct tally {
 
 static void count(const rlt_kin_recording *k, tally *t)
 {
+    uint64_t calls = 0, work = 0, loose = 0;
     for (uint32_t i = 0; i < k->n_events; i++) {
         const rlt_kin_event *e = &k->events[i];
         bool device = e->cat == RLT_KIN_KERNEL || e->cat == RLT_KIN_MEMORY;
         t->kernels += e->cat == RLT_KIN_KERNEL;
         t->copies += e->cat == RLT_KIN_MEMORY;
         t->cpu_ops += e->cat == RLT_KIN_CPU_OP;
-        t->unlaunched += device && e->correlation < 0;
+        calls += e->cat == RLT_KIN_RUNTIME;
+        work += device;
+        loose += device && e->correlation < 0;
         t->waits += e->role == RLT_KIN_WAIT_EVENT;
         t->syncs += e->role == RLT_KIN_STREAM_SYNC || e->role == RLT_KIN_EVENT_SYNC;
     }
+    t->unlaunched += calls ? loose : work;
     t->unknown += k->unknown_cats;
     t->sync_records += k->n_syncs;
     t->marked += k->n_steps > 0;
@@ -88,10 +92,8 @@ static void check_ranks(const rlt_kin_run *run, text *out)
 static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
 {
     if (t->marked < run->n_files)
-        line(out,
-             "lacks: steps: %" PRIu64 " of %" PRIu32
-             " recordings have no ProfilerStep marks; call profiler.step() once an iteration",
-             run->n_files - t->marked, run->n_files);
+        line(out, "lacks: steps: %" PRIu64 " of %" PRIu32 " recordings have no step marks; %s",
+             run->n_files - t->marked, run->n_files, run->format->steps);
     else if (t->least_steps != t->most_steps)
         line(out,
              "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32
@@ -135,21 +137,18 @@ static void check_sizes(const rlt_kin_run *run, const tally *t, text *out)
              early, t->nccl, t->continued, t->early_unknown);
     if (t->launched_unknown)
         line(out,
-             "lacks: collective sizes: %" PRIu64 " of %" PRIu64
-             " NCCL kernels do not say their bytes; record with PyTorch 2.4 or later and record_shapes=True, "
-             "or give host execution traces (ExecutionTraceObserver) with --host-trace",
-             t->launched_unknown, t->nccl);
+             "lacks: collective sizes: %" PRIu64 " of %" PRIu64 " NCCL kernels do not say their bytes; %s",
+             t->launched_unknown, t->nccl, run->format->sizes);
 }
 
-static void check_events(const tally *t, text *out)
+static void check_events(const rlt_kin_format *f, const tally *t, text *out)
 {
-    line(out,
-         t->kernels ? "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets"
-                    : "lacks: device work: %" PRIu64 " kernels, %" PRIu64
-                      " copies; profile with ProfilerActivity.CUDA",
-         t->kernels, t->copies);
-    if (t->cpu_ops == 0)
-        line(out, "lacks: host operators; profile with ProfilerActivity.CPU");
+    if (t->kernels)
+        line(out, "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets", t->kernels, t->copies);
+    else
+        line(out, "lacks: device work: 0 kernels, %" PRIu64 " copies; %s", t->copies, f->device);
+    if (f->host && t->cpu_ops == 0)
+        line(out, "lacks: host operators; %s", f->host);
     if (t->unlaunched)
         line(out, "lacks: launches of %" PRIu64 " device operations: placed by their recorded time",
              t->unlaunched);
@@ -158,21 +157,20 @@ static void check_events(const tally *t, text *out)
     else if (t->waits + t->syncs)
         line(out,
              "lacks: cuda_sync events: the targets of %" PRIu64 " stream waits and %" PRIu64 " synchronising "
-             "calls are inferred from times; record with "
-             "experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
-             t->waits, t->syncs);
+             "calls are inferred from times; %s",
+             t->waits, t->syncs, f->syncs);
     if (t->unknown)
         line(out, "lacks: knowledge of %" PRIu64 " events of unknown categories: ignored", t->unknown);
 }
 
-int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **out,
-                   rlt_error *err)
+int rlt__kin_check(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                   const rlt_read_options *opts, char **out, rlt_error *err)
 {
     rlt_kin_run run;
     text lines = {.err = err};
     tally t = {.least_steps = UINT32_MAX};
     *out = NULL;
-    int rc = rlt__kin_run_open(paths, n, opts, &run, err);
+    int rc = rlt__kin_run_open(format, paths, n, opts, &run, err);
     if (rc == 0) {
         for (uint32_t i = 0; i < run.n_files; i++)
             count(&run.recordings[i], &t);
@@ -182,7 +180,7 @@ int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options 
     if (rc == 0) {
         check_ranks(&run, &lines);
         check_steps(&run, &t, &lines);
-        check_events(&t, &lines);
+        check_events(run.format, &t, &lines);
         check_sizes(&run, &t, &lines);
         rc = lines.rc;
     }

@@ -555,11 +555,9 @@ int rlt__kin_comms_require(const rlt_kin_comms *c, rlt_error *err)
     if (s.launched_unknown == 0)
         return 0;
     return rlt_fail(err, RLT_ESCHEMA, c->k->path,
-                    "the recording lacks the sizes of %" PRIu32 " of its %" PRIu32
-                    " NCCL operations%s. Sizes come from "
-                    "PyTorch host execution traces of the same run (ringlet run --host-trace DIR), or from "
-                    "recording with PyTorch 2.4 or later and record_shapes=True",
-                    s.launched_unknown, s.n, c->host ? ", and so does its host trace" : "");
+                    "the recording lacks the sizes of %" PRIu32 " of its %" PRIu32 " NCCL operations%s; %s",
+                    s.launched_unknown, s.n, c->host ? ", and so does its host trace" : "",
+                    c->run->format->sizes);
 }
 
 static uint64_t hash_text(uint64_t h, const char *text)

@@ -11,8 +11,6 @@
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 
-enum { MAX_FILES = 1 << 20 };
-
 /* Returns the number in "worker3_step_12", "rank-3" or "rank_3.json"; RLT_NONE: none. */
 static uint32_t rank_in_path(const char *path)
 {
@@ -202,22 +200,20 @@ static int load_host_traces(rlt_kin_run *run, rlt_error *err)
     return rc;
 }
 
-int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_kin_run *run,
-                      rlt_error *err)
+int rlt__kin_run_open(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                      const rlt_read_options *opts, rlt_kin_run *run, rlt_error *err)
 {
-    *run = (rlt_kin_run){.opts = opts};
-    if (n == 0 || n > MAX_FILES)
+    *run = (rlt_kin_run){.format = format, .opts = opts};
+    if (n == 0 || n > RLT_KIN_MAX_FILES)
         return rlt_fail(err, RLT_EUSAGE, NULL, "got %" PRIu32 " recordings: expected 1 to %d", n,
-                        (int)MAX_FILES);
-    run->recordings = calloc(n, sizeof *run->recordings);
-    if (!run->recordings)
-        return rlt_nomem(err);
+                        (int)RLT_KIN_MAX_FILES);
     int rc = 0;
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        rc = rlt__kin_parse(paths[i], opts->step_mark ? opts->step_mark : "ProfilerStep#",
-                            &run->recordings[i], err);
-        run->n_files += rc == 0;
-    }
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        rc = format->parse(run, paths[i], opts->step_mark ? opts->step_mark : "ProfilerStep#", err);
+    if (rc == 0 && run->n_files == 0)
+        rc = rlt_fail(err, RLT_ESCHEMA, paths[0], "no device work is recorded here; %s", format->device);
+    if (rc == 0 && format->join)
+        rc = format->join(run, err);
     if (rc == 0)
         name_ranks(run);
     rc = rc ? rc : assign_ranks(run, err);
@@ -293,7 +289,7 @@ static int build(rlt_kin_run *run, rlt_program **out, rlt_error *err)
         rlt_builder_free(b);
         return rc;
     }
-    rc = rlt_builder_finish(b, "kineto", out, err);
+    rc = rlt_builder_finish(b, run->format->reader, out, err);
     if (rc < 0 && path && err && !err->where[0])
         rlt_error_prefix(err, path);
     return rc;
@@ -315,12 +311,12 @@ static int share_early(rlt_kin_run *run, rlt_error *err)
     return rc;
 }
 
-static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
-                       rlt_error *err)
+int rlt__kin_read(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                  const rlt_read_options *opts, rlt_program **out, rlt_error *err)
 {
     rlt_kin_run run;
     *out = NULL;
-    int rc = rlt__kin_run_open(paths, n, opts, &run, err);
+    int rc = rlt__kin_run_open(format, paths, n, opts, &run, err);
     rc = rc ? rc : replicate_ranks(&run, err);
     rc = rc ? rc : rlt__kin_align_clocks(&run, err);
     rc = rc ? rc : find_epoch(&run, err);
@@ -328,6 +324,29 @@ static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_opti
     rc = rc ? rc : build(&run, out, err);
     rlt__kin_run_close(&run);
     return rc;
+}
+
+static const rlt_kin_format pytorch = {
+    .reader = "kineto",
+    .parse = rlt__kin_parse,
+    .steps = "call profiler.step() once an iteration",
+    .sizes = "record with PyTorch 2.4 or later and record_shapes=True, or give host execution traces "
+             "(ExecutionTraceObserver) with --host-trace",
+    .device = "profile with ProfilerActivity.CUDA",
+    .host = "profile with ProfilerActivity.CPU",
+    .syncs = "record with experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)",
+};
+
+static int read_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_program **out,
+                       rlt_error *err)
+{
+    return rlt__kin_read(&pytorch, paths, n, opts, out, err);
+}
+
+static int check_kineto(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **text,
+                        rlt_error *err)
+{
+    return rlt__kin_check(&pytorch, paths, n, opts, text, err);
 }
 
 static bool holds(const char *head, size_t n, const char *word)
@@ -359,5 +378,5 @@ const rlt_reader rlt_reader_kineto = {
     .summary = "PyTorch profiler recordings (Kineto JSON, .json or .json.gz), one per rank",
     .probe = probe_kineto,
     .read = read_kineto,
-    .check = rlt__kin_check,
+    .check = check_kineto,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Kineto (PyTorch profiler) recordings, internal to the reader: the data kept of a file, and the functions
- * that its parts share. parse.c keeps events and call attributes of each rank's file. graph.c turns one
- * rank's events into operations and dependencies; host.c is the host side of that. comm.c finds the
- * collective of each NCCL kernel.
+ * Recordings of host and device, internal to their readers: the data kept of a rank, and the functions that
+ * the parts share. A format is a parser: parse.c reads PyTorch's profiler (Kineto), other rooms read other
+ * profilers. graph.c turns one rank's events into operations and dependencies; host.c is the host side of
+ * that. comm.c finds the collective of each NCCL kernel.
  *
  * Times are nanoseconds as recorded. An event takes 40 bytes.
  */
@@ -16,7 +16,7 @@
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
 
-enum { RLT_KIN_MAX_EVENTS = 1 << 28, RLT_KIN_MAX_STEPS = 1 << 16 };
+enum { RLT_KIN_MAX_EVENTS = 1 << 28, RLT_KIN_MAX_STEPS = 1 << 16, RLT_KIN_MAX_FILES = 1 << 20 };
 /* Recorded times may contradict each other by this much, the resolution of old recordings. */
 #define RLT_KIN_TOLERANCE_NS 1000
 
@@ -84,10 +84,10 @@ typedef struct rlt_kin_step {
 
 typedef struct rlt_kin_group {
     uint32_t name, ranks; /* texts */
-    uint32_t size;
+    uint32_t size, own;   /* own: index of the recording's rank in the group, where a format gives it */
 } rlt_kin_group;
 
-/* One file. */
+/* What is recorded of one rank. */
 typedef struct rlt_kin_recording {
     const char *path;     /* borrowed */
     uint32_t rank, world; /* RLT_NONE and 0: not in the file */
@@ -106,20 +106,30 @@ typedef struct rlt_kin_recording {
     char unknown_cat[48]; /* the first one */
 } rlt_kin_recording;
 
-/* Parses a file. `mark`: prefix of the annotation that marks a step. */
-int rlt__kin_parse(const char *path, const char *mark, rlt_kin_recording *k, rlt_error *err) RLT_MUST_USE;
-void rlt__kin_recording_free(rlt_kin_recording *k);
-
 static inline int64_t rlt__kin_end(const rlt_kin_event *e)
 {
     return e->ts + e->dur;
 }
 
-/* All the files of one run. */
-typedef struct rlt_kin_run {
+typedef struct rlt_kin_run rlt_kin_run;
+
+/* A format of recordings. */
+typedef struct rlt_kin_format {
+    const char *reader; /* its name */
+    /* Appends the recordings of a file to the run. `mark`: prefix of the annotation that marks a step. */
+    int (*parse)(rlt_kin_run *run, const char *path, const char *mark, rlt_error *err);
+    /* Finds ranks and groups after all files are parsed. NULL: the recordings give them. */
+    int (*join)(rlt_kin_run *run, rlt_error *err);
+    /* How to record what is missing. host NULL: the format has no host operators. */
+    const char *steps, *sizes, *device, *host, *syncs;
+} rlt_kin_format;
+
+/* All the recordings of one run. */
+struct rlt_kin_run {
+    const rlt_kin_format *format;
     const rlt_read_options *opts;
     rlt_kin_recording *recordings; /* n_files of them */
-    uint32_t n_files, n_ranks;
+    uint32_t n_files, files_capacity, n_ranks;
     uint32_t *by_rank;           /* by rank: index of its recording */
     rlt_host_trace *host_traces; /* n_host_traces of them */
     uint32_t n_host_traces;
@@ -128,7 +138,29 @@ typedef struct rlt_kin_run {
         n_early_shared; /* the last early collectives that all recordings have alike: they are simulated */
     uint32_t n_aligned; /* recordings whose clocks were aligned to the first one's */
     int64_t largest_offset; /* largest absolute offset among them, ns */
-} rlt_kin_run;
+};
+
+/* Parses a file of PyTorch's profiler. */
+int rlt__kin_parse(rlt_kin_run *run, const char *path, const char *mark, rlt_error *err) RLT_MUST_USE;
+
+/* ---- Filling a recording (recording.c). A row or text of RLT_NONE means that memory ran out. */
+
+/* Appends an empty recording. *out is valid until the next call. */
+int rlt__kin_add(rlt_kin_run *run, const char *path, rlt_kin_recording **out, rlt_error *err) RLT_MUST_USE;
+int rlt__kin_keep(rlt_kin_recording *k, const rlt_kin_event *e, rlt_error *err) RLT_MUST_USE;
+int rlt__kin_keep_comm(rlt_kin_recording *k, const rlt_kin_comm *c, uint32_t *index,
+                       rlt_error *err) RLT_MUST_USE;
+int rlt__kin_keep_step(rlt_kin_recording *k, const rlt_kin_step *s, rlt_error *err) RLT_MUST_USE;
+int rlt__kin_keep_sync(rlt_kin_recording *k, const rlt_kin_sync *s, rlt_error *err) RLT_MUST_USE;
+int rlt__kin_keep_group(rlt_kin_recording *k, const rlt_kin_group *g, rlt_error *err) RLT_MUST_USE;
+/* Returns the row of a host thread (kind h: process, thread) or a stream (d: device, stream). */
+uint32_t rlt__kin_row(rlt_kin_recording *k, char kind, const char *outer, const char *inner);
+uint32_t rlt__kin_row_of(rlt_kin_recording *k, char kind, int64_t outer, int64_t inner);
+/* Returns the role of a runtime call. Names of CUDA and HIP differ only in their prefix. */
+rlt_kin_role rlt__kin_runtime_role(const char *name);
+bool rlt__kin_is_nccl(const char *kernel);
+void rlt__kin_order_steps(rlt_kin_recording *k);
+void rlt__kin_recording_free(rlt_kin_recording *k);
 
 /* The replayed window of one recording, and its steps. */
 typedef struct rlt_kin_window {
@@ -181,13 +213,16 @@ void rlt__kin_comms_note(const rlt_kin_comms *c, rlt_builder *b);
 int rlt__kin_graph(const rlt_kin_run *run, const rlt_kin_recording *k, uint32_t rank, rlt_builder *b,
                    rlt_error *err) RLT_MUST_USE;
 
-int rlt__kin_run_open(const char *const *paths, uint32_t n, const rlt_read_options *opts, rlt_kin_run *run,
-                      rlt_error *err) RLT_MUST_USE;
+int rlt__kin_run_open(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                      const rlt_read_options *opts, rlt_kin_run *run, rlt_error *err) RLT_MUST_USE;
 /* Subtracts offsets between the hosts' clocks from the recordings' times. */
 int rlt__kin_align_clocks(rlt_kin_run *run, rlt_error *err) RLT_MUST_USE;
 void rlt__kin_run_close(rlt_kin_run *run);
+/* Reads recordings of a format, as rlt_reader.read does. */
+int rlt__kin_read(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                  const rlt_read_options *opts, rlt_program **out, rlt_error *err) RLT_MUST_USE;
 /* Checks recordings for `ringlet trace check`. */
-int rlt__kin_check(const char *const *paths, uint32_t n, const rlt_read_options *opts, char **text,
-                   rlt_error *err);
+int rlt__kin_check(const rlt_kin_format *format, const char *const *paths, uint32_t n,
+                   const rlt_read_options *opts, char **text, rlt_error *err);
 
 #endif

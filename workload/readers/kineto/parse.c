@@ -122,27 +122,10 @@ static uint32_t intern_arg(parse *p, key k)
     return intern(p, text ? text : "");
 }
 
-/* Appends up to 70 bytes of a text. */
-static size_t append(char *to, size_t at, const char *text)
-{
-    size_t n = text ? strnlen(text, 70) : 0;
-    memcpy(to + at, text ? text : "", n);
-    return at + n;
-}
-
-static uint32_t row(parse *p, char kind, const char *outer, const char *inner)
-{
-    char text[160];
-    text[0] = kind;
-    size_t n = append(text, 1, outer);
-    text[n++] = '/';
-    return rlt_intern(&p->k->rows, text, append(text, n, inner));
-}
-
 static uint32_t stream_row(parse *p, const char *stream)
 {
     const char *device = arg(p, KEY_DEVICE);
-    return row(p, 'd', device ? device : field(p, KEY_PID), stream);
+    return rlt__kin_row(p->k, 'd', device ? device : field(p, KEY_PID), stream);
 }
 
 static bool begins(const char *text, const char *with)
@@ -150,40 +133,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the role of a runtime call. Names of CUDA and HIP differ only in their prefix. */
-static rlt_kin_role runtime_role(const char *name)
-{
-    static const struct {
-        const char *name;
-        rlt_kin_role role;
-    } roles[] = {
-        {"DeviceSynchronize", RLT_KIN_DEVICE_SYNC},
-        {"CtxSynchronize", RLT_KIN_DEVICE_SYNC},
-        {"StreamSynchronize", RLT_KIN_STREAM_SYNC},
-        {"EventSynchronize", RLT_KIN_EVENT_SYNC},
-        {"Memcpy", RLT_KIN_BLOCKING_COPY},
-        {"MemcpyWithStream", RLT_KIN_BLOCKING_COPY},
-        {"MemcpyDtoH", RLT_KIN_BLOCKING_COPY},
-        {"MemcpyHtoD", RLT_KIN_BLOCKING_COPY},
-        {"MemcpyToSymbol", RLT_KIN_BLOCKING_COPY},
-        {"MemcpyFromSymbol", RLT_KIN_BLOCKING_COPY},
-        {"StreamWaitEvent", RLT_KIN_WAIT_EVENT},
-        {"EventRecord", RLT_KIN_RECORD_EVENT},
-        {"EventRecordWithFlags", RLT_KIN_RECORD_EVENT},
-    };
-    size_t skip = begins(name, "cuda") ? 4 : begins(name, "hip") ? 3 : begins(name, "cu") ? 2 : 0;
-    if (skip == 0)
-        return RLT_KIN_PLAIN;
-    size_t n = strcspn(name + skip, "_"); /* ignores "_ptsz", "_v2" */
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (strlen(roles[i].name) == n && !strncmp(name + skip, roles[i].name, n))
-            return roles[i].role;
-    return RLT_KIN_PLAIN;
-}
-
 static int add_comm(parse *p, uint32_t *index)
 {
-    rlt_kin_recording *k = p->k;
     rlt_kin_comm c = {.name = intern_arg(p, KEY_COLLECTIVE),
                       .dtype = intern_arg(p, KEY_DTYPE),
                       .ranks = intern_arg(p, KEY_GROUP_RANKS),
@@ -195,55 +146,25 @@ static int add_comm(parse *p, uint32_t *index)
                       .destination = arg_i64(p, KEY_DST_RANK, -1),
                       .root = arg_i64(p, KEY_ROOT_RANK, -1)};
     c.group = intern_arg(p, arg(p, KEY_GROUP_NAME) ? KEY_GROUP_NAME : KEY_GROUP_ID);
-    if (c.name == RLT_NONE || c.dtype == RLT_NONE || c.ranks == RLT_NONE || c.in_split == RLT_NONE ||
-        c.group == RLT_NONE)
-        return rlt_nomem(p->err);
     int rc = arg_elements(p, KEY_IN_ELEMS, &c.in_elems);
     if (rc < 0 || (rc = arg_elements(p, KEY_OUT_ELEMS, &c.out_elems)) < 0)
         return rc;
-    rc = rlt_grow(&k->comms, &k->comms_capacity, sizeof *k->comms, (uint64_t)k->n_comms + 1,
-                  RLT_KIN_MAX_EVENTS, "collectives", p->err);
-    if (rc < 0)
-        return rc;
-    *index = k->n_comms;
-    k->comms[k->n_comms++] = c;
-    k->sized = true;
-    return 0;
-}
-
-static int keep(parse *p, const rlt_kin_event *e)
-{
-    rlt_kin_recording *k = p->k;
-    if (e->row == RLT_NONE)
-        return rlt_nomem(p->err);
-    int rc = 0;
-    if (k->n_events == k->events_capacity)
-        rc = rlt_grow(&k->events, &k->events_capacity, sizeof *k->events, (uint64_t)k->n_events + 1,
-                      RLT_KIN_MAX_EVENTS, "events", p->err);
-    if (rc == 0)
-        k->events[k->n_events++] = *e;
-    return rc;
+    return rlt__kin_keep_comm(p->k, &c, index, p->err);
 }
 
 static int add_step(parse *p, const rlt_kin_event *e, const char *name)
 {
-    rlt_kin_recording *k = p->k;
+    rlt_kin_step step = {.begin = e->ts, .end = rlt__kin_end(e)};
     if (!begins(name, p->mark))
         return 0;
-    uint32_t thread = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
-    if (thread == RLT_NONE)
-        return rlt_nomem(p->err);
-    int rc = rlt_grow(&k->steps, &k->steps_capacity, sizeof *k->steps, (uint64_t)k->n_steps + 1,
-                      RLT_KIN_MAX_STEPS, "steps", p->err);
-    if (rc == 0)
-        k->steps[k->n_steps++] = (rlt_kin_step){.begin = e->ts, .end = rlt__kin_end(e), .row = thread};
-    return rc;
+    step.row = rlt__kin_row(p->k, 'h', field(p, KEY_PID), field(p, KEY_TID));
+    return rlt__kin_keep_step(p->k, &step, p->err);
 }
 
 static int add_cpu_op(parse *p, rlt_kin_event *e, const char *name)
 {
     e->cat = RLT_KIN_CPU_OP;
-    e->row = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
+    e->row = rlt__kin_row(p->k, 'h', field(p, KEY_PID), field(p, KEY_TID));
     if (!strcmp(name, "record_param_comms")) {
         const char *what = arg(p, KEY_COLLECTIVE);
         e->role = what && !strcmp(what, "wait") ? RLT_KIN_COMMS_WAIT : RLT_KIN_COMMS;
@@ -252,21 +173,15 @@ static int add_cpu_op(parse *p, rlt_kin_event *e, const char *name)
             return rc;
     } else if (begins(name, "autograd::engine"))
         e->role = RLT_KIN_AUTOGRAD;
-    return keep(p, e);
+    return rlt__kin_keep(p->k, e, p->err);
 }
 
 static int add_runtime(parse *p, rlt_kin_event *e, const char *name)
 {
     e->cat = RLT_KIN_RUNTIME;
-    e->row = row(p, 'h', field(p, KEY_PID), field(p, KEY_TID));
-    e->role = (uint8_t)runtime_role(name);
-    return keep(p, e);
-}
-
-static bool is_nccl(const char *name)
-{
-    return strncasecmp(name, "nccl", 4) == 0 || strncasecmp(name, "rccl", 4) == 0 ||
-           strncasecmp(name, "void nccl", 9) == 0 || strncasecmp(name, "oneCCL", 6) == 0;
+    e->row = rlt__kin_row(p->k, 'h', field(p, KEY_PID), field(p, KEY_TID));
+    e->role = (uint8_t)rlt__kin_runtime_role(name);
+    return rlt__kin_keep(p->k, e, p->err);
 }
 
 static int add_device_work(parse *p, rlt_kin_event *e, const char *name, bool kernel)
@@ -278,19 +193,18 @@ static int add_device_work(parse *p, rlt_kin_event *e, const char *name, bool ke
     e->name = rlt_intern(&p->k->strings, name, length < 120 ? length : 120);
     if (e->name == RLT_NONE)
         return rlt_nomem(p->err);
-    if (kernel && is_nccl(name)) {
+    if (kernel && rlt__kin_is_nccl(name)) {
         e->role = RLT_KIN_NCCL;
         int rc = arg(p, KEY_COLLECTIVE) ? add_comm(p, &e->attributes) : 0;
         if (rc < 0)
             return rc;
     } else if (!kernel && strstr(name, "DtoH") && strstr(name, "Pageable"))
         e->role = RLT_KIN_PAGEABLE_DTOH;
-    return keep(p, e);
+    return rlt__kin_keep(p->k, e, p->err);
 }
 
 static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
 {
-    rlt_kin_recording *k = p->k;
     const char *kind = arg(p, KEY_SYNC_KIND), *stream = arg(p, KEY_STREAM);
     int64_t source = arg_i64(p, KEY_WAIT_STREAM, -1), waiter = arg_i64(p, KEY_STREAM, -1);
     rlt_kin_sync s = {.correlation = e->correlation,
@@ -309,11 +223,7 @@ static int add_sync(parse *p, const rlt_kin_event *e, const char *name)
     if (source >= 0 && source != UINT32_MAX &&
         (s.source = stream_row(p, arg(p, KEY_WAIT_STREAM))) == RLT_NONE)
         return rlt_nomem(p->err);
-    int rc = rlt_grow(&k->syncs, &k->syncs_capacity, sizeof *k->syncs, (uint64_t)k->n_syncs + 1,
-                      RLT_KIN_MAX_EVENTS, "synchronisations", p->err);
-    if (rc == 0)
-        k->syncs[k->n_syncs++] = s;
-    return rc;
+    return rlt__kin_keep_sync(p->k, &s, p->err);
 }
 
 /* Reads begin and duration. Returns 1, or 0 if the event has none. */
@@ -451,7 +361,6 @@ static int group_ranks(parse *p, uint32_t list, uint32_t *text)
 static int add_group(parse *p, uint32_t g)
 {
     const rlt_jpiece *j = p->piece;
-    rlt_kin_recording *k = p->k;
     const char *name = rlt_jpiece_text(j, rlt_jpiece_get(j, g, "pg_name"));
     const char *size = rlt_jpiece_text(j, rlt_jpiece_get(j, g, "pg_size"));
     int64_t n = 0;
@@ -459,12 +368,7 @@ static int add_group(parse *p, uint32_t g)
     if (size && rlt_decimal_i64(size, 0, &n) && n > 0 && n < RLT_MAX_RANKS)
         group.size = (uint32_t)n;
     int rc = group_ranks(p, rlt_jpiece_get(j, g, "ranks"), &group.ranks);
-    if (rc == 0)
-        rc = rlt_grow(&k->groups, &k->groups_capacity, sizeof *k->groups, (uint64_t)k->n_groups + 1,
-                      RLT_KIN_MAX_EVENTS, "groups", p->err);
-    if (rc == 0)
-        k->groups[k->n_groups++] = group;
-    return rc;
+    return rc ? rc : rlt__kin_keep_group(p->k, &group, p->err);
 }
 
 static int read_distributed(parse *p)
@@ -518,52 +422,18 @@ static int read_pieces(parse *p, rlt_jstream *s)
     return rc;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const rlt_kin_step *x = a, *y = b;
-    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : (x->end < y->end) - (x->end > y->end);
-}
-
-/* Sorts steps by time. Of overlapping steps (marked on several threads, or nested) it keeps the earlier
- * one. */
-static void order_steps(rlt_kin_recording *k)
-{
-    uint32_t kept = 0;
-    if (k->n_steps > 0)
-        qsort(k->steps, k->n_steps, sizeof *k->steps, by_begin);
-    for (uint32_t i = 0; i < k->n_steps; i++)
-        if (kept == 0 || k->steps[i].begin >= k->steps[kept - 1].end)
-            k->steps[kept++] = k->steps[i];
-    k->n_steps = kept;
-}
-
-int rlt__kin_parse(const char *path, const char *mark, rlt_kin_recording *k, rlt_error *err)
+int rlt__kin_parse(rlt_kin_run *run, const char *path, const char *mark, rlt_error *err)
 {
     static const char *const members[] = {"traceEvents", "distributedInfo", "baseTimeNanoseconds", NULL};
     rlt_jstream *s;
-    *k = (rlt_kin_recording){.path = path, .rank = RLT_NONE};
-    int rc = rlt_jstream_open(path, members, &s, err);
-    if (rc < 0)
+    rlt_kin_recording *k;
+    int rc = rlt__kin_add(run, path, &k, err);
+    if (rc < 0 || (rc = rlt_jstream_open(path, members, &s, err)) < 0)
         return rc;
     parse p = {.k = k, .stream = s, .mark = mark, .err = err};
     rlt_jstream_keys(s, keys);
     rc = read_pieces(&p, s);
     rlt_jstream_close(s);
-    if (rc < 0)
-        rlt__kin_recording_free(k);
-    else
-        order_steps(k);
+    rlt__kin_order_steps(k);
     return rc;
-}
-
-void rlt__kin_recording_free(rlt_kin_recording *k)
-{
-    free(k->events);
-    free(k->comms);
-    free(k->syncs);
-    free(k->steps);
-    free(k->groups);
-    rlt_strings_free(&k->strings);
-    rlt_strings_free(&k->rows);
-    *k = (rlt_kin_recording){.path = k->path, .rank = RLT_NONE};
 }
