@@ -9,6 +9,7 @@
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "tools/design/design.h"
+#include "workload/design/design.h"
 #include "workload/training/training.h"
 
 /* Returns true if the list "microbatch=4,precision=bf16" has the name. */

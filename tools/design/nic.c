@@ -19,7 +19,8 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/units.h"
+#include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "tools/design/design.h"
 #include "workload/design/design.h"
 #include "workload/experiment/coll/lists.h"
