@@ -218,7 +218,8 @@ static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *er
             at[room + points++] = q->time_s;
         }
         if (points)
-            lines[n++] = (rlt_plot_line){names[k], at, at + room, points, k == 0, k};
+            lines[n++] = (rlt_plot_line){
+                .name = names[k], .x = at, .y = at + room, .n = points, .reference = k == 0, .look = k};
     }
     rlt_plot_panel panel = {"iteration time over cost",
                             "cost of the network",

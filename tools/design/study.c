@@ -209,7 +209,8 @@ static int draw(const added *a, const char *path, rlt_error *err)
             xy[w][COST][n++] = r->best.cost;
         }
         for (int k = 0; k < 2; k++)
-            lines[k][w] = (rlt_plot_line){a->u->works[w].name, xy[w][X], xy[w][NIC + k], n, false, 0};
+            lines[k][w] =
+                (rlt_plot_line){.name = a->u->works[w].name, .x = xy[w][X], .y = xy[w][NIC + k], .n = n};
     }
     char nic[64];
     snprintf(nic, sizeof nic, "%s for each accelerator", a->u->s->unit);
