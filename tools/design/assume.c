@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a design takes for granted: accelerator, layout, batch and memory of each model, and what of it the
+/* Assumptions of a design: accelerator, layout, batch and memory of each model, and which of them the
  * user did not say. */
 #include <stdio.h>
 #include <string.h>

@@ -138,7 +138,7 @@ extern const rlt_option rlt_design_work_options[], rlt_design_goal_options[], rl
 
 enum { RLT_MAX_WORKS = 16 };
 
-/* What holds for a workload (assume.c). Only models have more than the sizes of their groups. */
+/* Assumptions about a workload (assume.c). Only models have more than the sizes of their groups. */
 typedef struct rlt_design_assumed {
     bool model, recompute;
     char accelerator[64], precision[16];
