@@ -301,7 +301,7 @@ validate: all
 # Saving by each added dimension at equal iteration time, in network interfaces and dollars, for three models: table and plot.
 design-page: all
 	$(Q)$(BUILD)/ringlet design dimensions --study added-dimension -n 1024 --total 100GB/s \
-	    -w turing-nlg-17b@tp=1,microbatch=8 -w gpt3-175b@tp=16,microbatch=16 -w megatron-1t@tp=32,microbatch=8 --plot $(BUILD)/design-page.svg -o $(BUILD)/design-page.txt
+	    --any-memory -w turing-nlg-17b@tp=1,microbatch=8 -w gpt3-175b@tp=16,microbatch=16 -w megatron-1t@tp=32,microbatch=8 --plot $(BUILD)/design-page.svg -o $(BUILD)/design-page.txt
 	@cat $(BUILD)/design-page.txt
 	@echo 'wrote $(BUILD)/design-page.txt and $(BUILD)/design-page.svg'
 

@@ -223,8 +223,83 @@ static void none_is_better(void **state)
     assert_true(solved > CASES * 3 / 4 && limited > CASES / 3 && products > CASES / 4 && impossible > 0);
 }
 
+/* ---- listed speeds ---- */
+
+enum { LISTED = 80, SPEEDS = 5 };
+
+/* Returns the best of all combinations of listed speeds, each looked at; INFINITY if none meets the limits. */
+static double best_combination(const drawn *x, const rlt_design_candidate *c)
+{
+    double best = INFINITY;
+    for (uint32_t i = 0; i < c->combinations; i++) {
+        rlt_split_problem p = x->problem;
+        rlt_limits l = x->limits;
+        rlt_split s = {0};
+        uint32_t left = i;
+        for (uint32_t d = 0; d < c->net.n; d++) {
+            const rlt_nic *nic = c->nic[d];
+            if (!nic)
+                continue;
+            s.bw[d] = nic->rate[left % nic->n];
+            left /= nic->n;
+            assert_int_equal(rlt_limits_range(&l, d, s.bw[d], s.bw[d], NULL), 0);
+        }
+        p.limits = &l;
+        if (c->listed < c->net.n && rlt_split_solve(&p, &s, NULL))
+            continue;
+        if (rlt_limits_violation(&x->limits, s.bw) <= 1e-7)
+            best = fmin(best, rlt_split_objective(&x->problem, s.bw));
+    }
+    return best;
+}
+
+static void draw_lists(drawing *d, const drawn *x, rlt_nic nics[RLT_MAX_DIMS], rlt_design_candidate *c)
+{
+    for (uint32_t i = 0; i < x->net.n; i++) {
+        if (i == 0 && below(d, 2))
+            continue; /* its speed is free */
+        double rate = x->total * (0.02 + 0.1 * unit(d));
+        for (uint32_t k = 0; k < 1 + below(d, SPEEDS); k++, rate *= 1.1 + unit(d))
+            nics[i].rate[nics[i].n++] = rate;
+        c->nic[i] = &nics[i];
+        c->listed++;
+        c->combinations *= nics[i].n;
+    }
+}
+
+static void best_of_listed(void **state)
+{
+    (void)state;
+    uint32_t solved = 0, pruned = 0, impossible = 0;
+    if (!rlt_split_available())
+        skip();
+    for (uint32_t i = 0; i < LISTED; i++) {
+        drawing d = {.seed = SEED + 1, .stream = i};
+        drawn x;
+        rlt_nic nics[RLT_MAX_DIMS] = {{0}};
+        rlt_split s = {0};
+        draw(i, &x);
+        rlt_design_settings settings = {.total = (uint64_t)x.total};
+        rlt_design_setup u = {.s = &settings};
+        rlt_design_candidate c = {.u = &u, .net = x.net, .combinations = 1};
+        draw_lists(&d, &x, nics, &c);
+        x.limits.items[0].equal = c.listed < x.net.n;
+        double best = best_combination(&x, &c);
+        int rc = rlt_nics_solve(&c, &x.problem, &s, NULL);
+        if (isfinite(best) != (rc == 0) || (!rc && fabs(s.objective / best - 1) > 1e-6))
+            fail_msg("%s: %.12g, best %.12g, exit %d", x.text, s.objective, best, rc);
+        solved += rc == 0;
+        impossible += rc == RLT_ECHECK;
+        pruned += rc == 0 && s.leaves < c.combinations;
+        drop(&x);
+    }
+    print_message("%u solved, %u of them without looking at each, %u impossible\n", solved, pruned,
+                  impossible);
+    assert_true(solved > LISTED / 3 && pruned > LISTED / 6 && impossible > 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(none_is_better)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(none_is_better), cmocka_unit_test(best_of_listed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,83 @@ static void test_interrupt(void **state)
     rlt_interrupt_init();
 }
 
+/* Jobs that hold memory from `prepare` to `ended`. */
+typedef struct holding {
+    uint32_t held, most, ended, taken;
+    bool open[JOBS];
+} holding;
+
+static int hold(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    holding *h = ctx;
+    (void)i;
+    (void)err;
+    h->open[slot] = true;
+    h->held++;
+    h->most = h->held > h->most ? h->held : h->most;
+    return 0;
+}
+
+static int first_is_slow(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    (void)ctx;
+    (void)job;
+    (void)slot;
+    (void)err;
+    sleep_ms(i == 0 ? 50 : 0);
+    return 0;
+}
+
+static void let_go(void *ctx, uint32_t slot)
+{
+    holding *h = ctx;
+    assert_true(h->open[slot]);
+    h->open[slot] = false;
+    h->held--;
+    h->ended++;
+}
+
+static int take_held(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
+{
+    holding *h = ctx;
+    (void)err;
+    assert_false(h->open[slot]);
+    assert_int_equal(i, h->taken++);
+    return 0;
+}
+
+static bool no_room(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Without room each thread has one job to run and one that waits, however many results wait for the first. */
+static void test_room(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= THREADS; threads++)
+        for (int closed = 0; closed < 2; closed++) {
+            holding h = {0};
+            rlt_pool_work work = {.n = JOBS,
+                                  .slots = JOBS,
+                                  .ctx = &h,
+                                  .prepare = hold,
+                                  .room = closed ? no_room : NULL,
+                                  .run = first_is_slow,
+                                  .ended = let_go,
+                                  .take = take_held};
+            assert_int_equal(rlt_pool_run(&work, threads, NULL), 0);
+            assert_int_equal(h.taken, JOBS);
+            assert_int_equal(h.ended, JOBS);
+            assert_int_equal(h.held, 0);
+            if (closed || threads == 1)
+                assert_in_range(h.most, 1, 2 * threads);
+            else
+                assert_int_equal(h.most, JOBS);
+        }
+}
+
 static void test_threads(void **state)
 {
     (void)state;
@@ -224,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_error_stops_later_simulations),
         cmocka_unit_test(test_refused_result_stops_all),
         cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_room),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

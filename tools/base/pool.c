@@ -21,7 +21,8 @@ typedef struct pool {
     rlt_task *jobs;
     uint32_t slots;
     uint32_t started, taken;
-    atomic_uint limit; /* jobs from this index on are no longer wanted */
+    uint32_t threads, unfinished; /* jobs that are queued or run */
+    atomic_uint limit;            /* jobs from this index on are no longer wanted */
     int rc;
     rlt_error *err;
 } pool;
@@ -169,6 +170,9 @@ static void on_worked(uv_work_t *request, int status)
     pool *p = job->pool;
     (void)status;
     job->ended = true;
+    p->unfinished--;
+    if (p->work->ended)
+        p->work->ended(p->work->ctx, job->slot);
     if (job->rc)
         stop_from(p, job->index + 1);
     while (!p->rc && p->taken < p->started && p->jobs[p->taken % p->slots].ended)
@@ -178,16 +182,25 @@ static void on_worked(uv_work_t *request, int status)
     submit(p);
 }
 
+/* Returns true if another job may be prepared. Each thread has one to run and one that waits, whatever the
+ * memory. */
+static bool has_room(const pool *p)
+{
+    return p->started - p->taken < p->slots &&
+           (!p->work->room || p->unfinished < 2 * p->threads || p->work->room(p->work->ctx));
+}
+
 static void submit(pool *p)
 {
     uint32_t limit = atomic_load(&p->limit);
-    while (!p->rc && p->started < limit && p->started - p->taken < p->slots && !rlt_interrupted()) {
+    while (!p->rc && p->started < limit && !rlt_interrupted() && has_room(p)) {
         rlt_task *job = next_job(p);
         if (!job) {
             stop_from(p, p->taken);
             return;
         }
         job->request.data = job;
+        p->unfinished++;
         (void)uv_queue_work(&p->loop, &job->request, on_work, on_worked); /* can fail only without on_work */
     }
 }
@@ -244,6 +257,8 @@ static int run_serial(pool *p)
         if (!job)
             break;
         run_job(job);
+        if (p->work->ended)
+            p->work->ended(p->work->ctx, job->slot);
         take_one(p);
     }
     return p->rc;
@@ -252,7 +267,8 @@ static int run_serial(pool *p)
 int rlt_pool_run(const rlt_pool_work *work, uint32_t threads, rlt_error *err)
 {
     bool serial = threads < 2 || work->n < 2;
-    pool p = {.work = work, .serial = serial, .slots = serial ? 1 : work->slots, .err = err};
+    pool p = {
+        .work = work, .serial = serial, .slots = serial ? 1 : work->slots, .threads = threads, .err = err};
     int rc;
     p.slots = p.slots < work->n ? p.slots : work->n;
     if (work->n == 0)

@@ -11,6 +11,7 @@
 #ifndef RLT_TOOLS_BASE_POOL_H
 #define RLT_TOOLS_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/base/error.h"
@@ -31,6 +32,12 @@ typedef struct rlt_pool_work {
     int (*prepare)(void *ctx, uint32_t i, uint32_t slot, rlt_error *err);
     /* Runs on any thread. After an error or a stop the slot must be empty again. */
     int (*run)(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err);
+    /* Called on the calling thread before a job is prepared that no thread waits for. False: not yet, as
+     * memory is short; it is asked again when a job has ended. NULL: there is room. */
+    bool (*room)(void *ctx);
+    /* Called on the calling thread when `run` has ended, in any order, perhaps long before `take`: inputs may
+     * be released. NULL: nothing. */
+    void (*ended)(void *ctx, uint32_t slot);
     /* Called on the calling thread, in order. After an error it is not called for the rest, so slots may be
      * full when rlt_pool_run returns. */
     int (*take)(void *ctx, uint32_t i, uint32_t slot, rlt_error *err);

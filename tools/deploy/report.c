@@ -146,16 +146,11 @@ static void write_members(rlt_jw *w, const rlt_deploy_found *f)
     write_curve(w, f->search);
 }
 
-/* Appends the steps of a search as a staircase. Returns the number of points. */
+/* Lists the steps of a search, and its end. Returns the number of points. */
 static uint32_t add_steps(const rlt_search_result *r, double *x, double *y)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_curve; i++) {
-        if (i) {
-            x[n] = (double)r->curve[i].judged;
-            y[n] = y[n - 1];
-            n++;
-        }
         x[n] = (double)r->curve[i].judged;
         y[n++] = (double)r->curve[i].cost / (double)RLT_S;
     }
@@ -173,7 +168,7 @@ typedef struct picture {
 static int make_panel(picture *p, const rlt_search_result *r, rlt_time base_ps, const char *title,
                       rlt_plot_panel *panel, rlt_error *err)
 {
-    uint32_t room = 2 * r->n_curve + 2;
+    uint32_t room = r->n_curve + 1;
     p->points = malloc(2 * (size_t)room * sizeof *p->points);
     if (!p->points)
         return rlt_nomem(err);
@@ -181,7 +176,8 @@ static int make_panel(picture *p, const rlt_search_result *r, rlt_time base_ps, 
     p->ends[0] = 1;
     p->ends[1] = (double)r->judged;
     p->base[0] = p->base[1] = (double)base_ps / (double)RLT_S;
-    p->lines[0] = (rlt_plot_line){.name = "best so far", .x = p->points, .y = p->points + room, .n = n};
+    p->lines[0] =
+        (rlt_plot_line){.name = "best so far", .x = p->points, .y = p->points + room, .n = n, .steps = true};
     p->lines[1] =
         (rlt_plot_line){.name = "data parallel", .x = p->ends, .y = p->base, .n = 2, .reference = true};
     *panel = (rlt_plot_panel){.title = title,

@@ -90,7 +90,7 @@ static int write_rows(const job *j, rlt_format format, FILE *out, rlt_error *err
 {
     rlt_table t = {0};
     rlt_table_begin(&t, format, columns, N_COLUMNS, out, NULL);
-    for (uint32_t i = 0; i < RLT_SPLITS; i++) {
+    for (uint32_t i = 0; i < RLT_SPLITS && j->budgets->judged[i].name; i++) {
         put_row(j, &t, &j->budgets->judged[i], RLT_NONE);
         for (uint32_t w = 0; w < j->u.n_works && j->u.n_works > 1; w++)
             put_row(j, &t, &j->budgets->judged[i], w);
@@ -121,6 +121,19 @@ const char *rlt__bandwidth_goal(const job *j)
     return goals[j->u.goal];
 }
 
+void rlt__bandwidth_listed(const job *j, const rlt_budget *b, FILE *f)
+{
+    static const char *const what[] = {"time", "time x cost", "cost"};
+    if (!b || !b->combinations)
+        return;
+    fprintf(f,
+            "# listed speeds (--nic): the best of %u combination%s%s; its %s is %.3g %% %s that of the "
+            "best split of any speeds ('any')\n",
+            b->combinations, rlt_s(b->combinations),
+            b->best.proven ? ", proven" : ", not proven as other dimensions are free", what[j->u.goal],
+            fabs(b->best.over_any) * 100, b->best.over_any < 0 ? "below" : "above");
+}
+
 void rlt__bandwidth_free_switches(const job *j, FILE *f)
 {
     for (uint32_t i = 0; i < j->net.n; i++) {
@@ -148,8 +161,8 @@ static int write_text(const job *j, rlt_format format, rlt_error *err)
         fprintf(f.stream,
                 "# bandwidths in %s, innermost dimension first; speed-up and speed/$ against equal\n",
                 u->s->unit);
-        fputs("# ", f.stream);
-        rlt_design_prices_line(u, f.stream);
+        rlt__bandwidth_listed(j, j->budgets, f.stream);
+        rlt_design_assumptions(u, f.stream);
         rlt__bandwidth_free_switches(j, f.stream);
         if (j->budgets->equal_breaks)
             fprintf(f.stream, "# the equal split, the reference, violates the limits\n");
@@ -227,10 +240,16 @@ void rlt__bandwidth_json(const job *j, const rlt_budget *b, rlt_jw *w)
     rlt_jw_string(w, "unit", j->u.s->unit);
     rlt_jw_string(w, "prices", j->u.prices.name);
     rlt_jw_string(w, "prices_source", j->u.prices.source);
+    if (b->combinations) {
+        rlt_jw_u64(w, "combinations", b->combinations);
+        rlt_jw_u64(w, "combinations_solved", b->best.leaves);
+        rlt_jw_bool(w, "proven", b->best.proven);
+        rlt_jw_double(w, "over_any_speeds", b->best.over_any, 9);
+    }
     if (b->closed)
         rlt_jw_double(w, "closed_form_ps", b->closed_s * 1e12, 3);
     rlt_jw_array(w, "splits");
-    for (uint32_t i = 0; i < RLT_SPLITS; i++)
+    for (uint32_t i = 0; i < RLT_SPLITS && b->judged[i].name; i++)
         put_split(j, b, &b->judged[i], w);
     rlt_jw_end_array(w);
 }
@@ -239,6 +258,7 @@ static int write_json(const job *j, rlt_error *err)
 {
     rlt_jw w;
     rlt_document_begin(&w, "design bandwidth", j->args, &j->u.inputs);
+    rlt_design_assumptions_json(&j->u, &w);
     rlt__bandwidth_json(j, j->budgets, &w);
     return rlt_document_write(&w, j->u.s->output, err);
 }
@@ -247,7 +267,7 @@ static int write_json(const job *j, rlt_error *err)
 static void find_closed(const job *j, const rlt_design_candidate *c, rlt_budget *b)
 {
     double bw[RLT_MAX_DIMS];
-    b->closed = j->u.goal == RLT_LEAST_TIME && b->total_Bps && !j->u.s->constraint.n &&
+    b->closed = j->u.goal == RLT_LEAST_TIME && !c->listed && b->total_Bps && !j->u.s->constraint.n &&
                 rlt_design_closed_form(&c->all, (double)b->total_Bps, bw);
     if (b->closed)
         b->closed_s = rlt_design_time(&c->all, bw);
@@ -269,7 +289,12 @@ static int judge_all(const job *j, const rlt_design_candidate *c, rlt_budget *b,
         rc = rlt_design_candidate_judge(c, "given", j->given, &b->judged[RLT_SPLIT_GIVEN], err);
     if (!rc)
         rc = rlt_design_candidate_judge(c, "chosen", b->best.bw, &b->judged[RLT_SPLIT_CHOSEN], err);
-    return rc ? rc : rlt_design_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
+    if (!rc)
+        rc = rlt_design_candidate_judge(c, "equal", equal, &b->judged[RLT_SPLIT_EQUAL], err);
+    if (rc || !c->listed)
+        return rc;
+    b->combinations = c->combinations;
+    return rlt_design_candidate_judge(c, "any", b->best.any_bw, &b->judged[RLT_SPLIT_ANY], err);
 }
 
 /* Solves one budget. With several budgets, one that has no split records the conflict in its row. */
@@ -323,7 +348,7 @@ static int work(job *j, const bandwidth_settings *s, rlt_error *err)
     int rc = read_budgets(j, s, err);
     if (rc || (rc = rlt_design_setup_open(&j->u, &j->settings, err)) ||
         (rc = rlt_design_read_net(s->topology, &j->net, j->given, &j->u.inputs, err)) ||
-        (rc = rlt_design_setup_works(&j->u, rlt_design_size(&j->net), err)))
+        (j->u.args = j->args, rc = rlt_design_setup_works(&j->u, rlt_design_size(&j->net), err)))
         return rc;
     rlt_progress_start(&progress, "designing");
     for (uint32_t i = 0; i < j->n && !rc; i++) {
@@ -368,7 +393,7 @@ const rlt_command rlt_design_bandwidth = {
         "1.\n\n--total takes several budgets, as a list or a range. The report then has a row for the best "
         "split of each; JSON has all three splits of each. Speed per dollar is relative to the first budget "
         "that has a split.",
-    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s "
+    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16,zero=2 --total 500GB/s "
                "--objective perf-per-cost",
     .options = options,
     .settings_size = sizeof(bandwidth_settings),

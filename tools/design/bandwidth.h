@@ -12,7 +12,9 @@
 #include "tools/design/design.h"
 #include "workload/design/design.h"
 
-enum { RLT_SPLIT_GIVEN, RLT_SPLIT_EQUAL, RLT_SPLIT_CHOSEN, RLT_SPLITS };
+/* RLT_SPLIT_ANY: the best split of any speeds, beside one of listed speeds (--nic); its name is NULL without
+ * a list. */
+enum { RLT_SPLIT_GIVEN, RLT_SPLIT_EQUAL, RLT_SPLIT_CHOSEN, RLT_SPLIT_ANY, RLT_SPLITS };
 enum { RLT_MAX_BUDGETS = 1000 };
 
 /* A total bandwidth, and its best split. */
@@ -22,6 +24,7 @@ typedef struct rlt_budget {
     rlt_judged judged[RLT_SPLITS];
     rlt_split best;
     double closed_s;           /* time by the closed form, if `closed` */
+    uint32_t combinations;     /* of listed speeds; 0: none are listed */
     bool closed, equal_breaks; /* equal_breaks: the equal split violates the limits */
 } rlt_budget;
 
@@ -38,6 +41,8 @@ typedef struct rlt_bandwidth_job {
 
 /* Returns the goal in words, such as "least time". */
 const char *rlt__bandwidth_goal(const rlt_bandwidth_job *j);
+/* Prints how good the best of the listed speeds is. NULL: no budget has a split. */
+void rlt__bandwidth_listed(const rlt_bandwidth_job *j, const rlt_budget *b, FILE *f);
 /* Prints a line for each switch without a price. */
 void rlt__bandwidth_free_switches(const rlt_bandwidth_job *j, FILE *f);
 /* Writes the members of one budget into an open object. */

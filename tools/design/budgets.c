@@ -111,8 +111,8 @@ static int write_text(const rlt_bandwidth_job *j, rlt_format format, rlt_error *
                 "# the best split of each; bandwidths in %s, innermost dimension first; speed-up against the "
                 "same total split equally; speed/$ against the first budget%s\n",
                 j->u.s->unit, count_conflicts(j) ? " that meets the limits" : "");
-        fputs("# ", f.stream);
-        rlt_design_prices_line(&j->u, f.stream);
+        rlt__bandwidth_listed(j, find_first(j), f.stream);
+        rlt_design_assumptions(&j->u, f.stream);
         rlt__bandwidth_free_switches(j, f.stream);
     }
     if (rc) {
@@ -127,6 +127,7 @@ static int write_json(const rlt_bandwidth_job *j, rlt_error *err)
     rlt_jw w;
     const rlt_budget *first = find_first(j);
     rlt_document_begin(&w, "design bandwidth", j->args, &j->u.inputs);
+    rlt_design_assumptions_json(&j->u, &w);
     rlt_jw_array(&w, "budgets");
     for (uint32_t i = 0; i < j->n; i++) {
         const rlt_budget *b = &j->budgets[i];

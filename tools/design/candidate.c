@@ -18,6 +18,10 @@ static int add_limits(rlt_design_candidate *c, rlt_error *err)
         c->limits.level[i] = c->net.dims[i].level;
     if (s->total)
         rc = rlt_limits_total(&c->limits, (double)s->total, err);
+    if (!rc && s->total && c->listed == c->net.n) { /* sums of listed speeds hardly ever equal the total */
+        c->limits.items[0].equal = false;
+        memcpy(strchr(c->limits.items[0].text, '='), "<", 1);
+    }
     for (uint32_t i = 0; i < s->constraint.n && !rc; i++)
         rc = rlt_limits_add(&c->limits, s->constraint.items[i], c->dollars, c->fixed, err);
     return rc;
@@ -47,7 +51,8 @@ int rlt_design_candidate_open(rlt_design_candidate *c, const rlt_design_setup *u
     c->fixed = u->cost.npu * ranks;
     for (uint32_t i = 0; i < net->n; i++)
         c->dollars[i] = c->rates[i] * ranks;
-    rc = add_limits(c, err);
+    if (!(rc = rlt_nics_apply(c, err)))
+        rc = add_limits(c, err);
     for (uint32_t i = 0; i < u->n_works && !rc; i++) {
         const rlt_design_work *w = &u->works[i];
         if ((rc = rlt_design_model_add(&c->all, &c->net, w, &u->loop, u->weight[i], err)) ||
@@ -74,7 +79,7 @@ int rlt_design_candidate_solve(const rlt_design_candidate *c, rlt_design_goal go
                            .dollars = c->dollars,
                            .fixed = c->fixed,
                            .starts = STARTS};
-    return rlt_split_solve(&p, out, err);
+    return c->listed ? rlt_nics_solve(c, &p, out, err) : rlt_split_solve(&p, out, err);
 }
 
 static int simulate(const rlt_design_candidate *c, rlt_judged *out, rlt_error *err)

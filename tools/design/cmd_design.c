@@ -10,6 +10,6 @@ const rlt_command rlt_cmd_design = {
     .name = "design",
     .summary = "dimensions and bandwidths of a network, for speed or for speed per dollar",
     .description = "Designs a network of stacked dimensions for the workloads that will train on it.",
-    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16 --total 500GB/s",
+    .example = "ringlet design bandwidth -t libra-4d --workload gpt3-175b@tp=16,zero=2 --total 500GB/s",
     .verbs = verbs,
 };

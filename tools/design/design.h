@@ -13,10 +13,12 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "sim/text/json.h"
 #include "tools/base/command.h"
 #include "tools/output/output.h"
 #include "workload/design/design.h"
 #include "workload/setup/inputs.h"
+#include "workload/training/training.h"
 
 /* ---- limits on the split (limits.c, simplex.c) ---- */
 
@@ -49,6 +51,8 @@ typedef struct rlt_limits {
 int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX_DIMS], double fixed,
                    rlt_error *err) RLT_MUST_USE;
 int rlt_limits_total(rlt_limits *l, double total, rlt_error *err) RLT_MUST_USE;
+/* Adds low <= B_d <= high, or B_d = low if both are equal. */
+int rlt_limits_range(rlt_limits *l, uint32_t d, double low, double high, rlt_error *err) RLT_MUST_USE;
 
 typedef enum rlt_lp { RLT_LP_DONE, RLT_LP_INFEASIBLE, RLT_LP_UNBOUNDED } rlt_lp;
 /* Maximises sum_i c_i B_i under the limits, by the simplex method with Bland's rule. Bits of `skip`: bit i
@@ -75,9 +79,14 @@ typedef struct rlt_split_problem {
     uint32_t starts; /* most start points; all are used only for time times cost, which is not convex */
 } rlt_split_problem;
 
+/* The members from any_bw on are set only for listed speeds (nic.c). */
 typedef struct rlt_split {
     double bw[RLT_MAX_DIMS], objective;
     double violation;
+    double any_bw[RLT_MAX_DIMS]; /* the best split of any speeds */
+    double over_any;             /* objective over that of any_bw, less one */
+    uint32_t leaves;             /* combinations of speeds that were solved; bounds exclude the others */
+    bool proven;                 /* no other combination is better */
 } rlt_split;
 
 bool rlt_split_available(void);
@@ -86,11 +95,29 @@ bool rlt_split_available(void);
 int rlt_split_solve(const rlt_split_problem *p, rlt_split *out, rlt_error *err) RLT_MUST_USE;
 double rlt_split_objective(const rlt_split_problem *p, const double bw[RLT_MAX_DIMS]);
 
+/* ---- speeds for sale (nic.c) ---- */
+
+enum { RLT_MAX_NICS = RLT_MAX_DIMS, RLT_MAX_NIC_RATES = 64 };
+
+/* Speeds that a dimension may have: dimension `dim`, or, if 0, all dimensions of a level. */
+typedef struct rlt_nic {
+    uint32_t dim, n;
+    rlt_level level;
+    double rate[RLT_MAX_NIC_RATES]; /* bytes a second, ascending */
+} rlt_nic;
+
+typedef struct rlt_nics {
+    uint32_t n;
+    rlt_nic items[RLT_MAX_NICS];
+} rlt_nics;
+/* Reads lists: "100Gbps,400Gbps" for the pod, "node=450GB/s,900GB/s", "b2=50GB/s". */
+int rlt_nics_read(rlt_nics *out, const rlt_texts *texts, rlt_error *err) RLT_MUST_USE;
+
 /* ---- settings and what they load (setup.c) ---- */
 
 typedef struct rlt_design_settings {
     const char *levels, *in_network, *shared;
-    rlt_texts workload;
+    rlt_texts workload, nic;
     uint64_t tp;
     const char *accelerator, *loop;
     double compute_scale, forward_compute;
@@ -101,7 +128,7 @@ typedef struct rlt_design_settings {
     uint64_t total, radix; /* total: bytes a second, set by the command from `totals`; 0: none */
     bool rail;
     double npu_cost, tie_break;
-    bool no_simulation, all_switches;
+    bool no_simulation, all_switches, any_memory;
     uint64_t chunks;
     rlt_time endpoint_ps;
     const char *format, *output;
@@ -111,9 +138,21 @@ extern const rlt_option rlt_design_work_options[], rlt_design_goal_options[], rl
 
 enum { RLT_MAX_WORKS = 16 };
 
+/* Assumptions about a workload (assume.c). Only models have more than the sizes of their groups. */
+typedef struct rlt_design_assumed {
+    bool model, recompute;
+    char accelerator[64], precision[16];
+    uint64_t batch;
+    uint32_t microbatch, zero;
+    double memory_bytes, room_bytes;
+    const char *unsaid[8]; /* names of what the user left to the presets */
+    uint32_t n_unsaid;
+} rlt_design_assumed;
+
 /* The part of the problem that does not depend on the network's shape. */
 typedef struct rlt_design_setup {
     const rlt_design_settings *s;
+    const rlt_parsed *args; /* set by the command; NULL: assumptions are not reported */
     rlt_design_loop loop;
     rlt_design_prices prices;
     rlt_design_cost cost;
@@ -123,6 +162,8 @@ typedef struct rlt_design_setup {
     uint32_t n_works;
     double weight[RLT_MAX_WORKS]; /* their sum is 1 */
     rlt_design_work works[RLT_MAX_WORKS];
+    rlt_design_assumed assumed[RLT_MAX_WORKS];
+    rlt_nics nics;
     rlt_inputs inputs;
 } rlt_design_setup;
 
@@ -135,8 +176,14 @@ const rlt_param *rlt_design_workload_parameters(void);
 /* Builds the workloads for `ranks` accelerators. */
 int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err) RLT_MUST_USE;
 void rlt_design_setup_free(rlt_design_setup *u);
-/* Prints "prices: libra (source)" and how switches are built. */
-void rlt_design_prices_line(const rlt_design_setup *u, FILE *out);
+/* Notes what holds for a model, whose settings are `list`; `accelerator`: the user named one. */
+void rlt_design_assume(rlt_design_assumed *out, const rlt_training *t, const char *list, bool accelerator);
+/* Returns RLT_ERANGE if the model needs more memory than its accelerator has, unless --any-memory. */
+int rlt_design_fits(const rlt_design_setup *u, const rlt_training *t, const char *name,
+                    rlt_error *err) RLT_MUST_USE;
+/* Prints a line a workload with what holds for it, what of that was assumed, and the prices. */
+void rlt_design_assumptions(const rlt_design_setup *u, FILE *out);
+void rlt_design_assumptions_json(const rlt_design_setup *u, rlt_jw *w);
 /* Reads dimensions and bandwidths of a product of rings, switches and fully connected dimensions. */
 int rlt_design_read_net(const char *spec, rlt_design_net *net, double bw[RLT_MAX_DIMS], rlt_inputs *inputs,
                         rlt_error *err) RLT_MUST_USE;
@@ -149,6 +196,8 @@ typedef struct rlt_design_candidate {
     double rates[RLT_MAX_DIMS], dollars[RLT_MAX_DIMS]; /* a byte a second: per accelerator, for all */
     double fixed;
     rlt_limits limits;
+    const rlt_nic *nic[RLT_MAX_DIMS]; /* speeds of each dimension; NULL: any */
+    uint32_t listed, combinations;    /* dimensions with such a list; products of their lengths */
 } rlt_design_candidate;
 
 /* Opens a shape. Free it in every case. RLT_ERANGE if groups do not divide the dimensions. */
@@ -157,6 +206,13 @@ int rlt_design_candidate_open(rlt_design_candidate *c, const rlt_design_setup *u
 void rlt_design_candidate_free(rlt_design_candidate *c);
 int rlt_design_candidate_solve(const rlt_design_candidate *c, rlt_design_goal goal, double deadline_s,
                                rlt_split *out, rlt_error *err) RLT_MUST_USE;
+
+/* Gives each dimension its list of speeds. RLT_EUSAGE if a list is for no dimension. */
+int rlt_nics_apply(rlt_design_candidate *c, rlt_error *err) RLT_MUST_USE;
+/* Finds the best split with listed speeds, and the best one of any speeds beside it. RLT_ECHECK if none meets
+ * the limits. */
+int rlt_nics_solve(const rlt_design_candidate *c, const rlt_split_problem *p, rlt_split *out,
+                   rlt_error *err) RLT_MUST_USE;
 
 /* A split with its predicted and simulated figures. */
 typedef struct rlt_judged {

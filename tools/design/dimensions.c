@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ringlet design dimensions: lists all shapes of network for a number of accelerators, and marks the Pareto
  * front. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static int write_json(const rlt_parsed *args, const rlt_design_setup *u, const r
     rlt_jw_string(&w, "unit", u->s->unit);
     rlt_jw_string(&w, "prices", u->prices.name);
     rlt_jw_string(&w, "prices_source", u->prices.source);
+    rlt_design_assumptions_json(u, &w);
     rlt_jw_u64(&w, "shapes", p->n);
     rlt_jw_u64(&w, "misfits", p->misfits);
     rlt_jw_u64(&w, "infeasible", p->infeasible);
@@ -144,6 +146,25 @@ static int write_json(const rlt_parsed *args, const rlt_design_setup *u, const r
     }
     rlt_jw_end_array(&w);
     return rlt_document_write(&w, u->s->output, err);
+}
+
+/* Prints by how much listed speeds are behind any speeds, over the front. */
+static void put_listed(const rlt_points *p, FILE *out)
+{
+    double least = INFINITY, most = 0;
+    bool proven = true;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->items[i].front && p->items[i].split.leaves) {
+            least = fmin(least, p->items[i].split.over_any);
+            most = fmax(most, p->items[i].split.over_any);
+            proven = proven && p->items[i].split.proven;
+        }
+    if (isfinite(least))
+        fprintf(out,
+                "# listed speeds (--nic): the best of each shape%s, %.3g to %.3g %% above the same shape "
+                "with any speeds\n",
+                proven ? ", proven" : ", not proven as other dimensions are free", fmax(least, 0) * 100,
+                most * 100);
 }
 
 static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, rlt_format format,
@@ -164,8 +185,8 @@ static int write_text(const rlt_design_setup *u, const rlt_points *p, bool all, 
             p->n, p->misfits, p->infeasible, p->unpriced);
         fprintf(f.stream, "# *: no other is as fast and cheaper, or as cheap and faster; bandwidths in %s\n",
                 u->s->unit);
-        fputs("# ", f.stream);
-        rlt_design_prices_line(u, f.stream);
+        put_listed(p, f.stream);
+        rlt_design_assumptions(u, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);
@@ -197,7 +218,8 @@ static int draw(const dimensions_settings *s, const rlt_points *p, rlt_error *er
             at[room + points++] = q->time_s;
         }
         if (points)
-            lines[n++] = (rlt_plot_line){names[k], at, at + room, points, k == 0, k};
+            lines[n++] = (rlt_plot_line){
+                .name = names[k], .x = at, .y = at + room, .n = points, .reference = k == 0, .look = k};
     }
     rlt_plot_panel panel = {"iteration time over cost",
                             "cost of the network",
@@ -256,6 +278,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (rc || (rc = rlt_design_setup_open(&u, &s->design, err)))
         return rc;
     u.shapes_vary = true;
+    u.args = args;
     if (!(rc = rlt_design_setup_works(&u, s->accelerators, err)))
         rc = s->study ? rlt_design_added(args, &u, &how, s->plot, err) : search(args, s, &u, &how, err);
     rlt_design_setup_free(&u);
@@ -276,7 +299,8 @@ const rlt_command rlt_design_dimensions = {
         "differ between shapes. The outermost dimension is the pod, then inwards node, package, chiplet; "
         "with two dimensions package and pod.\n\n--study added-dimension shows the saving by each further "
         "dimension at equal iteration time.",
-    .example = "ringlet design dimensions -n 1024 --workload gpt3-175b@tp=16 --total 300GB/s --max-dims 3",
+    .example =
+        "ringlet design dimensions -n 1024 --workload gpt3-175b@tp=16,zero=2 --total 300GB/s --max-dims 3",
     .options = options,
     .settings_size = sizeof(dimensions_settings),
     .run = run,

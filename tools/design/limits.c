@@ -197,6 +197,28 @@ int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX
     return 0;
 }
 
+int rlt_limits_range(rlt_limits *l, uint32_t d, double low, double high, rlt_error *err)
+{
+    bool equal = low == high;
+    int rc = 0;
+    for (int side = equal ? 1 : 0; side < 2 && !rc; side++) {
+        char text[RLT_LIMIT_TEXT], rate[32];
+        double b = side ? high : low;
+        rlt_limit *x;
+        snprintf(text, sizeof text, "b%u %s %s", d + 1,
+                 equal  ? "="
+                 : side ? "<="
+                        : ">=",
+                 rlt_format_rate(rate, sizeof rate, (uint64_t)b));
+        if ((rc = append(l, text, &x, err)))
+            return rc;
+        x->a[d] = side ? 1 : -1;
+        x->b = side ? b : -b;
+        x->equal = equal;
+    }
+    return rc;
+}
+
 int rlt_limits_total(rlt_limits *l, double total, rlt_error *err)
 {
     char text[RLT_LIMIT_TEXT], rate[32];

@@ -41,6 +41,8 @@ const rlt_option rlt_design_work_options[] = {
      .preset = "1", .min = 1, .max = RLT_MAX_RANKS},
     {"accelerator", 0, RLT_PARAM_TEXT, "NAME", "Accelerator for models: a file or a name.", AT(accelerator),
      .preset = "a100-80gb"},
+    {"any-memory", 0, RLT_PARAM_FLAG, NULL,
+     "Continue if a model does not fit into the memory of its accelerators.", AT(any_memory)},
     {"loop", 0, RLT_PARAM_WORD, "LOOP",
      "no-overlap: everything in sequence. overlap: in the backward pass, input gradients with their "
      "collectives run beside weight gradients with theirs. recompute: the forward pass, with its "
@@ -73,6 +75,12 @@ const rlt_option rlt_design_goal_options[] = {
      "..., levels (pod, node, package, chiplet: their dimensions), total and rates; or cost and dollars. "
      "Examples: 'b1 >= 2*b2', 'b3 + b4 = 200GB/s', 'pod <= 100GB/s', 'cost <= 1e6'. May be repeated.",
      AT(constraint)},
+    {"nic", 0, RLT_PARAM_LIST, "[WHERE=]RATES",
+     "Speeds that are for sale: 100Gbps,200Gbps,400Gbps. Each dimension at the pod takes one of them; WHERE "
+     "names another level (node=450GB/s,900GB/s) or a dimension (b1=...). If all dimensions have a list, "
+     "--total is the most they may have together. The report has the best split of any speeds, too. May be "
+     "repeated.",
+     AT(nic)},
     {0}};
 
 const rlt_option rlt_design_cost_options[] = {
@@ -153,15 +161,6 @@ static int open_prices(rlt_design_setup *u, const rlt_design_settings *s, rlt_er
     return rc ? rc : rlt_inputs_add_file(&u->inputs, "prices", s->cost, err);
 }
 
-void rlt_design_prices_line(const rlt_design_setup *u, FILE *out)
-{
-    fprintf(out, "prices: %s (%s)", u->prices.name, u->prices.source);
-    if (u->cost.radix)
-        fprintf(out, "; switches of %u ports in as many tiers as needed%s", u->cost.radix,
-                u->cost.rail ? ", each for one rail" : "");
-    fputc('\n', out);
-}
-
 /* ---- workloads ---- */
 
 typedef struct wanted {
@@ -210,7 +209,7 @@ static int read_own(wanted *w, const char *item, bool *own, rlt_error *err)
 
 static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, wanted *w, rlt_error *err)
 {
-    const char *text = s->workload.items[i], *at = strrchr(text, '@'), *item;
+    const char *text = s->workload.items[i], *at = strrchr(text, '@'), *item, *rest = at ? at + 1 : NULL;
     size_t length = at ? (size_t)(at - text) : strlen(text);
     struct stat st;
     int rc = 0;
@@ -224,8 +223,8 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
     rlt_error ignored = {0};
     w->file = stat(head, &st) == 0 || (rlt_trace_files(&head, 1, &paths, &files, &ignored) == 0 && files > 0);
     free(paths);
-    w->list = at ? at + 1 : NULL;
-    while (!rc && w->list && (item = rlt_next_item(&w->list, ',', &length))) {
+    w->list = rest;
+    while (!rc && rest && (item = rlt_next_item(&rest, ',', &length))) {
         char one[160];
         bool own;
         snprintf(one, sizeof one, "%.*s", (int)(length < 159 ? length : 159), item);
@@ -336,9 +335,23 @@ static int open_file(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_desig
     return rc;
 }
 
-static int open_model(const wanted *w, bool overlap, rlt_training *t, uint64_t ranks, rlt_design_work *out,
+/* Activations are computed again where the loop says so, and in no other way. */
+static int set_recompute(const rlt_design_setup *u, rlt_training *t, rlt_error *err)
+{
+    bool again = u->loop.forward_passes > 1;
+    if (t->recompute != RLT_RECOMPUTE_NONE && !(again && t->recompute == RLT_RECOMPUTE_FULL))
+        return rlt_fail(err, RLT_EUSAGE, "--workload",
+                        "recompute=: design recomputes whole blocks, with --loop recompute");
+    if (again)
+        t->recompute = RLT_RECOMPUTE_FULL;
+    return 0;
+}
+
+static int open_model(rlt_design_setup *u, uint32_t i, const wanted *w, rlt_training *t, uint64_t ranks,
                       rlt_error *err)
 {
+    rlt_design_work *out = &u->works[i];
+    bool named = *w->accelerator_name || (u->args && rlt_given(u->args, "accelerator"));
     rlt_model model = {0};
     rlt_accelerator accelerator = {0};
     char tp[24];
@@ -348,10 +361,11 @@ static int open_model(const wanted *w, bool overlap, rlt_training *t, uint64_t r
         rc = rlt_find_accelerator(w->accelerator, &accelerator, err);
     t->model = &model;
     t->accelerator = &accelerator;
-    t->overlap = overlap;
-    if (!rc && !(rc = rlt_training_set(t, "tp", tp, err)) &&
-        !(rc = rlt_training_plan(t, (uint32_t)ranks, err)))
-        rc = rlt_design_work_training(out, t, err);
+    t->overlap = u->loop.overlap;
+    if (!rc && !(rc = rlt_training_set(t, "tp", tp, err)) && !(rc = set_recompute(u, t, err)) &&
+        !(rc = rlt_training_plan(t, (uint32_t)ranks, err)) && !(rc = rlt_design_work_training(out, t, err)) &&
+        !(rc = rlt_design_fits(u, t, out->name, err)))
+        rlt_design_assume(&u->assumed[i], t, w->list, named);
     rlt_model_free(&model);
     return rc;
 }
@@ -370,7 +384,7 @@ static int open_work(rlt_design_setup *u, uint32_t i, uint64_t ranks, rlt_design
                         (unsigned long long)ranks, (unsigned long long)w.tp);
     out->model = (uint32_t)w.tp;
     out->data = (uint32_t)(ranks / w.tp);
-    return w.file ? open_file(u, i, &w, out, err) : open_model(&w, u->loop.overlap, &t, ranks, out, err);
+    return w.file ? open_file(u, i, &w, out, err) : open_model(u, i, &w, &t, ranks, err);
 }
 
 int rlt_design_setup_works(rlt_design_setup *u, uint64_t ranks, rlt_error *err)
@@ -413,6 +427,8 @@ int rlt_design_setup_open(rlt_design_setup *u, const rlt_design_settings *s, rlt
                         "--objective cost and --deadline must be given together");
     u->n_works = s->workload.n;
     int rc = open_prices(u, s, err);
+    if (!rc)
+        rc = rlt_nics_read(&u->nics, &s->nic, err);
     for (uint32_t i = 0; i < u->n_works && !rc; i++) {
         wanted w;
         rlt_training t = rlt_training_default();

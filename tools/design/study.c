@@ -161,8 +161,8 @@ static int write_text(const added *a, rlt_format format, rlt_error *err)
             "as the best of %u with %s for each accelerator\n",
             (unsigned long long)a->s->accelerators, a->s->min_dims,
             rlt_format_rate(rate, sizeof rate, a->u->s->total));
-        fprintf(f.stream, "# bandwidths in %s; NIC: at the pod; ", a->u->s->unit);
-        rlt_design_prices_line(a->u, f.stream);
+        fprintf(f.stream, "# bandwidths in %s; NIC: at the pod\n", a->u->s->unit);
+        rlt_design_assumptions(a->u, f.stream);
     }
     if (rc) {
         rlt_file_discard(&f);
@@ -179,6 +179,7 @@ static int write_json(const rlt_parsed *args, const added *a, rlt_error *err)
     rlt_jw_string(&w, "study", "added-dimension");
     rlt_jw_string(&w, "unit", a->u->s->unit);
     rlt_jw_string(&w, "prices", a->u->prices.name);
+    rlt_design_assumptions_json(a->u, &w);
     rlt_jw_array(&w, "designs");
     rlt_table_begin(&t, RLT_FORMAT_JSON, columns, N_COLUMNS, NULL, &w);
     put_rows(a, &t);
@@ -208,7 +209,8 @@ static int draw(const added *a, const char *path, rlt_error *err)
             xy[w][COST][n++] = r->best.cost;
         }
         for (int k = 0; k < 2; k++)
-            lines[k][w] = (rlt_plot_line){a->u->works[w].name, xy[w][X], xy[w][NIC + k], n, false, 0};
+            lines[k][w] =
+                (rlt_plot_line){.name = a->u->works[w].name, .x = xy[w][X], .y = xy[w][NIC + k], .n = n};
     }
     char nic[64];
     snprintf(nic, sizeof nic, "%s for each accelerator", a->u->s->unit);

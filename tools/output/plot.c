@@ -25,7 +25,10 @@ enum {
     LEGEND_ROW = 18,
     HEAD = 34,
     COLOURS = 9,
-    MARKERS = 6
+    MARKERS = 6,
+    LETTER = 7, /* about the width of a letter, and the height of a line */
+    LINE = 13,
+    GAP = 8 /* least space between two labels of x */
 };
 static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
                                              "#56b4e9", "#7a5c00", "#5b3fa0", "#333333"};
@@ -43,8 +46,8 @@ typedef struct frame {
     const rlt_plot_scales *scales;
     const rlt_plot_panel *alike; /* panels that share the limits */
     uint32_t n_alike;
-    double left, top; /* corner of the plotting area */
     axis x, y;
+    double *labelled; /* end of the last label on the axis at hand: labels do not touch */
 } frame;
 
 static void text(FILE *out, const char *s)
@@ -120,7 +123,7 @@ static void find_limits(frame *f)
     f->x.high += room;
 }
 
-static void label(FILE *out, rlt_plot_unit unit, double value)
+static void label(char *out, size_t size, rlt_plot_unit unit, double value)
 {
     static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     static const char *const rates[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
@@ -130,40 +133,52 @@ static void label(FILE *out, rlt_plot_unit unit, double value)
     if (unit == RLT_PLOT_BYTES) {
         for (; i < 5 && value >= 1024; i++)
             value /= 1024;
-        fprintf(out, "%.4g %s", value, binary[i]);
+        snprintf(out, size, "%.4g %s", value, binary[i]);
     } else if (unit == RLT_PLOT_SECONDS) {
         for (; i < 4 && value < 0.9999 && value > 0; i++)
             value *= 1000;
-        fprintf(out, "%.4g %s", value, seconds[i]);
+        snprintf(out, size, "%.4g %s", value, seconds[i]);
     } else if (unit == RLT_PLOT_DOLLARS) {
         for (; i < 3 && value >= 999.9; i++)
             value /= 1000;
-        fprintf(out, "$%.4g%s", value, thousands[i]);
+        snprintf(out, size, "$%.4g%s", value, thousands[i]);
     } else if (unit == RLT_PLOT_RATE) {
         for (; i < 5 && value >= 1000; i++)
             value /= 1000;
-        fprintf(out, "%.4g %s", value, rates[i]);
+        snprintf(out, size, "%.4g %s", value, rates[i]);
     } else {
-        fprintf(out, "%.6g", value);
+        snprintf(out, size, "%.6g", value);
     }
+}
+
+/* Returns true if a label fits behind the last one, and notes its end. Labels come in ascending order: on y
+ * upwards, so that coordinates fall. */
+static bool has_room(const frame *f, bool is_x, double p, const char *words)
+{
+    double half = is_x ? LETTER * (double)strlen(words) / 2 : LINE / 2, begin = is_x ? p - half : -p - half;
+    if (begin < *f->labelled)
+        return false;
+    *f->labelled = (is_x ? p + half : -p + half) + (is_x ? GAP : 0);
+    return true;
 }
 
 static void tick(const frame *f, bool is_x, double value, bool strong)
 {
+    char words[64];
     double p = at(is_x ? &f->x : &f->y, value);
+    label(words, sizeof words, is_x ? f->panel->x_unit : f->panel->y_unit, value);
+    strong = strong && has_room(f, is_x, p, words);
     const char *grey = strong ? "#cfcfcf" : "#ececec";
     if (is_x)
         fprintf(f->out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>", p, f->y.to, f->y.from, grey);
     else
         fprintf(f->out, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"%s\"/>", f->x.from, p, f->x.to, grey);
-    if (!strong)
-        return;
-    if (is_x)
-        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", p, f->y.from + 16);
-    else
-        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->x.from - 6, p + 4);
-    label(f->out, is_x ? f->panel->x_unit : f->panel->y_unit, value);
-    fputs("</text>\n", f->out);
+    if (strong && is_x)
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", p, f->y.from + 16,
+                words);
+    else if (strong)
+        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", f->x.from - 6, p + 4,
+                words);
 }
 
 /* Labels powers of two, as many as fit. */
@@ -252,6 +267,7 @@ static void ticks(const frame *f, bool is_x)
 {
     const axis *a = is_x ? &f->x : &f->y;
     rlt_plot_unit unit = is_x ? f->panel->x_unit : f->panel->y_unit;
+    *f->labelled = -HUGE_VAL;
     if (is_x && f->scales->x_names)
         name_ticks(f);
     else if (a->linear)
@@ -309,6 +325,8 @@ static void line(const frame *f, uint32_t index)
         for (uint32_t i = 0; i < l->n; i++) {
             if (!shown(f, l, i))
                 continue;
+            if (l->steps && command == 'L')
+                fprintf(f->out, "H%.1f", at(&f->x, l->x[i]));
             fprintf(f->out, "%c%.1f %.1f", command, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
             command = 'L';
             points++;
@@ -322,7 +340,7 @@ static void line(const frame *f, uint32_t index)
     if (l->reference)
         return;
     fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
-    for (uint32_t i = 0; i < l->n; i++) {
+    for (uint32_t i = 0; i + l->steps < l->n; i++) {
         if (shown(f, l, i) && marked(f, l, index, i))
             marker(f->out, kind, at(&f->x, l->x[i]), at(&f->y, l->y[i]));
     }
@@ -336,55 +354,104 @@ static bool joins(const rlt_plot_panel *p, uint32_t i)
     return i > 0 && l->reference && l->look && l->look == l[-1].look && strcmp(l->name, l[-1].name) == 0;
 }
 
-static uint32_t legend_names(const rlt_plot_panel *p)
+/* A legend: the lines of one panel, or of several that mean the same by the same looks. */
+typedef struct key {
+    const rlt_plot_panel *panels;
+    uint32_t n;
+    const rlt_plot_scales *scales;
+    double width;
+} key;
+
+/* Returns true if line i of panel p is an entry: no line before it has its name. */
+static bool enters(const key *k, uint32_t p, uint32_t i)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->n_lines; i++)
-        n += !joins(p, i);
-    return n;
+    const char *name = k->panels[p].lines[i].name;
+    for (uint32_t q = 0; q < p; q++)
+        for (uint32_t j = 0; j < k->panels[q].n_lines; j++)
+            if (strcmp(k->panels[q].lines[j].name, name) == 0)
+                return false;
+    return !joins(&k->panels[p], i);
 }
 
-/* Returns the number of names in a row of the legend: at most three, at about seven points a letter. */
-static uint32_t legend_columns(const rlt_plot_panel *p)
+static bool same_look(const rlt_plot_line *a, uint32_t i, const rlt_plot_line *b, uint32_t j)
+{
+    bool grey = a->reference && !a->look, other = b->reference && !b->look;
+    return grey == other && (grey || look(a, i) == look(b, j));
+}
+
+/* Returns true if equal names have equal looks in all panels, and no others do. */
+static bool shares_legend(const rlt_plot_panel *panels, uint32_t n)
+{
+    for (uint32_t p = 1; p < n; p++)
+        for (uint32_t i = 0; i < panels[p].n_lines; i++)
+            for (uint32_t q = 0; q < p; q++)
+                for (uint32_t j = 0; j < panels[q].n_lines; j++) {
+                    const rlt_plot_line *a = &panels[p].lines[i], *b = &panels[q].lines[j];
+                    if (same_look(a, i, b, j) != (strcmp(a->name, b->name) == 0))
+                        return false;
+                }
+    return n > 1;
+}
+
+/* Returns the number of names in a row of the legend: at most three a panel's width. */
+static uint32_t legend_columns(const key *k)
 {
     size_t longest = 0;
-    for (uint32_t i = 0; i < p->n_lines; i++)
-        longest = strlen(p->lines[i].name) > longest ? strlen(p->lines[i].name) : longest;
-    size_t fit = (WIDTH - LEFT - RIGHT) / (32 + 7 * longest + 8);
-    return fit > 3 ? 3 : fit < 1 ? 1 : (uint32_t)fit;
+    for (uint32_t p = 0; p < k->n; p++)
+        for (uint32_t i = 0; i < k->panels[p].n_lines; i++)
+            longest = (size_t)fmax((double)longest, (double)strlen(k->panels[p].lines[i].name));
+    double fit = (k->width - LEFT - RIGHT) / (32 + LETTER * (double)longest + 8),
+           most = 3 * floor(k->width / WIDTH);
+    return fit > most ? (uint32_t)most : fit < 1 ? 1 : (uint32_t)fit;
 }
 
-static uint32_t legend_rows(const rlt_plot_panel *p)
+/* Returns the height of a legend, its title included. */
+static uint32_t legend_height(const key *k)
 {
-    uint32_t columns = legend_columns(p);
-    return (legend_names(p) + columns - 1) / columns;
+    uint32_t columns = legend_columns(k), n = 0;
+    for (uint32_t p = 0; p < k->n; p++)
+        for (uint32_t i = 0; i < k->panels[p].n_lines; i++)
+            n += enters(k, p, i);
+    return LEGEND_ROW * ((n + columns - 1) / columns + (k->scales->legend != NULL));
 }
 
-static void legend(const frame *f, double top)
+static void entry(FILE *out, const key *k, uint32_t p, uint32_t i, double x, double y)
 {
-    uint32_t columns = legend_columns(f->panel), place = 0;
-    for (uint32_t i = 0; i < f->panel->n_lines; i++) {
-        const rlt_plot_line *l = &f->panel->lines[i];
-        uint32_t kind = look(l, i);
-        if (joins(f->panel, i))
-            continue;
-        double x = f->x.from + place % columns * (f->x.to - f->x.from) / columns,
-               y = top + place / columns * (double)LEGEND_ROW;
-        place++;
-        if (!f->scales->scattered || l->reference || (i + 1 < f->panel->n_lines && joins(f->panel, i + 1))) {
-            fprintf(f->out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
-            line_style(f->out, l, kind);
-            fputs("/>", f->out);
-        }
-        if (!l->reference) {
-            fprintf(f->out, "<g fill=\"%s\">", colours[kind % COLOURS]);
-            marker(f->out, kind, x + 13, y);
-            fputs("</g>", f->out);
-        }
-        fprintf(f->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 32, y + 4);
-        text(f->out, l->name);
-        fputs("</text>\n", f->out);
+    const rlt_plot_panel *of = &k->panels[p];
+    const rlt_plot_line *l = &of->lines[i];
+    uint32_t kind = look(l, i);
+    if (!k->scales->scattered || l->reference || (i + 1 < of->n_lines && joins(of, i + 1))) {
+        fprintf(out, "<path fill=\"none\" d=\"M%.1f %.1fh26\" ", x, y);
+        line_style(out, l, kind);
+        fputs("/>", out);
     }
+    if (!l->reference) {
+        fprintf(out, "<g fill=\"%s\">", colours[kind % COLOURS]);
+        marker(out, kind, x + 13, y);
+        fputs("</g>", out);
+    }
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 32, y + 4);
+    text(out, l->name);
+    fputs("</text>\n", out);
+}
+
+static void legend(FILE *out, const key *k, double left, double top)
+{
+    uint32_t columns = legend_columns(k), place = 0;
+    double pitch = (k->width - LEFT - RIGHT) / columns;
+    if (k->scales->legend) {
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" font-style=\"italic\">", left, top + 4);
+        text(out, k->scales->legend);
+        fputs("</text>\n", out);
+        top += LEGEND_ROW;
+    }
+    for (uint32_t p = 0; p < k->n; p++)
+        for (uint32_t i = 0; i < k->panels[p].n_lines; i++)
+            if (enters(k, p, i)) {
+                entry(out, k, p, i, left + place % columns * pitch,
+                      top + place / columns * (double)LEGEND_ROW);
+                place++;
+            }
 }
 
 static void panel(frame f, double left, double top)
@@ -412,7 +479,6 @@ static void panel(frame f, double left, double top)
     fputs("</text>\n", out);
     for (uint32_t i = 0; i < p->n_lines; i++)
         line(&f, i);
-    legend(&f, top + HEIGHT + 4);
 }
 
 static const rlt_plot_scales usual = {.x_linear = false};
@@ -420,12 +486,17 @@ static const rlt_plot_scales usual = {.x_linear = false};
 static void picture(FILE *out, const char *title, const rlt_plot_panel *panels, uint32_t n, uint32_t columns,
                     const rlt_plot_scales *scales)
 {
-    uint32_t most = 0, rows = (n + columns - 1) / columns;
-    for (uint32_t i = 0; i < n; i++)
-        most = legend_rows(&panels[i]) > most ? legend_rows(&panels[i]) : most;
-    uint32_t pitch = HEIGHT + LEGEND_ROW * most + 20, width = WIDTH * (n < columns ? n : columns),
-             height = HEAD + pitch * rows;
-    double letter = 0.55 * (double)strlen(title), size = letter > 0 ? (width - 32) / letter : 14;
+    uint32_t below = 0, rows = (n + columns - 1) / columns, wide = WIDTH * (n < columns ? n : columns);
+    bool shared = shares_legend(panels, n);
+    key all = {panels, n, scales, wide};
+    for (uint32_t i = 0; i < n && !shared; i++) {
+        uint32_t own = legend_height(&(key){&panels[i], 1, scales, WIDTH});
+        below = own > below ? own : below;
+    }
+    uint32_t pitch = HEIGHT + below + 20, width = wide,
+             height = HEAD + pitch * rows + (shared ? legend_height(&all) : 0);
+    double labelled = 0, letter = 0.55 * (double)strlen(title),
+           size = letter > 0 ? (width - 32) / letter : 14;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
             "font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#222222\">\n"
@@ -444,9 +515,15 @@ static void picture(FILE *out, const char *title, const rlt_plot_panel *panels, 
                    .alike = scales->same_limits ? panels : &panels[i],
                    .n_alike = scales->same_limits ? n : 1,
                    .x.linear = scales->x_linear,
-                   .y.linear = scales->y_linear};
-        panel(f, i % columns * (double)WIDTH, HEAD + i / columns * (double)pitch);
+                   .y.linear = scales->y_linear,
+                   .labelled = &labelled};
+        double left = i % columns * (double)WIDTH, top = HEAD + i / columns * (double)pitch;
+        panel(f, left, top);
+        if (!shared)
+            legend(out, &(key){&panels[i], 1, scales, WIDTH}, left + LEFT, top + HEIGHT + 4);
     }
+    if (shared)
+        legend(out, &all, LEFT, HEAD + pitch * rows - 16.0);
     fputs("</svg>\n", out);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Line charts as SVG, in one self-contained file or text that can be read in black and white. Each line has
- * its own colour, marker and dash pattern, and is named in the legend. Axes are logarithmic and points that
- * are not above zero are left out, unless rlt_plot_scales says otherwise.
+ * its own colour, marker and dash pattern, and is named in the legend. Panels that mean the same by the same
+ * looks share one legend, below all. Axes are logarithmic and points that are not above zero are left out,
+ * unless rlt_plot_scales says otherwise.
  */
 #ifndef RLT_TOOLS_OUTPUT_PLOT_H
 #define RLT_TOOLS_OUTPUT_PLOT_H
@@ -29,6 +30,7 @@ typedef struct rlt_plot_line {
      * name of the line before it, both share one legend entry. */
     bool reference;
     uint32_t look; /* number of its colour, marker and dashes, from 1; 0: its place in the panel */
+    bool steps;    /* y holds until the next x; the last point only ends the line, without a marker */
 } rlt_plot_line;
 
 typedef struct rlt_plot_panel {
@@ -48,6 +50,7 @@ typedef struct rlt_plot_scales {
     uint32_t marks;             /* most markers on a line, offset per line; 0: one at each point */
     const char *const *x_names; /* names of 1, 2, ... on a linear x; NULL: numbers */
     uint32_t n_x_names;
+    const char *legend; /* what tells the lines apart, such as "algorithm"; NULL: not said */
 } rlt_plot_scales;
 
 /* Writes the panels in rows of `columns`. RLT_EIO. */

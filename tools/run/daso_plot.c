@@ -60,10 +60,10 @@ int rlt_daso_plot(const rlt_daso *d, const rlt_daso_result *x, const char *title
     int rc = phases && c ? rlt_daso_schedule(d, phases, err) : rlt_nomem(err);
     if (!rc) {
         fill(c, d, x, phases);
-        rlt_plot_line epochs[] = {{"DASO", c->epoch, c->epoch_s, c->n, false, 0},
-                                  {"Horovod", c->epoch, c->horovod_s, c->n, false, 0}},
-                      losses[] = {{"DASO", c->at_s, c->loss, c->n, false, 0},
-                                  {"Horovod", c->horovod_at_s, c->loss, c->n, false, 0}};
+        rlt_plot_line epochs[] = {{.name = "DASO", .x = c->epoch, .y = c->epoch_s, .n = c->n},
+                                  {.name = "Horovod", .x = c->epoch, .y = c->horovod_s, .n = c->n}},
+                      losses[] = {{.name = "DASO", .x = c->at_s, .y = c->loss, .n = c->n},
+                                  {.name = "Horovod", .x = c->horovod_at_s, .y = c->loss, .n = c->n}};
         rlt_plot_panel panels[] = {
             {"time of an epoch", "epoch", "time", RLT_PLOT_NUMBER, RLT_PLOT_SECONDS, epochs, 2},
             {"the loss that was given, over time", "time", "loss", RLT_PLOT_SECONDS, RLT_PLOT_NUMBER, losses,

@@ -145,14 +145,6 @@ static const char *place_of(rlt_asked *a, const rlt_chart_axis *x)
                                  : rlt_arena_printf(&a->arena, "json_extract(\"rlt_at\",'$[%u]')", x->number);
 }
 
-/* Returns the name of a line. Numbers are preceded by their axis's name. */
-static const char *named(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
-{
-    return x->number == RLT_NONE ? ""
-           : x->values           ? rlt_arena_printf(&a->arena, "%s %s", a->axes[x->number].name, x->names[i])
-                                 : x->names[i];
-}
-
 /* Returns the title of a panel: axis and value. */
 static const char *headed(rlt_asked *a, const rlt_chart_axis *x, uint32_t i)
 {
@@ -186,11 +178,11 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
             panels[n_panels++].lines = &lines[n_lines];
         }
         if (new_panel || before->line != s->line) {
-            lines[n_lines++] = (rlt_plot_line){
-                .name = named(h->a, &h->by, s->line), .x = &x[i], .y = &y[i], .look = s->line + 1};
+            lines[n_lines++] = (rlt_plot_line){.name = h->by.number == RLT_NONE ? "" : h->by.names[s->line],
+                                               .x = &x[i],
+                                               .y = &y[i],
+                                               .look = s->line + 1};
             panels[n_panels - 1].n_lines++;
-            if (!lines[n_lines - 1].name)
-                return rlt_nomem(err);
         }
         lines[n_lines - 1].n++;
         if (n_panels > MAX_PANELS || panels[n_panels - 1].n_lines > MAX_LINES)
@@ -208,7 +200,8 @@ static int draw(chart *h, const char *path, const char *title, const rlt_plot_pa
                               .y_linear = rlt__chart_linear(y, h->n),
                               .x_doubles = !reference && h->x.doubles,
                               .same_limits = true,
-                              .scattered = reference != NULL};
+                              .scattered = reference != NULL,
+                              .legend = h->by.number == RLT_NONE ? NULL : h->a->axes[h->by.number].name};
     if (!reference && !h->x.values) {
         scales.x_names = h->x.names;
         scales.n_x_names = h->x.n;

@@ -10,6 +10,8 @@
 #include "tools/base/pool.h"
 #include "tools/sweep/ranks.h"
 #include "workload/experiment/figures.h"
+#include "workload/experiment/prepared.h"
+#include "workload/experiment/shared.h"
 #include "workload/plugin/plugin.h"
 
 /* Results that may wait for an earlier one or the disk; fewer if each has all its links. */
@@ -109,6 +111,18 @@ static int run_slot(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_err
     return rlt_point_run(&w->slots[slot].experiment, job, err);
 }
 
+static bool has_room(void *ctx)
+{
+    const rlt_sweep *w = ctx;
+    return rlt_shared_has_room(&w->inputs);
+}
+
+static void release_inputs(void *ctx, uint32_t slot)
+{
+    rlt_sweep *w = ctx;
+    rlt_prepared_end(&w->slots[slot].experiment.prepared);
+}
+
 static void show(rlt_sweep *w)
 {
     double spent = now_s() - w->began_s;
@@ -156,6 +170,8 @@ static int run_stretch(rlt_sweep *w, uint64_t first, uint64_t end, rlt_error *er
     rlt_pool_work work = {.slots = w->n_slots,
                           .ctx = w,
                           .prepare = prepare_point,
+                          .room = has_room,
+                          .ended = release_inputs,
                           .run = run_slot,
                           .take = take_point,
                           .progress = w->progress.label ? &w->progress : NULL};

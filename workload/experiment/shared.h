@@ -83,6 +83,8 @@ int rlt_shared_check_coll(const rlt_prepared *p, rlt_error *err) RLT_MUST_USE;
 int rlt_shared_primed(rlt_shared_net *net, uint64_t key, bool *known, rlt_error *err) RLT_MUST_USE;
 /* Reports inputs that were read, except the topology, which is reported when it is loaded. */
 int rlt_shared_note(rlt_shared *s, const rlt_inputs *in, rlt_error *err) RLT_MUST_USE;
+/* Returns true if workloads in use leave room for another one that no thread needs yet. */
+bool rlt_shared_has_room(const rlt_shared *s);
 void rlt_shared_free(rlt_shared *s);
 
 /* Runs a shared workload (NULL: the run loads its own) on any thread, from a struct with args, settings and

@@ -21,7 +21,8 @@
 #include "workload/program/program.h"
 #include "workload/setup/settings.h"
 
-enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 22 };
+/* Operations take about 150 bytes each, with dependencies and communications. */
+enum { KEPT_WORKS = 256, KEPT_OPS = 1 << 20 };
 
 /* Options that do not change the workload. */
 static const char *const not_of_work[] = {"topology",
@@ -67,13 +68,25 @@ void rlt__shared_works_free(rlt_shared *s)
     free(s->works.items);
 }
 
+static uint64_t count_ops(const rlt_shared *s, bool used)
+{
+    uint64_t ops = 0;
+    for (uint32_t i = 0; i < s->works.n; i++)
+        if (!used || s->works.items[i]->refs)
+            ops += ((const rlt_shared_work *)s->works.items[i])->stem.program->n_ops;
+    return ops;
+}
+
+bool rlt_shared_has_room(const rlt_shared *s)
+{
+    return count_ops(s, true) < KEPT_OPS;
+}
+
 /* Drops workloads while too many or too large ones are kept. */
 static void trim_works(rlt_shared *s)
 {
-    uint64_t ops = 0;
+    uint64_t ops = count_ops(s, false);
     rlt_kept *old;
-    for (uint32_t i = 0; i < s->works.n; i++)
-        ops += ((rlt_shared_work *)s->works.items[i])->stem.program->n_ops;
     while ((s->works.n >= KEPT_WORKS || ops > KEPT_OPS) && (old = rlt_kept_drop(&s->works))) {
         ops -= ((rlt_shared_work *)old)->stem.program->n_ops;
         free_work((rlt_shared_work *)old);

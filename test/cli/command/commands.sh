@@ -146,7 +146,7 @@ t "coll --counts" 0 '"bytes": *1100' '' coll -t switch:3@100GB/s,0ns -c all_to_a
 # The name of --output chooses the format, for every command.
 first() { head -c 1 "$1" | tr -d '\n'; }
 for command in "coll -t switch:4@100GB/s,0ns -b 1MB" "run --trace traces/transformer-8 -t hgx-h100-8 -q" "topo hgx-h100-8" \
-    "list algorithms" "trace info traces/transformer-8" "design bandwidth -t libra-4d -w gpt3-175b@tp=16 --total 500GB/s"; do
+    "list algorithms" "trace info traces/transformer-8" "design bandwidth -t libra-4d -w gpt3-175b@tp=16,zero=2 --total 500GB/s"; do
     rm -f "$tmp"/named.*
     for name in named.json named.csv named.txt; do
         "$ringlet" $command -o "$tmp/$name" >/dev/null 2>"$tmp/err" || verdict "$command -o $name" "$(cat "$tmp/err")"
@@ -237,7 +237,7 @@ ends "stragglers" run stragglers --nodes 64,128,256,512 --jitter 0,0.1,0.2,0.3 -
 ends "messages of a large network" coll -t fat-tree:4096@50GB/s,500ns,levels=3 -c all_to_all -a direct -b 1MiB --no-fold
 ends "the proof of a large plan" coll -t switch:300@50GB/s,500ns -c all_to_all -a direct -b 1MiB --check
 ends "a fit to trainings" calibrate-training tools/calibrate/training/published.csv
-ends "a study of networks" design dimensions --study added-dimension -n 65536 --total 100GB/s -w gpt3-175b@tp=16,microbatch=16 \
+ends "a study of networks" design dimensions --study added-dimension -n 65536 --total 100GB/s --any-memory -w gpt3-175b@tp=16,microbatch=16 \
     -w megatron-1t@tp=32,microbatch=8
 ends "a sweep" sweep tools/sweep/examples/training.json -q -j 2 -f csv
 if grep -q 'SQLite [0-9]' "$tmp/version"; then

@@ -46,6 +46,9 @@ deploy -g gpt2-small -t $cluster --batch 8 -b 30 --refine 20 >"$tmp/out" 2>"$tmp
 expect "a model" "$? $(grep -c '^# gpt2-small on' "$tmp/out") $(grep -c 'times are estimated' "$tmp/err")" "0 1 1"
 deploy -g $graph -t $cluster -b 60 --refine 30 --plot "$tmp/curve.svg" >"$tmp/out" 2>"$tmp/err"
 expect "a plot of both searches" "$? $(grep -o 'over the network' "$tmp/curve.svg" | wc -l) $(head -c 4 "$tmp/curve.svg")" "0 1 <svg"
+# Steps of a search: a marker at each better strategy, none at a corner.
+expect "markers stand where data are" "$(grep '^<g fill=.*</g>$' "$tmp/curve.svg" | awk '{ n = split($0, p, "d=\"M"); for (i = 2; i <= n; i++) { split(p[i], x, " "); if (seen[NR, x[1]]++) twice++ } }
+    END { print NR, twice + 0 }')" "2 0"
 deploy -g traces/transformer-8/transformer.3.et -t $cluster --batch 16 -b 30 --refine 20 >"$tmp/out" 2>"$tmp/err"
 expect "the trace of one rank" "$? $(grep -c '^# transformer on .*: 33 operators' "$tmp/out") $(grep -c '237.4 MiB in 7' "$tmp/err")" "0 1 1"
 leaves_nothing 2 "has the traces of 8 ranks" deploy -g traces/transformer-8 -t $cluster --batch 16

@@ -191,9 +191,9 @@ heads '^ *nodes  ' run stragglers --nodes 4
 heads '^dim  ' topo hgx-h100-8
 heads '^hop  ' topo route hgx-h100-8 0 1
 heads '^operations  \|^communication  ' trace info traces/transformer-8
-heads '^split  ' design bandwidth -t libra-4d -w gpt3-175b@tp=16,microbatch=16 --total 500GB/s
-heads '^total  ' design bandwidth -t libra-4d -w gpt3-175b@tp=16,microbatch=16 --total 400GB/s,500GB/s
-heads '^shape  ' design dimensions -n 64 -w gpt3-175b@tp=16,microbatch=16 --total 300GB/s --max-dims 2
+heads '^split  ' design bandwidth -t libra-4d -w gpt3-175b@tp=16,zero=2 --total 500GB/s
+heads '^total  ' design bandwidth -t libra-4d -w gpt3-175b@tp=16,zero=2 --total 400GB/s,500GB/s
+heads '^shape  ' design dimensions -n 64 -w gpt3-13b@tp=8,zero=1 --total 300GB/s --max-dims 2
 heads '^point  ' sweep top replay.sqlite -n 2
 heads '^axis  ' sweep sensitivity replay.sqlite
 heads '^what  ' sweep compare replay.sqlite 0 1

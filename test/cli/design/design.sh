@@ -325,8 +325,8 @@ for how in "--objective perf" "--objective perf-per-cost --constraint b1>=20GB/s
     i=0 wrong=""
     for total in 50 300 100 400; do
         "$ringlet" design bandwidth $each $how --total ${total}GB/s -f json >"$tmp/out" 2>"$tmp/err"
-        # All members except the manifest.
-        jq -cS 'del(.schema_version, .manifest)' "$tmp/out" >"$tmp/alone"
+        # All members except the manifest and what holds for all budgets.
+        jq -cS 'del(.schema_version, .manifest, .assumptions, .prices_assumed)' "$tmp/out" >"$tmp/alone"
         jq -cS ".budgets[$i] | del(.total_Bps, .per_cost_over_first)" "$tmp/several.json" | cmp -s - "$tmp/alone" || wrong="$wrong JSON of $total"
         design $each $how --total ${total}GB/s >"$tmp/out"
         for name in bandwidths time_ps simulated_ps simulated_over_model speedup cost_dollars utilization; do
@@ -413,13 +413,51 @@ expect "without simulations the closed form is drawn" "$(grep -c 'time, closed f
 "$ringlet" design bandwidth $each --total 30GB/s,60GB/s --plot "$tmp/p.svg" -o /nosuch/left >"$tmp/out" 2>"$tmp/err"
 expect "no plot without its table" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 
+# ---- what a design takes for granted
+models="bandwidth -t ring:8@50GB/s,500ns*switch:128@50GB/s,500ns --total 300GB/s --no-simulation"
+"$ringlet" design $models -w gpt3-13b@tp=8,zero=1 -w "$tmp/17B@tp=8" >"$tmp/out" 2>"$tmp/err"
+expect "what holds for a model" "$(grep '^# gpt3-13b' "$tmp/out")" \
+    "# gpt3-13b: a100-80gb, tp 8, dp 128, batch 128 in microbatches of 1, bf16, ZeRO 1, no recomputation; needs 16.3 of 85.2 GB of memory"
+expect "what of it was assumed" "$(grep -A1 '^# gpt3-13b' "$tmp/out" | tail -n 1)" "#   not said, so assumed: accelerator, batch, microbatch, precision"
+expect "a file has no memory" "$(grep -c '^# 17B: tp 8, dp 128; .*memory is not checked' "$tmp/out") $(grep -c '^# prices: libra .*; assumed' "$tmp/out")" "1 1"
+"$ringlet" design $models -w gpt3-13b@tp=8,zero=1,batch=256,microbatch=2,precision=bf16,accelerator=h100-sxm --cost libra >"$tmp/out" 2>"$tmp/err"
+expect "nothing is assumed where all is said" "$(grep -c assumed "$tmp/out") $(grep -c '^# gpt3-13b: h100-sxm, .* batch 256 in microbatches of 2' "$tmp/out")" "0 1"
+for how in "$models" "$models,200GB/s" "dimensions -n 64 --total 300GB/s --max-dims 2 --no-simulation"; do
+    how=$(echo "$how" | sed 's/--total 300GB\/s --no-simulation,200GB\/s/--total 300GB\/s,200GB\/s --no-simulation/')
+    "$ringlet" design $how -w gpt3-13b@tp=8,zero=1 -f json >"$tmp/out" 2>"$tmp/err"
+    expect "assumptions in JSON: $how" "$(jq -r '.assumptions[0] | "\(.workload) \(.accelerator) \(.tp) \(.precision) \(.fits_memory) \(.assumed | join(" "))"' "$tmp/out")" \
+        "gpt3-13b a100-80gb 8 bf16 true accelerator batch microbatch precision"
+done
+"$ringlet" design $models --any-memory -w gpt3-175b@tp=8 >"$tmp/out" 2>"$tmp/err"
+expect "a model that does not fit is flagged" "$? $(grep -c '^# gpt3-175b: .*DOES NOT FIT: needs' "$tmp/out")" "0 1"
+"$ringlet" design $models --loop recompute -w gpt3-13b@tp=8,zero=1,recompute=full >"$tmp/out" 2>"$tmp/err"
+expect "recomputation saves memory" "$? $(grep -c 'full recomputation; needs [0-9.]* of' "$tmp/out")" "0 1"
+
+# ---- speeds for sale
+listed="$models -w gpt3-13b@tp=8,zero=1"
+"$ringlet" design $listed --nic 100Gbps,200Gbps,400Gbps -f json >"$tmp/out" 2>"$tmp/err"
+expect "the outermost dimension takes a listed speed" "$(jq -r '.splits[2] | "\(.split) \(.bandwidth[1]) \(.bandwidth | add | round)"' "$tmp/out")" "chosen 50 300"
+worse="" best=$(jq '.splits[2].time_ps' "$tmp/out")
+for rate in 12.5 25 50; do
+    "$ringlet" design $listed --constraint "b2 = ${rate}GB/s" -f json >"$tmp/one" 2>"$tmp/err"
+    worse=$worse$(jq --argjson best "$best" 'if .splits[2].time_ps < $best * (1 - 1e-8) then .splits[2].bandwidth else empty end' "$tmp/one")
+done
+verdict "no other listed speed is better" "$worse"
+"$ringlet" design $listed -f json >"$tmp/one" 2>"$tmp/err"
+expect "it says how far from any speed" "$(jq -rn 'input as $x | input as $y | [($x.splits[3].time_ps / $y.splits[2].time_ps - 1 | fabs) < 1e-7,
+    ($x.splits[2].time_ps / $y.splits[2].time_ps - 1 - $x.over_any_speeds | fabs) < 1e-7, $x.proven, $x.combinations] | map(tostring) | join(" ")' "$tmp/out" "$tmp/one")" "true true true 3"
+"$ringlet" design $listed --nic 100Gbps,200Gbps,400Gbps --nic package=100GB/s,200GB/s --objective perf-per-cost >"$tmp/out" 2>"$tmp/err"
+expect "every dimension listed: proven for speed per dollar, too" "$(grep -c 'best of 6 combinations, proven; its time x cost is' "$tmp/out")" 1
+"$ringlet" design dimensions -n 64 --total 300GB/s --max-dims 3 --no-simulation -w gpt3-13b@tp=8,zero=1 --nic 100Gbps,400Gbps -f csv >"$tmp/out" 2>"$tmp/err"
+expect "each shape takes one" "$(awk -F, 'NR > 1 { print $5 + 0 }' "$tmp/out" | sort -un | grep -vx '12.5\|50')" ""
+
 # ---- refusals: status, text on standard error, then the arguments; no file is left
 refused() { # status, text, arguments of design
     refused_status=$1 refused_text=$2
     shift 2
     leaves_nothing "$refused_status" "$refused_text" design "$@"
 }
-two="bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-175b@tp=4"
+two="bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns --any-memory -w gpt3-175b@tp=4"
 refused 1 "no split meets all of: total = 500 GB/s, b1>=300GB/s, b2>=300GB/s" $two --total 500GB/s --constraint 'b1>=300GB/s' --constraint 'b1<=400GB/s' \
     --constraint 'b2>=300GB/s' --constraint 'cost<=1e9'
 refused 1 "no split meets all of: total = 500 GB/s, cost<=100" $two --total 500GB/s --constraint 'b1>=b2' --constraint 'cost<=100'
@@ -446,9 +484,19 @@ refused 2 "expected <=, >= or =" $two --constraint 'b1'
 refused 2 "no dimension is at the level node" $two --total 1GB/s --constraint 'node<=5GB/s'
 refused 3 "prices.json: has no prices for level 'package' of dimension 1" $two --total 1GB/s --objective perf-per-cost --cost "$tmp/prices.json"
 refused 3 "a trace of 16 ranks for 32 accelerators" bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/trace" --total 1GB/s
+refused 3 "gpt3-175b: stage 0 needs 785.7 GB" bandwidth -t ring:4@1GB/s,1ns*switch:2@1GB/s,1ns -w gpt3-175b@tp=4 --total 1GB/s
+refused 2 "recompute=: design recomputes whole blocks, with --loop recompute" $two,recompute=full --total 1GB/s
+refused 2 "--nic: expected a rate with a unit" $two --total 1GB/s --nic 100
+refused 2 "--nic: expected a rate with a unit" $two --total 1GB/s --nic ''
+refused 2 "--nic: 'b=1GB/s': expected a level or b1 to b8 before '='" $two --total 1GB/s --nic b=1GB/s
+refused 2 "--nic: b3: the network has 2 dimensions" $two --total 1GB/s --nic b3=1GB/s
+refused 2 "--nic: no dimension without a list is at the level node" $two --total 1GB/s --nic node=1GB/s
+refused 2 "--nic: every speed must be above zero" $two --total 1GB/s --nic 0GB/s
+refused 2 "the same dimensions have a list already" $two --total 1GB/s --nic 1GB/s --nic pod=2GB/s
+refused 1 "--nic: no combination of these speeds meets the limits" $two --total 1GB/s --nic 1GB/s,2GB/s
 refused 2 "has no b1" $two --constraint '1GB/s<=2GB/s'
 refused 2 "dimension 1 is a ring: only switches can aggregate" $two --total 1GB/s --in-network 1
-refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-175b --total 1GB/s --levels node,pod
+refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-2.7b --total 1GB/s --levels node,pod
 refused 2 "expected libra, sc22, 2021, clos or a file" $two --total 1GB/s --cost nothing
 refused 3 "design does not support pipeline parallelism" $two,pp=2 --total 1GB/s
 refused 3 "cannot be divided into groups of 5" bandwidth -t ring:4@1GB/s,1ns -w gpt3-175b@tp=5 --total 1GB/s

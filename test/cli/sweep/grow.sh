@@ -49,6 +49,12 @@ says "fewer values: status" 0 "26 results of earlier versions of the study are k
 says "back again: nothing is run" 1 ", 0 of them run now" "$tmp/2.json" --db "$tmp/g.db"
 same "back again: the same bytes" "$tmp/g.db" "$tmp/fresh2.db"
 
+# Replicas: the first one of each point is what a study without replicas has.
+study "$few" '"ring", "direct"' 1 '' >"$tmp/once.json"
+sweep "$tmp/once.json" --db "$tmp/once.db" -q
+says "from one to several replicas: done points are kept" 1 ", 7 of them run now, 7 taken from an earlier version, 2 equal" "$tmp/1.json" --db "$tmp/once.db"
+same "from one to several replicas: the same bytes" "$tmp/once.db" "$tmp/fresh1.db"
+
 # A further axis: done points are those that leave its option out.
 sed 's|"axes": \[|&{"name": "slow", "pointer": "/rank-scale", "values": [null, "1:compute=0.5"]}, |' "$tmp/1.json" >"$tmp/axis.json"
 sweep "$tmp/axis.json" --db "$tmp/axis.db" -q

@@ -233,6 +233,7 @@ expect "plot: a line for each of three values, 30 markers on each" "$(grep -c '<
 grep -q '>100 GB/s<' "$tmp/1.svg" && verdict "plot: the axis of bandwidths has units" "" || verdict "plot: the axis of bandwidths has units" "no"
 sweep query "$tmp/1.db" --plot "$tmp/2.svg" --x algorithm --by slow --panels bw --where "bw in ('5GB/s', '500GB/s')" --y busiest_utilization
 expect "plot: two panels" "$(grep -c '>bw: ' "$tmp/2.svg")" 2
+expect "plot: they share a legend, which says what tells the lines apart" "$(grep -c 'font-style="italic">slow<' "$tmp/2.svg") $(grep -c 'h26" .*<text' "$tmp/2.svg")" "1 3"
 # The mean of replicas, on a linear axis, as computed from points without noise.
 cat >"$tmp/noisy.json" <<'J'
 {"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us", "noise": []}, "replicas": 40,

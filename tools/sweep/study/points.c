@@ -204,13 +204,14 @@ static void sort_texts(rlt_option_texts *t)
     }
 }
 
-/* Sets the seed of replica r: the seed in the options plus r. */
+/* Sets the seed of replica r: the seed in the options plus r. Replica 0 has the options of a study without
+ * replicas, so that a study that gets replicas keeps what it has. */
 static int set_seed(const rlt_sweep_study *s, uint32_t replica, rlt_arena *arena, rlt_option_texts *out,
                     rlt_error *err)
 {
     rlt_option_text *text = NULL;
     uint64_t seed = 0;
-    if (s->replicas == 1)
+    if (replica == 0)
         return 0;
     for (uint32_t i = 0; i < out->n; i++)
         if (out->items[i].option == s->seed_option)
