@@ -34,7 +34,7 @@ static key key_of(const rlt_run *r, const rlt_exposed *e, uint32_t i)
     const rlt_comm *c = &r->program->comms[i];
     rlt_comm_result res = rlt_replay_comm(r->replay, i);
     bool ended = res.end_ps >= 0;
-    return (key){.algorithm = res.algorithm,
+    return (key){.algorithm = res.algorithm ? res.algorithm : "", /* NULL: it has not begun */
                  .bytes = c->bytes,
                  .wait_ps = ended ? res.last_arrival_ps - res.first_arrival_ps : -1,
                  .transfer_ps = ended ? res.end_ps - res.last_arrival_ps : -1,

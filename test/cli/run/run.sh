@@ -151,6 +151,7 @@ expect 3 "9" run $m $t --topology "switch:8@50GB/s,500ns" --model transformer:ra
 expect 3 "names rank 1, but there is only 1 rank" run --trace "$dir/pair/trace.0.et" $t
 expect 0 "collective of a single rank: moves nothing; pass the files of all ranks, or use --trace-ranks and --replicate" run --trace traces/transformer-8/transformer.0.et $t
 expect 0 "partial" run $m $t --until 1us
+expect 0 "\"partial\": true" run --trace traces/transformer-8 -t hgx-h100-8 --until 5ms --format json
 
 # Collectives that differ only in when they take place are one row. --all lists each: counted here by sort.
 pipeline="--model transformer:layers=4,hidden=256,heads=4 -t switch:8@50GB/s,1us --layout tp=2,dp=2,pp=2"
