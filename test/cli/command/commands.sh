@@ -54,21 +54,6 @@ t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unkno
 t "the man page is made from the tables" 0 '\\-\\-collective' '' --generate-man
 t "the man page has the option of all commands" 0 '\\-\\-config FILE' '' --generate-man
 t "the completion is made from the tables" 0 'complete -o default -F _ringlet ringlet' '' --generate-completion
-"$ringlet" --generate-completion >"$tmp/completion"
-if command -v bash >/dev/null; then
-    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll --net); COMP_CWORD=2; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
-    expect "bash completes an option" "$words" "--network"
-    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet topo ex); COMP_CWORD=2; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
-    expect "bash completes a verb" "$words" "export"
-    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll --format j); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
-    expect "bash completes a value" "$words" "json"
-    words=$(bash -c '. "$1"; COMP_WORDS=("$2" run -t hgx-); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" "$ringlet" 2>&1)
-    expect "bash completes a topology" "$words" "hgx-h100-8"
-    words=$(bash -c '. "$1"; COMP_WORDS=(ringlet coll -c reduce,barr); COMP_CWORD=3; _ringlet; echo "${COMPREPLY[*]}"' - "$tmp/completion" 2>&1)
-    expect "bash completes an item of a list" "$words" "reduce,barrier"
-else
-    skip "bash completes" "needs bash"
-fi
 for c in run coll topo trace list check; do
     t "$c --help ends with an example" 0 '^  ringlet '"$c" '' $c --help
     last=$(tail -1 "$tmp/out")
