@@ -214,10 +214,8 @@ $(BUILD)/ringlet.pc: FORCE
 	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread -ldl' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers
-	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions \
-	    $(D)/share/ringlet/topologies $(D)/share/ringlet/accelerators $(D)/share/ringlet/traces $(D)/share/ringlet/studies \
-	    $(D)/share/ringlet/weights
+install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers install-data
+	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(strip $(BESIDE)),$(Q)install -m 755 $(BESIDE:%=$(BUILD)/%) $(D)/bin)
 	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
@@ -226,13 +224,18 @@ install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install
 	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
 	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
 	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
-	$(Q)install -m 644 topologies/* $(D)/share/ringlet/topologies/
-	$(Q)install -m 644 workload/accelerators/* $(D)/share/ringlet/accelerators/
-	$(Q)install -D -m 644 -t $(D)/share/ringlet/stacks workload/stacks/*
-	$(Q)install -D -m 644 -t $(D)/share/ringlet/dispatchers workload/dispatchers/*
-	$(Q)cp -R traces/. $(D)/share/ringlet/traces/
-	$(Q)install -m 644 tools/sweep/examples/*.json $(D)/share/ringlet/studies/
-	$(Q)install -m 644 tools/deploy/policy/*.weights $(D)/share/ringlet/weights/
+
+# What is found by name: see workload/setup/locate.h.
+S = $(D)/share/ringlet
+install-data:
+	$(Q)install -D -m 644 -t $(S)/topologies topologies/*
+	$(Q)install -D -m 644 -t $(S)/accelerators workload/accelerators/*
+	$(Q)install -D -m 644 -t $(S)/stacks workload/stacks/*
+	$(Q)install -D -m 644 -t $(S)/dispatchers workload/dispatchers/*
+	$(Q)install -D -m 644 -t $(S)/studies tools/sweep/examples/*.json
+	$(Q)install -D -m 644 -t $(S)/weights tools/deploy/policy/*.weights
+	$(Q)install -D -m 644 -t $(S)/measured tools/calibrate/training/*.json tools/calibrate/training/*.csv
+	$(Q)install -d $(S)/traces && cp -R traces/. $(S)/traces
 
 # Everything that a plug-in is built against.
 install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
@@ -354,7 +357,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers install-data uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -28,17 +28,6 @@ static int load_file(const char *path, const rlt_import *import, rlt_topology **
     return rc;
 }
 
-static int not_found(const char *spec, const char *dirs, rlt_error *err)
-{
-    char near[NAME_MAX + 1];
-    if (rlt_find_near(dirs, spec, near, sizeof near))
-        return rlt_fail(err, RLT_EIO, spec, "no such file, and no topology of that name; did you mean '%s'?",
-                        near);
-    return rlt_fail(err, RLT_EIO, spec,
-                    "no such file, and no topology of that name ('ringlet list topologies' shows them; "
-                    "dimensions are written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)");
-}
-
 bool rlt_topology_path(const char *spec, const char *dirs, char *path, size_t size)
 {
     int n = snprintf(path, size, "%s", spec);
@@ -73,7 +62,10 @@ int rlt_topology_import(const char *spec, const char *dirs, const rlt_import *im
     }
     if (rlt_topology_path(spec, dirs, path, sizeof path))
         return load_file(path, &inner, out, err);
-    return not_found(spec, dirs, err);
+    return rlt_find_fail(dirs, "topology", spec,
+                         " ('ringlet list topologies' shows them; dimensions are written "
+                         "ring:4@200GB/s,500ns*switch:8@50GB/s,500ns)",
+                         err);
 }
 
 int rlt__topo_part(const char *spec, const rlt_import *import, rlt_topology **out, rlt_error *err)

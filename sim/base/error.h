@@ -37,7 +37,8 @@ extern "C" {
     X(CANCELLED, -8, "stopped on request")                                                                   \
     X(UNSUPPORTED, -9, "not supported")                                                                      \
     X(CHECK, -10, "a check failed")                                                                          \
-    X(USAGE, -11, "wrong use")
+    X(USAGE, -11, "wrong use")                                                                               \
+    X(NAME, -12, "unknown name")
 
 enum {
 #define RLT_X(name, number, text) RLT_E##name = number,

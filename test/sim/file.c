@@ -204,7 +204,22 @@ static void names(void **state)
 {
     (void)state;
     static const char *const endings[] = {".json", NULL};
-    char dir[] = "/tmp/rlt-names-XXXXXX", path[256], dirs[256], near[64];
+    static const struct {
+        const char *name;
+        bool dirs;
+        int code;
+        const char *what;
+    } unknown[] = {
+        {"toros", true, RLT_ENAME, "no such file, and no shape of that name; did you mean 'torus'?"},
+        {"rin", true, RLT_ENAME, "no such file, and no shape of that name; did you mean 'ring'?"},
+        {"oru", true, RLT_ENAME, "no such file, and no shape of that name; did you mean 'torus'?"},
+        {"something-else", true, RLT_ENAME, "no such file, and no shape of that name (a, b)"},
+        {"toros.json", true, RLT_EIO, "no such file, and no shape of that name (a, b)"},
+        {"./torus", true, RLT_EIO, "no such file"},
+        {"torus", false, RLT_ENAME,
+         "no such file, and no shape of that name: there are none in /no/such/folder"},
+    };
+    char dir[] = "/tmp/rlt-names-XXXXXX", path[256], dirs[256];
     rlt_found found;
     assert_non_null(mkdtemp(dir));
     static const char *const files[] = {"b/torus.json", "a/ring.json", "b/ring.json", "a/mesh.yml",
@@ -227,9 +242,15 @@ static void names(void **state)
     assert_false(rlt_find_file(dirs, "toros", path, sizeof path));
     assert_false(rlt_find_file(dirs, "ring", path, 12));
     assert_false(rlt_find_file(NULL, "ring", path, sizeof path));
-    assert_true(rlt_find_near(dirs, "toros", near, sizeof near));
-    assert_string_equal(near, "torus");
-    assert_false(rlt_find_near(dirs, "something-else", near, sizeof near));
+    assert_false(rlt_find_file(dirs, "", path, sizeof path));
+    for (size_t i = 0; i < N(unknown); i++) {
+        rlt_error err = {0};
+        assert_int_equal(rlt_find_fail(unknown[i].dirs ? dirs : "/no/such/folder", "shape", unknown[i].name,
+                                       " (a, b)", &err),
+                         unknown[i].code);
+        assert_string_equal(err.where, unknown[i].name);
+        assert_string_equal(err.what, unknown[i].what);
+    }
     assert_int_equal(rlt_find_all(dirs, endings, &found, NULL), 0);
     assert_int_equal(found.n, 2);
     assert_string_equal(found.names[0], "ring");

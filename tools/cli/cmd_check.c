@@ -155,7 +155,7 @@ static const char *kind_of(const char *path)
         /* Perhaps it is the PREFIX of a trace. */
         char **paths = NULL;
         uint32_t n = 0;
-        if (!strchr(path, '@') && rlt_trace_files(&path, 1, &paths, &n, &ignored) == 0 && n > 0)
+        if (!strchr(path, '@') && rlt_find_trace_files(&path, 1, &paths, &n, &ignored) == 0 && n > 0)
             kind = "trace";
         free(paths);
         return kind;

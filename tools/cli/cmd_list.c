@@ -76,7 +76,7 @@ void rlt_list_text(FILE *out, const char *name, const char *summary, const char 
     }
 }
 
-static void put(rlt_table *t, const char *name, const char *summary, const char *parameters)
+void rlt_list_put(rlt_table *t, const char *name, const char *summary, const char *parameters)
 {
     if (t->format == RLT_FORMAT_TABLE) {
         rlt_list_text(t->out, name, summary, parameters);
@@ -107,7 +107,7 @@ static void list_collectives(rlt_table *t)
             if (a->kinds >> k & 1)
                 snprintf(by + used, sizeof by - used, "%s%s", used ? ", " : "by ", a->name);
         }
-        put(t, rlt_coll_name((rlt_coll_kind)k), by, NULL);
+        rlt_list_put(t, rlt_coll_name((rlt_coll_kind)k), by, NULL);
     }
 }
 
@@ -117,7 +117,7 @@ static void list_protocols(rlt_table *t)
     char text[1024];
     for (uint32_t i = 0; (r = rlt_reactive_at(i)); i++) {
         rlt_params_describe(rlt_reactive_settings(r), text, sizeof text);
-        put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
+        rlt_list_put(t, rlt_reactive_name(r), rlt_reactive_summary(r), text);
     }
 }
 
@@ -126,8 +126,8 @@ static void list_algorithms(rlt_table *t)
     const rlt_algorithm *a;
     char text[ORIGIN_TEXT], settings[1024];
     for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
-        put(t, a->name, with_origin(rlt_algorithms(), i, a->summary, text),
-            rlt_params_describe(a->parameters, settings, sizeof settings));
+        rlt_list_put(t, a->name, with_origin(rlt_algorithms(), i, a->summary, text),
+                     rlt_params_describe(a->parameters, settings, sizeof settings));
     list_protocols(t);
 }
 
@@ -136,10 +136,10 @@ static void list_networks(rlt_table *t)
     const rlt_net_model *m;
     char text[64];
     for (uint32_t i = 0; (m = rlt_net_model_at(i)); i++)
-        put(t, m->name, m->summary, NULL);
+        rlt_list_put(t, m->name, m->summary, NULL);
     for (const rlt_param *p = rlt_packet_parameters(); p->name; p++) {
         snprintf(text, sizeof text, "packet: --set %s=", p->name);
-        put(t, text, p->help, NULL);
+        rlt_list_put(t, text, p->help, NULL);
     }
 }
 
@@ -148,9 +148,9 @@ static void list_shapes(rlt_table *t)
     const rlt_shape_info *s;
     char text[1024];
     for (uint32_t i = 0; (s = rlt_shape_list(i)); i++)
-        put(t, s->name, s->summary, rlt_params_describe(s->parameters, text, sizeof text));
-    put(t, "of every shape", "how the accelerators of a node reach the dimension",
-        rlt_params_describe(rlt_port_parameters(), text, sizeof text));
+        rlt_list_put(t, s->name, s->summary, rlt_params_describe(s->parameters, text, sizeof text));
+    rlt_list_put(t, "of every shape", "how the accelerators of a node reach the dimension",
+                 rlt_params_describe(rlt_port_parameters(), text, sizeof text));
 }
 
 static void list_readers(rlt_table *t)
@@ -158,10 +158,10 @@ static void list_readers(rlt_table *t)
     const rlt_reader *r;
     char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (r = rlt_reader_at(i)); i++)
-        put(t, r->name, with_origin(rlt_readers(), i, r->summary, text), NULL);
+        rlt_list_put(t, r->name, with_origin(rlt_readers(), i, r->summary, text), NULL);
     const rlt_topology_format *f;
     for (uint32_t i = 0; (f = rlt_topology_format_at(i)); i++)
-        put(t, f->name, f->summary, rlt_params_describe(f->parameters, text, sizeof text));
+        rlt_list_put(t, f->name, f->summary, rlt_params_describe(f->parameters, text, sizeof text));
 }
 
 /* Formats presets, such as "layers=12, heads=hidden/64". */
@@ -185,8 +185,8 @@ static void list_models(rlt_table *t)
     rlt_model m;
     char text[ORIGIN_TEXT], presets[ORIGIN_TEXT];
     for (uint32_t i = 0; (f = rlt_model_family_at(i)); i++)
-        put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text),
-            presets_of(f->parameters, presets));
+        rlt_list_put(t, f->name, with_origin(rlt_model_families(), i, f->summary, text),
+                     presets_of(f->parameters, presets));
     for (uint32_t i = 0; (p = rlt_model_preset_at(i)); i++) {
         char summary[512], settings[512];
         if (rlt_model_open(p->name, &m, NULL))
@@ -195,7 +195,7 @@ static void list_models(rlt_table *t)
         snprintf(summary, sizeof summary, "%llu parameters, %.4g TFLOP a %s forward; %s",
                  (unsigned long long)sum.parameters, sum.forward_flop / 1e12, m.sample, p->source);
         snprintf(settings, sizeof settings, "%s:%s", p->family, p->settings);
-        put(t, p->name, summary, settings);
+        rlt_list_put(t, p->name, summary, settings);
         rlt_model_free(&m);
     }
 }
@@ -214,7 +214,7 @@ static void list_interconnects(rlt_table *t)
             snprintf(one, sizeof one, "%s=%s", p->name + 8, rlt_param_write(p, &e, value, sizeof value));
             rlt_list_name(settings, sizeof settings, one);
         }
-        put(t, name, rlt_internode_source(i), settings);
+        rlt_list_put(t, name, rlt_internode_source(i), settings);
     }
 }
 
@@ -222,7 +222,7 @@ static void list_training(rlt_table *t)
 {
     char value[256];
     for (const rlt_param *p = rlt_training_parameters(); p->name; p++)
-        put(t, p->name, p->help, rlt_list_value(p, value, sizeof value));
+        rlt_list_put(t, p->name, p->help, rlt_list_value(p, value, sizeof value));
 }
 
 static void list_strategies(rlt_table *t)
@@ -230,8 +230,9 @@ static void list_strategies(rlt_table *t)
     const rlt_training_strategy *s;
     char text[ORIGIN_TEXT];
     for (uint32_t i = 0; (s = rlt_training_strategy_at(i)); i++)
-        put(t, s->name, with_origin(rlt_training_strategies(), i, s->summary, text), s->settings);
-    put(t, "daso",
+        rlt_list_put(t, s->name, with_origin(rlt_training_strategies(), i, s->summary, text), s->settings);
+    rlt_list_put(
+        t, "daso",
         "a whole training: nodes synchronised now and then, without waiting, and Horovod (arXiv 2104.05588)",
         "nodes, batch_time, calibration=juwels, ...: an unknown one lists all");
 }
@@ -331,6 +332,10 @@ static const struct {
 } sections[] = {
     {"topologies", NULL, list_topologies, NULL, topology_columns, 3},
     {"accelerators", NULL, list_accelerators, NULL, accelerator_columns, 7},
+    {"traces", NULL, rlt_list_traces, NULL, columns, 3},
+    {"studies", NULL, rlt_list_studies, NULL, columns, 3},
+    {"stacks", NULL, rlt_list_stacks, NULL, columns, 3},
+    {"dispatchers", NULL, rlt_list_dispatchers, NULL, columns, 3},
     {"collectives", list_collectives, NULL, NULL, columns, 3},
     {"algorithms", list_algorithms, NULL, NULL, columns, 3},
     {"networks", list_networks, NULL, NULL, columns, 3},
@@ -340,6 +345,7 @@ static const struct {
     {"models", list_models, NULL, NULL, columns, 3},
     {"training", list_training, NULL, NULL, columns, 3},
     {"strategies", list_strategies, NULL, NULL, columns, 3},
+    {"folders", NULL, rlt_list_folders, NULL, rlt_folder_columns, RLT_FOLDER_COLUMNS},
     {"settings", rlt_list_settings, NULL, NULL, rlt_setting_columns, RLT_SETTING_COLUMNS},
     {"options", NULL, NULL, rlt_list_options, rlt_option_columns, RLT_OPTION_COLUMNS},
 };
@@ -355,7 +361,7 @@ static int put_section(int i, const rlt_parsed *args, rlt_format format, FILE *o
 {
     rlt_table table;
     int rc = 0, end;
-    if (sections[i].files || format != RLT_FORMAT_TABLE)
+    if ((sections[i].files && sections[i].columns != columns) || format != RLT_FORMAT_TABLE)
         rlt_table_begin(&table, format, sections[i].columns, sections[i].n_columns, out, json);
     else
         table = (rlt_table){.format = format, .out = out};
@@ -412,17 +418,16 @@ static int list_text(const rlt_parsed *args, int only, rlt_format format, const 
 static int find_section(const char *name, rlt_error *err)
 {
     rlt_nearest near = rlt_nearest_to(name);
+    char all[512] = "";
     for (int i = 0; i < N_SECTIONS; i++) {
         if (strcmp(name, sections[i].name) == 0)
             return i;
         rlt_nearest_try(&near, sections[i].name);
+        rlt_list_name(all, sizeof all, sections[i].name);
     }
     if (near.best)
         return rlt_fail(err, RLT_EUSAGE, name, "nothing of that kind; did you mean '%s'?", near.best);
-    return rlt_fail(
-        err, RLT_EUSAGE, name,
-        "expected topologies, accelerators, collectives, algorithms, networks, shapes, interconnects, "
-        "readers, models, training, strategies, settings or options");
+    return rlt_fail(err, RLT_EUSAGE, name, "expected one of %s", all);
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -447,12 +452,14 @@ static const rlt_columns name_table = {"Names: `ringlet list`, such as `algorith
 static const rlt_columns topology_table = {"Topologies: `ringlet list topologies`", topology_columns, 3};
 static const rlt_columns accelerator_table = {"Accelerators: `ringlet list accelerators`",
                                               accelerator_columns, 6};
+static const rlt_columns folder_table = {"Folders: `ringlet list folders`", rlt_folder_columns,
+                                         RLT_FOLDER_COLUMNS};
 static const rlt_columns setting_table = {"Settings: `ringlet list settings`", rlt_setting_columns,
                                           RLT_SETTING_COLUMNS};
 static const rlt_columns option_table = {"Options: `ringlet list options`", rlt_option_columns,
                                          RLT_OPTION_COLUMNS};
-static const rlt_columns *const tables[] = {&name_table,    &topology_table, &accelerator_table,
-                                            &setting_table, &option_table,   NULL};
+static const rlt_columns *const tables[] = {
+    &name_table, &topology_table, &accelerator_table, &folder_table, &setting_table, &option_table, NULL};
 
 const rlt_command rlt_cmd_list = {
     .name = "list",
@@ -462,10 +469,10 @@ const rlt_command rlt_cmd_list = {
     .min_operands = 0,
     .max_operands = 3,
     .description =
-        "Lists names that other commands accept. WHAT is topologies (in ./topologies and the installation), "
-        "accelerators (in ./workload/accelerators and the installation), collectives, algorithms, networks, "
-        "shapes, interconnects (classes of networks between nodes), readers, models, training (its "
-        "settings), strategies, settings (all that are set by name, with owner, default and range) or "
+        "Lists names that other commands accept. WHAT is topologies, accelerators, traces, studies, stacks, "
+        "dispatchers, collectives, algorithms, networks, shapes, interconnects (classes of networks between "
+        "nodes), readers, models, training (its settings), strategies, folders (where the first six are "
+        "looked for, in order), settings (all that are set by name, with owner, default and range) or "
         "options (of all commands, or of one: list options topo route). Without WHAT all but options are "
         "listed.",
     .example = "ringlet list algorithms",

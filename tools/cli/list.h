@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Lists of parameters for `ringlet list`. All information about a parameter comes from its row
- * (sim/base/param.h). A list adds rows to a table that was begun with the list's columns. For people it
- * prints text to the table's stream instead.
+ * Lists for `ringlet list`: what files define, and parameters. All information about a parameter comes from
+ * its row (sim/base/param.h). A list adds rows to a table that was begun with the list's columns. For people
+ * it prints text to the table's stream instead.
  */
 #ifndef RLT_TOOLS_CLI_LIST_H
 #define RLT_TOOLS_CLI_LIST_H
@@ -16,6 +16,18 @@
 
 /* Prints a name, its summary, and below it `more` in brackets, wrapped to the terminal. */
 void rlt_list_text(FILE *out, const char *name, const char *summary, const char *more);
+
+/* Adds a row of a name, what it is, and its settings. */
+void rlt_list_put(rlt_table *t, const char *name, const char *summary, const char *parameters);
+
+/* List what files in the folders of workload/setup/locate.h define, and these folders. */
+int rlt_list_traces(rlt_table *t, rlt_error *err) RLT_MUST_USE;
+int rlt_list_studies(rlt_table *t, rlt_error *err) RLT_MUST_USE;
+int rlt_list_stacks(rlt_table *t, rlt_error *err) RLT_MUST_USE;
+int rlt_list_dispatchers(rlt_table *t, rlt_error *err) RLT_MUST_USE;
+enum { RLT_FOLDER_COLUMNS = 3 };
+extern const rlt_column rlt_folder_columns[];
+int rlt_list_folders(rlt_table *t, rlt_error *err) RLT_MUST_USE;
 
 /* Formats the form of a value, its range and its default ("": none), such as "count; 1 to 16; default 4" or
  * "time; required". Returns text. */

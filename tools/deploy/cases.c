@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists, graphs and clusters that the options name. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/base/find.h"
 #include "sim/base/text.h"
 #include "sim/base/words.h"
 #include "tools/base/message.h"
@@ -73,9 +75,13 @@ int rlt_deploy_load_graph(const char *graph, const rlt_deploy_settings *s, rlt_d
     options.precision = s->precision;
     options.notes = &notes;
     *out = (rlt_deploy_case){0};
+    char path[PATH_MAX];
     uint32_t k;
     if (random_number(graph, &k))
         return rlt_random_model(RANDOM_SEED, k, &out->graph, err);
+    if (!strchr(graph, '/') && access(graph, F_OK) &&
+        rlt_find_file(rlt_data_dirs(RLT_DATA_TRACES).list, graph, path, sizeof path))
+        graph = path;
     int rc = access(graph, F_OK) == 0 || strchr(graph, '/') || strcmp(graph, "-") == 0
                  ? rlt_opgraph_read(graph, &options, &out->graph, err)
                  : rlt_opgraph_of_model(graph, &options, &out->graph, err);

@@ -107,10 +107,10 @@ static bool varies(const rlt_sweep_study *s, bool (*is_of)(const char *option))
     return any;
 }
 
-/* Returns true for errors of a file itself, which no other option can mend. */
+/* Returns true for errors of a file or a name itself, which no other option can mend. */
 static bool is_of_files(int rc)
 {
-    return rc == RLT_EIO || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;
+    return rc == RLT_EIO || rc == RLT_ENAME || rc == RLT_EMALFORMED || rc == RLT_ESCHEMA;
 }
 
 static int probe(rlt_point_job *e, rlt_shared *inputs, rlt_error *err)

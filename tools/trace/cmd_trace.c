@@ -47,7 +47,7 @@ int rlt_trace_open(const rlt_parsed *args, const rlt_trace_source *s, rlt_progra
     if (rc)
         return rc;
     if (!s->topology || !(rc = take_dimensions(s->topology, &opts, err)))
-        rc = rlt_trace_read((const char *const *)args->operands, (uint32_t)args->n_operands, &opts, out, err);
+        rc = rlt_find_trace((const char *const *)args->operands, (uint32_t)args->n_operands, &opts, out, err);
     free(replicate);
     if (!rc && (rc = rlt_trace_rescale(&s->reading, out, err))) {
         rlt_program_free(*out);
@@ -205,7 +205,7 @@ int rlt_trace_check(const char *const *specs, uint32_t n, const rlt_trace_settin
     uint32_t n_paths = 0;
     int rc = rlt_trace_read_options(s, &opts, &replicate, err);
     if (!rc)
-        rc = rlt_trace_files(specs, n, &paths, &n_paths, err);
+        rc = rlt_find_trace_files(specs, n, &paths, &n_paths, err);
     if (!rc)
         rc = put_ignored(specs, n, err);
     if (!rc)

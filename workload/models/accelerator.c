@@ -157,7 +157,7 @@ bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t
 
 int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out, rlt_error *err)
 {
-    char path[PATH_MAX], near[NAME_MAX + 1];
+    char path[PATH_MAX];
     *out = (rlt_accelerator){0};
     if (rlt_accelerator_path(spec, dirs, path, sizeof path)) {
         int rc = load_file(path, out, err);
@@ -167,12 +167,7 @@ int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *ou
                   : rlt_dispatchers_load(dirs, out->dispatchers, RLT_MAX_DISPATCHERS, &out->n_dispatchers,
                                          err);
     }
-    if (rlt_find_near(dirs, spec, near, sizeof near))
-        return rlt_fail(err, RLT_EIO, spec,
-                        "neither a file nor an accelerator has this name; did you mean '%s'?", near);
-    return rlt_fail(
-        err, RLT_EIO, spec,
-        "neither a file nor an accelerator has this name ('ringlet list accelerators' shows them)");
+    return rlt_find_fail(dirs, "accelerator", spec, " ('ringlet list accelerators' shows them)", err);
 }
 
 /* ---- constants and times ---- */

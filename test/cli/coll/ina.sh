@@ -264,7 +264,7 @@ refused_study "an empty value of an axis" 2 "--slots: '' is not a value" ina --s
 refused_study "an axis without values" 2 "--slots: needs a value" ina --slots
 refused_study "no axis and no option" 2 "--slot: unknown option" ina --slot 16
 refused_study "what shapes a report" 2 "--why: unknown option" ina --why
-refused_study "neither a file nor a study has this name" 5 "did you mean 'ina'" inna
+refused_study "no such file, and no study of that name" 3 "did you mean 'ina'" inna
 refused_study "a setting that nothing has" 1 "windo: unknown setting; did you mean 'window'" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set windo=3
 refused_study "a bad value of a setting of another protocol" 1 "window: expected 1 to 262144, got" ina -a ring -b 1KiB --workers 2 --loss 0 --straggler 0us --slots 16 --set switchml.window=0
 refused_study "a loss above one" 1 "24 of 24 points failed" ina --loss 2 -a switchml -b 1KiB,2KiB

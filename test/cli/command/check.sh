@@ -46,7 +46,7 @@ bad 3 ':3: expected "count" or "id count"' "# counts
 3 10
 4 x" u.txt
 bad 3 ":1:90: peaks.bf16: " '{"name": "a", "source": "none", "memory": "1GB", "bandwidth": "1TB/s", "peaks": {"bf16": "3"}, "kernels": {"most": {"matmul": 0.5}, "memory": 0.5}}' a.json
-bad 5 ":1:65: topology: nowhere" '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "nowhere"}' o.json
+bad 3 ":1:65: topology: nowhere" '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "nowhere"}' o.json
 bad 3 ":1:36: modl: no option of this command; did you mean 'model'?" '{"topology": "hgx-h100-8", "modl": "gpt2-small"}' o.json
 bad 3 ":1:62: train: recompute: expected one of none, selective, products, full" '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "recompute=some"}' j.json
 bad 3 ":1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" '{"model": "gpt2-smal", "accelerator": "a100-40gb"}' j.json

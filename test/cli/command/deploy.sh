@@ -109,7 +109,7 @@ expect "three trials on one thread as on three" "$(deploy -g $graph -t $cluster 
 deploy -g random:3 -t random:4 -b 60 >"$tmp/out" 2>"$tmp/err"
 expect "a random model on a random cluster" "$? $(grep -c '^# random-3 on random-4' "$tmp/out")" "0 1"
 leaves_nothing 3 "these are no weights" deploy -g $graph -t $cluster --weights README.md
-leaves_nothing 5 "neither a file nor weights" deploy -g $graph -t $cluster --weights tug.weights
+leaves_nothing 5 "no such file, and no weights of that name" deploy -g $graph -t $cluster --weights tug.weights
 head -c 5000 "$tmp/one.weights" >"$tmp/cut.weights"
 leaves_nothing 3 "bytes of weights" deploy -g $graph -t $cluster --weights "$tmp/cut.weights"
 leaves_nothing 2 "expected a multiple of 4" deploy train -o "$tmp/no.weights" --width 6

@@ -144,7 +144,7 @@ expect 2 "--rank-delay" run $m $t --rank-delay 3=5
 expect 2 "expected a rank from 0 to 7, got 8" run $m $t --rank-delay 8=5us
 expect 2 "--astra-system" run $m $t --timing astra
 expect 2 "unknown algorithm" run $m $t --algorithm rnig
-expect 5 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100
+expect 3 "did you mean 'hgx-h100-8'" run $m --topology hgx-h100
 expect 3 "unit" run $m --topology "switch:8@50,500ns"
 expect 3 "9" run $m $t --topology "switch:8@50GB/s,500ns" --model transformer:ranks=9
 "$ringlet" trace generate --model gpt2-small --accelerator a100 --layout tp=2,dp=2 -o "$dir/pair" >"$dir/out" 2>&1

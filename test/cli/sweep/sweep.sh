@@ -205,13 +205,13 @@ else
     skip "somebody reads a database that is done" "needs sqlite3"
 fi
 # An error that every point would have is one error without a database; an error of some points is reported by the first.
-sed 's|traces/transformer-8|traces/transformer-9|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
+sed 's|"transformer-8"|"traces/transformer-9"|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
 says "a trace that is not there" 5 "traces/transformer-9: no such file" "$tmp/wrong.json" --db "$tmp/wrong.db"
 echo '{"command": "coll", "base": {"topology": "switch:4@50GB/s,1us", "collective": "all_gather", "algorithm": "ring", "counts": "no-such-file"},
     "axes": [{"pointer": "/network", "values": ["flow", "alpha-beta"]}]}' >"$tmp/wrong.json"
 says "counts that are not there" 5 "no-such-file" "$tmp/wrong.json" --db "$tmp/wrong.db"
 sed 's|switch:4@50GB/s,1us|no-such-topology|; s|, "counts": "no-such-file"||' "$tmp/wrong.json" >"$tmp/wrong2.json"
-says "a topology that is not there" 5 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
+says "a topology that is not there" 3 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
 [ -e "$tmp/wrong.db" ] && verdict "nothing is begun" "a database is there" || verdict "nothing is begun" ""
 says "the first that failed" 1 "the first now: point " "$study" --db "$tmp/first.db" -j 2
 # Replicas are ranked by their mean, not by the best of them.

@@ -163,7 +163,7 @@ leaves_nothing 2 "--model: ranks: is given twice" run --model transformer:ranks=
 leaves_nothing 2 "peak: unknown setting of a transformer" run --model transformer:peak=1TFLOPS $net
 leaves_nothing 2 "--model: microbatch: expected" run --model transformer:microbatch=0 $net
 leaves_nothing 2 "did you mean 'gpt2-small'" run --model gpt2-smal --accelerator a100-40gb $net
-leaves_nothing 5 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
+leaves_nothing 3 "did you mean 'a100-40gb'" run --model gpt2-small --accelerator a100-41gb $net
 leaves_nothing 2 "unknown setting" run $job $net --layout qp=2
 leaves_nothing 2 "expected one of none, selective, products, full" run $job $net --train recompute=some
 leaves_nothing 2 "unknown strategy 'sammo'; did you mean 'samo'?" run $job $net --strategy sammo

@@ -317,10 +317,10 @@ static void refused(void **state)
     strcat(many, "]}");
     assert_int_equal(load_text(many, &a, &err), RLT_ERANGE);
     assert_non_null(strstr(err.what, "more than 32 stacks"));
-    assert_int_equal(rlt_accelerator_load("no-such", "workload/accelerators", &a, NULL), RLT_EIO);
+    assert_int_equal(rlt_accelerator_load("no-such", "workload/accelerators", &a, NULL), RLT_ENAME);
     assert_int_equal(rlt_accelerator_load("../accelerators/h200", "workload/accelerators", &a, NULL),
                      RLT_EIO);
-    assert_int_equal(rlt_accelerator_load("", "workload/accelerators", &a, NULL), RLT_EIO);
+    assert_int_equal(rlt_accelerator_load("", "workload/accelerators", &a, NULL), RLT_ENAME);
 }
 
 int main(void)

@@ -197,7 +197,7 @@ static int open_one(rlt_fleets *c, rlt_fleet *one, rlt_error *err)
     int rc = rlt_layouts_open(one->layouts, &s, c->args, &why);
     if (!rc)
         return 0;
-    if (rc == RLT_ENOMEM || rc == RLT_EIO || !one->topology)
+    if (rc == RLT_ENOMEM || rc == RLT_EIO || rc == RLT_ENAME || !one->topology)
         return rlt_fail(err, rc, why.where, "%s", why.what);
     one->end = RLT_FLEET_AGAINST;
     snprintf(one->why, sizeof one->why, "%.60s: %.90s", why.where, why.what);

@@ -16,6 +16,7 @@
 #include "workload/models/model.h"
 #include "workload/program/join.h"
 #include "workload/setup/inputs.h"
+#include "workload/setup/locate.h"
 
 #define AT(field) .offset = offsetof(rlt_job_settings, field)
 const rlt_option rlt_job_options[] = {
@@ -140,8 +141,8 @@ static int open_job(opening *x, const char *name, const list *on, rlt_error *err
     }
     rlt_error why = {0};
     rlt_model model;
-    rc = rlt_trace_read(specs, 1, x->read, out, &why);
-    if (rc == RLT_EIO && rlt_model_open(name, &model, NULL) == 0) {
+    rc = rlt_find_trace(specs, 1, x->read, out, &why);
+    if ((rc == RLT_EIO || rc == RLT_ENAME) && rlt_model_open(name, &model, NULL) == 0) {
         rlt_model_free(&model);
         return rlt_fail(err, RLT_EUSAGE, name,
                         "is a model: to run it on an accelerator, pass a file of options such as "

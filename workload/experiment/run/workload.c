@@ -12,12 +12,14 @@
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/setup/locate.h"
 
 #define AT(field) .offset = offsetof(rlt_run_settings, field)
 const rlt_option rlt_workload_options[] = {
     {"trace", 'T', RLT_PARAM_LIST, "TRACE",
-     "The recording: a directory, files (one per rank), or a PREFIX whose files are PREFIX.<rank>.et. The "
-     "format is recognised by content; 'ringlet list readers' shows the known ones.",
+     "The recording: a directory, files (one per rank), a PREFIX whose files are PREFIX.<rank>.et, or a name "
+     "that 'ringlet list traces' shows. The format is recognised by content; 'ringlet list readers' shows "
+     "the known ones.",
      AT(trace)},
     {"model", 'm', RLT_PARAM_TEXT, "MODEL",
      "Train a model instead of replaying a trace: a name that 'ringlet list models' shows, a family with "
@@ -82,7 +84,7 @@ int rlt_workload_trace(const rlt_run_settings *s, char *const *operands, uint32_
         specs[n++] = given->items[i];
     for (uint32_t i = 0; i < n_operands; i++)
         specs[n++] = operands[i];
-    int rc = rlt_trace_read(specs, n, o, out, err);
+    int rc = rlt_find_trace(specs, n, o, out, err);
     free(specs);
     return rc;
 }
