@@ -71,6 +71,7 @@ static const rlt_option own_options[] = {
 static const rlt_option_group options[] = {
     {"What to run", rlt_coll_options, offsetof(coll_settings, coll)},
     {NULL, own_options, 0},
+    {NULL, rlt_quiet_options, offsetof(coll_settings, report)},
     {"Where and how", rlt_settings_options, offsetof(coll_settings, coll) + offsetof(rlt_coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
     {"Links", rlt_link_options, offsetof(coll_settings, report)},

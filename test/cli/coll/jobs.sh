@@ -129,4 +129,15 @@ expect "one size has all, the fastest first" \
     "$("$ringlet" coll -t hgx-h100-8 -b 1MiB | awk '/^all_reduce/ { n++; if (t && $5 < t) wrong++; t = $5 } END { print n, wrong + 0 }')" "12 0"
 expect "a named list keeps its order" "$("$ringlet" $all -a ring,direct | awk '/^all_reduce/ { printf "%s ", $4 }')" "ring direct ring direct "
 
+# Commands with a bar can be told to show none.
+for command in run coll 'coll arithmetic' sweep plan calibrate calibrate-training 'deploy search' 'deploy evaluate' 'deploy train'; do
+    expect "$command has --quiet" "$("$ringlet" $command --help | grep -c '^ *-q, --quiet')" 1
+done
+if command -v script >/dev/null; then
+    expect "and shows none" "$(TERM=xterm script -qec "'$ringlet' coll -t switch:64@50GB/s,1us -n packet -b 64MiB -a direct -q" /dev/null |
+        awk '/simulating/ { bar++ } /^all_reduce/ { rows++ } END { print bar + 0, rows }')" "0 1"
+else
+    skip "no bar on a terminal" "needs script"
+fi
+
 finish
