@@ -2,11 +2,13 @@
 /*
  * The alpha-beta model: a message is serialised at its first link (send port) and at its last one (receive
  * port). It is delivered latency + bytes / path bandwidth after its start, or later if the receive port is
- * still busy with other messages. One event per message, and a second one only if it had to wait for the
- * receive port.
+ * still busy with other messages. The link of a path of one link is both: neighbours queue with the messages
+ * that others send over the same last link. One event per message, and a second one only if it had to wait
+ * for the receive port.
  *
  * Accounts: the send port and the links in between carry a message for bytes / their bandwidth from its
- * start; the receive port carries it for that long before its delivery.
+ * start; the receive port carries it for that long before its delivery. A path of one link is charged once,
+ * as send port.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,12 +33,13 @@ typedef struct port {
 typedef struct message {
     uint64_t tx, rx, bytes, wire_bytes;
     rlt_time start, rx_span;
-    uint32_t first, last; /* send port and receive port; last is RLT_NONE if there is no receive port */
+    uint32_t first, last; /* send port and receive port; both are RLT_NONE within an accelerator */
     /* Links in between, as a kept path. In a folded network see carry_classes. Plain messages: the next
      * message of the batch, or RLT_NONE. */
     uint32_t inner;
     bool live, plain; /* plain: two links, no time series */
     bool tree;        /* `inner` has all links of a tree with their roles */
+    bool single;      /* the two ports are one link, charged as send port */
 } message;
 
 /* Shortcut: path and cost of a rank's last message, for the next one to the same rank. Requires at most two
@@ -107,6 +110,8 @@ static inline rlt_time receive_until(alpha_beta *ab, const message *m, rlt_time 
         end = now;
     p->rx_free = end;
     rlt_account *a = &ab->accounts[m->last];
+    if (m->single)
+        return end;
     a->bytes += m->wire_bytes;
     a->messages++;
     a->active += m->rx_span;
@@ -193,7 +198,8 @@ __attribute__((noinline)) static void arrive_anyhow(alpha_beta *ab, message *m, 
         rlt_time now = rlt_sim_now(ab->core.sim), end = receive_until(ab, m, now), from = end - m->rx_span;
         if (fan_in > 1)
             end = receive_more(ab, m, end, fan_in - 1);
-        if (u->series && rlt__usage_spread(u, m->last, from, end, (double)m->wire_bytes * fan_in) != 0) {
+        if (u->series && !m->single &&
+            rlt__usage_spread(u, m->last, from, end, (double)m->wire_bytes * fan_in) != 0) {
             no_memory(ab);
             return;
         }
@@ -319,7 +325,7 @@ static inline void fill_in(message *m, const rlt_message *msg, uint64_t wire_byt
     m->rx_span = rx_span;
     m->inner = RLT_NONE;
     m->live = true;
-    m->tree = false;
+    m->tree = m->single = false;
 }
 
 static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
@@ -330,7 +336,7 @@ static void remember(alpha_beta *ab, const rlt_message *msg, const rlt_leg *leg)
         return;
     ab->memos[msg->src] = (memo){.dst = msg->dst,
                                  .first = p->links[0],
-                                 .last = p->n == 2 ? p->links[1] : RLT_NONE,
+                                 .last = p->links[p->n - 1],
                                  .ps_per_byte = (uint32_t)first->ps_per_byte,
                                  .key = msg->route_key & ab->key_mask,
                                  .tail_ps = leg->tail_ps};
@@ -342,7 +348,8 @@ static int carry(alpha_beta *ab, message *m, const rlt_path *p, const uint32_t *
 {
     rlt_usage *u = ab->core.base.usage;
     m->first = ends[0];
-    m->last = p->n > 1 ? ends[1] : RLT_NONE;
+    m->last = ends[1];
+    m->single = p->n == 1;
     m->plain = p->n == 2 && !u->series && !ab->core.fold;
     ab->accounts[m->first].bytes += m->wire_bytes;
     ab->accounts[m->first].messages++;
@@ -445,7 +452,8 @@ static rlt_time send(rlt_net *net, const rlt_message *msg)
     fill_in(m, msg, msg->bytes, start, port_span);
     m->first = way->first;
     m->last = way->last;
-    m->plain = way->last != RLT_NONE;
+    m->single = way->last == way->first;
+    m->plain = !m->single;
     net->messages++;
     net->bytes_offered += msg->bytes;
     a->bytes += msg->bytes;

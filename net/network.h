@@ -7,7 +7,8 @@
  *
  *   alpha-beta  A message occupies the first and the last link of its path (the ranks' send and receive
  *               ports) for its serialisation there. Messages queue at a send port in order of issue, and at a
- *               receive port in the order in which their last bytes would arrive unimpeded. Links in between
+ *               receive port in the order in which their last bytes would arrive unimpeded. The link of a
+ *               path of one link is both ports. Links in between
  *               are not shared: the usage reports those above capacity, nothing slows down.
  *               delivery = start + latency + wire bytes / path bandwidth
  *   flow        All links of a path are shared max-min fairly. Under the nic rule the message drains from the

@@ -15,6 +15,7 @@ enum { BAR = 30 };
 /* Whether a bar is on the terminal, kept here so that messages of any thread can wipe it. A process has one
  * terminal. */
 static atomic_bool shown;
+static atomic_bool hushed;
 
 static double now_s(void)
 {
@@ -35,9 +36,15 @@ int rlt_may_colour(int fd)
     return smart_terminal(fd) && !(no && *no);
 }
 
+void rlt_progress_hush(void)
+{
+    atomic_store(&hushed, true);
+}
+
 void rlt_progress_start(rlt_progress *p, const char *label)
 {
-    *p = (rlt_progress){.label = label, .began_s = now_s(), .enabled = smart_terminal(2)};
+    *p = (rlt_progress){
+        .label = label, .began_s = now_s(), .enabled = !atomic_load(&hushed) && smart_terminal(2)};
 }
 
 static void put_seconds(double s)

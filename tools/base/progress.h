@@ -14,6 +14,8 @@ typedef struct rlt_progress {
     int enabled;
 } rlt_progress;
 
+/* Shows no bar from here on. */
+void rlt_progress_hush(void);
 /* Starts the bar. `label` says what is going on, such as "replaying". */
 void rlt_progress_start(rlt_progress *p, const char *label);
 /* Updates the bar. total 0: unknown; then only `done`, if it is not 0, and the elapsed time are shown. */

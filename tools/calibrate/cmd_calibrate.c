@@ -114,6 +114,7 @@ static const rlt_option how_options[] = {
      AT(sim.set), .named = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N", "Simulations at the same time (default: one per processor).",
      AT(jobs), .min = 1, .max = RLT_POOL_THREADS, .unrecorded = true},
+    RLT_QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT
 

@@ -24,7 +24,7 @@ typedef struct rlt_calib_settings {
         *clusters;
     rlt_texts where;
     uint64_t ranks, nodes, evaluations, jobs;
-    bool check, rows, halves;
+    bool check, rows, halves, quiet;
 } rlt_calib_settings;
 
 typedef struct rlt_calib_job {

@@ -22,6 +22,7 @@
 #include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/base/pool.h"
+#include "tools/base/progress.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/deploy/deploy.h"
 #include "tools/serve/serve.h"
@@ -152,6 +153,8 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
         rc = rlt_options_parse(c->options, config.argc, config.argv, settings, &parsed, err);
     if (!rc && !parsed.help)
         rc = rlt_config_names(&config, &parsed, err);
+    if (!rc && rlt_given(&parsed, "quiet"))
+        rlt_progress_hush();
     if (!rc && parsed.help)
         rlt_print_help(stdout, name, c);
     else if (!rc && !(rc = check_operands(c, &parsed, name, err)))

@@ -74,6 +74,7 @@ static const rlt_option_group groups[] = {
     {"Gradients", input_options, 0},
     {"Arithmetic", arithmetic_options, 0},
     {"Output", rlt_format_options, offsetof(arithmetic_settings, report)},
+    {NULL, rlt_quiet_options, offsetof(arithmetic_settings, report)},
     {0}};
 
 static const rlt_column columns[] = {

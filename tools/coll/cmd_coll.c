@@ -28,7 +28,7 @@ typedef struct coll_settings {
     const char *plot, *study, *export, *as;
     uint64_t jobs;
     rlt_time series_ps;
-    bool why;
+    bool why, all;
 } coll_settings;
 
 #define AT(field) .offset = offsetof(coll_settings, field)
@@ -38,6 +38,10 @@ static const rlt_option own_options[] = {
      "each, and at which of the sizes between the first and the last one the choice changes. Like NCCL's "
      "tuner it predicts and does not measure: its choice is not always the fastest.",
      AT(why), .unrecorded = true},
+    {"all", 0, RLT_PARAM_FLAG, NULL,
+     "Show all rows of a table that compares all algorithms at several sizes. By default it has the fastest "
+     "of each size. CSV and JSON always have all.",
+     AT(all), .unrecorded = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also plot time and bus bandwidth over size as SVG: a line per algorithm, logarithmic axes, the bound "
      "dashed.",
@@ -67,6 +71,7 @@ static const rlt_option own_options[] = {
 static const rlt_option_group options[] = {
     {"What to run", rlt_coll_options, offsetof(coll_settings, coll)},
     {NULL, own_options, 0},
+    {NULL, rlt_quiet_options, offsetof(coll_settings, report)},
     {"Where and how", rlt_settings_options, offsetof(coll_settings, coll) + offsetof(rlt_coll_settings, sim)},
     {"Output", rlt_format_options, offsetof(coll_settings, report)},
     {"Links", rlt_link_options, offsetof(coll_settings, report)},
@@ -99,7 +104,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
                                   .series_ps = s->series_ps,
                                   .jobs = rlt_pool_threads(s->jobs),
                                   .plot = s->plot,
-                                  .why = s->why};
+                                  .why = s->why,
+                                  .all = s->all};
         rc = rlt_coll_table(&ask, &output, err);
     }
     rlt_coll_close(&ask);

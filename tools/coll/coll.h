@@ -48,7 +48,7 @@ typedef struct rlt_coll_output {
     rlt_time series_ps;
     uint32_t jobs;    /* threads */
     const char *plot; /* file, or NULL */
-    bool why;
+    bool why, all;    /* all: also the slower rows of a comparison of all algorithms */
 } rlt_coll_output;
 /* Simulates all that was asked for, on several threads, and writes the rows in order. The output does not
  * depend on the number of threads. */

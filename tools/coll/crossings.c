@@ -223,24 +223,44 @@ static const char *name_of(const rlt_coll_ask *ask, const rlt_coll_point *p, cha
     return buffer;
 }
 
+/* Writes a part of a sentence in comment lines of up to 110 columns. `column` is where the last one ended. */
+static void put_part(FILE *out, const char *part, size_t *column)
+{
+    enum { WIDTH = 110 };
+    size_t length = strlen(part);
+    if (*column + length > WIDTH) {
+        fputs("\n#   ", out);
+        *column = 4;
+        part += *part == ' ';
+    }
+    fputs(part, out);
+    *column += length;
+}
+
 void rlt_coll_put_crossings(FILE *out, const rlt_coll_ask *ask, const rlt_coll_points *p)
 {
     for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
         crossing c;
+        size_t column = 0;
         bool any = false, wide = false;
-        char name[64], size[32];
+        char part[200], name[64], low[32], high[32];
         for (uint64_t from = 0; crossing_after(p, (rlt_coll_kind)kind, from, &c); from = c.above->bytes) {
             if (!any)
-                fprintf(out, "# %s: %s is fastest", rlt_coll_name((rlt_coll_kind)kind),
-                        name_of(ask, c.below, name, sizeof name));
-            fprintf(out, "%s %s", any ? " to" : " up to", rlt_format_size(size, sizeof size, c.below->bytes));
-            fprintf(out, ", %s from", name_of(ask, c.above, name, sizeof name));
-            fprintf(out, " %s", rlt_format_size(size, sizeof size, c.above->bytes));
+                column += (size_t)fprintf(out, "# %s: %s is fastest", rlt_coll_name((rlt_coll_kind)kind),
+                                          name_of(ask, c.below, name, sizeof name));
+            snprintf(part, sizeof part, "%s %s,", any ? " to" : " up to",
+                     rlt_format_size(low, sizeof low, c.below->bytes));
+            put_part(out, part, &column);
+            snprintf(part, sizeof part, " %s from %s", name_of(ask, c.above, name, sizeof name),
+                     rlt_format_size(high, sizeof high, c.above->bytes));
+            put_part(out, part, &column);
             any = true;
             wide |= !is_close(&c);
         }
         if (any)
-            fputs(wide ? " on (sizes between are not simulated)\n" : " on (all simulated)\n", out);
+            put_part(out, wide ? " on (sizes between are not simulated)" : " on (all simulated)", &column);
+        if (any)
+            putc('\n', out);
     }
 }
 

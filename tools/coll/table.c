@@ -75,7 +75,7 @@ typedef struct coll_table {
     coll_result *results;                   /* one per slot */
     rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* rows of the current size */
     uint32_t n_rows;
-    uint64_t rows_done;
+    uint64_t rows_done, hidden;
     rlt_coll_points points, between;                   /* between: also those that only crossovers need */
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
@@ -343,21 +343,32 @@ static bool row_comes_with_links(const coll_table *t)
     return t->format == RLT_FORMAT_JSON || (t->format == RLT_FORMAT_TABLE && t->output->report->links);
 }
 
-/* Writes the rows of a size. Marks the fastest if there are several. */
+/* Writes the rows of a size. Marks the fastest if there are several. In a table of all algorithms it is the
+ * first, and the only one if there are several sizes. */
 static int put_rows(coll_table *t, rlt_error *err)
 {
-    uint32_t n = t->n_rows, best = 0;
+    uint32_t n = t->n_rows, order[RLT_COLL_ALGORITHMS];
+    bool sorts = t->ask->all_algorithms && t->format == RLT_FORMAT_TABLE;
+    bool hides = sorts && t->ask->n_cases > 1 && !t->output->all;
+    rlt_time best = RLT_TIME_MAX;
     t->n_rows = 0;
     t->rows_done += n;
     if (row_comes_with_links(t))
         return 0;
-    for (uint32_t i = 1; i < n; i++)
-        best = t->rows[i].time_ps < t->rows[best].time_ps ? i : best;
     for (uint32_t i = 0; i < n; i++) {
-        if (n > 1 && t->rows[i].time_ps == t->rows[best].time_ps)
-            t->rows[i].values[RLT_ROW_MARK] = rlt_text("*");
-        rlt_table_row(&t->table, t->rows[i].values);
+        uint32_t k = i;
+        for (; sorts && k && t->rows[order[k - 1]].time_ps > t->rows[i].time_ps; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+        best = t->rows[i].time_ps < best ? t->rows[i].time_ps : best;
     }
+    for (uint32_t i = 0; i < (hides && n ? 1 : n); i++) {
+        rlt_coll_row *row = &t->rows[order[i]];
+        if (n > 1 && row->time_ps == best)
+            row->values[RLT_ROW_MARK] = rlt_text("*");
+        rlt_table_row(&t->table, row->values);
+    }
+    t->hidden += hides && n ? n - 1 : 0;
     return rlt_file_flush(&t->file, err);
 }
 
@@ -615,6 +626,9 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
     if (t->format == RLT_FORMAT_TABLE) {
         rlt_coll_put_crossings(t->file.stream, t->ask, &t->between);
         rlt_coll_put_choices(t->file.stream, t->ask);
+        if (t->hidden)
+            fprintf(t->file.stream, "# %llu rows of slower algorithms are hidden: --all shows them\n",
+                    (unsigned long long)t->hidden);
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
                 "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "

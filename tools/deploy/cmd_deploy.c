@@ -149,6 +149,10 @@ static const rlt_option train_options[] = {
      "Threads (default: one for each processor). Results do not depend on it.", AT(jobs), .max = 1024},
     {0}};
 #undef AT
+#define QUIET                                                                                                \
+    {                                                                                                        \
+        NULL, rlt_quiet_options, offsetof(rlt_deploy_settings, report)                                       \
+    }
 #define OUTPUT                                                                                               \
     {                                                                                                        \
         "Output", rlt_format_options, offsetof(rlt_deploy_settings, report)                                  \
@@ -159,6 +163,7 @@ static const rlt_option_group search_groups[] = {{"Input", one_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {NULL, action_options, 0},
                                                  {"Search", search_options, 0},
+                                                 QUIET,
                                                  {"Policy", weights_options, 0},
                                                  {"Files", resume_options, 0},
                                                  OUTPUT,
@@ -169,6 +174,7 @@ static const rlt_option_group evaluate_groups[] = {{"Input", many_options, 0},
                                                    {"Groups", grouping_options, 0},
                                                    {NULL, action_options, 0},
                                                    {"Search", methods_options, 0},
+                                                   QUIET,
                                                    {"Policy", weights_options, 0},
                                                    OUTPUT,
                                                    {0}};
@@ -181,7 +187,7 @@ static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
                                                  OUTPUT,
                                                  {0}};
 static const rlt_option_group train_groups[] = {
-    {"Training", train_options, 0}, {"Groups", grouping_options, 0}, {0}};
+    {"Training", train_options, 0}, QUIET, {"Groups", grouping_options, 0}, {0}};
 
 static const rlt_option_group policy_groups[] = {{"Comparison", policy_options, 0},
                                                  {"Graph", graph_options, 0},

@@ -12,6 +12,8 @@ const rlt_option rlt_format_options[] = {
      AT(output), .preset = "-", .unrecorded = true},
     {0}};
 
+const rlt_option rlt_quiet_options[] = {RLT_QUIET_OPTION(AT(quiet)), {0}};
+
 const rlt_option rlt_link_options[] = {
     {"links", 0, RLT_PARAM_FLAG, NULL,
      "Add the usage of each link: bytes, busy time (bytes / bandwidth), active time and utilization.",

@@ -11,7 +11,7 @@
 
 typedef struct rlt_report_settings {
     const char *format, *output;
-    bool links, expand_links;
+    bool links, expand_links, quiet;
     const char *links_csv;
 } rlt_report_settings;
 /* --format: `at` is the member of its field. If it is not given, the field is NULL, and rlt_format_of goes by
@@ -23,6 +23,12 @@ typedef struct rlt_report_settings {
             "--output ends in .csv or .json, else table).",                                                  \
             at, .words = "table|csv|json", .unrecorded = true                                                \
     }
+/* --quiet, which the command's start obeys (rlt_progress_hush). */
+#define RLT_QUIET_OPTION(at)                                                                                 \
+    {                                                                                                        \
+        "quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress bar.", at, .unrecorded = true                  \
+    }
+extern const rlt_option rlt_quiet_options[];  /* --quiet, in rlt_report_settings */
 extern const rlt_option rlt_format_options[]; /* --format and --output, in rlt_report_settings */
 extern const rlt_option rlt_link_options[];   /* --links, --expand-links, --links-csv; same struct */
 

@@ -17,7 +17,7 @@ for kind in all_reduce reduce_scatter all_gather all_to_all broadcast reduce gat
     expect "the table of $kind ends" "$status-$(grep -c "^$kind .* ring \|^$kind .* point_to_point " "$tmp/out")" 0-1
 done
 kinds=all_reduce,reduce_scatter,all_gather,all_to_all,broadcast,reduce
-coll -t "$two" -c $kinds -a all -b 64KiB:1MiB:x4
+coll -t "$two" -c $kinds -a all -b 64KiB:1MiB:x4 --all
 expect "every collective, every algorithm" "$status-$(grep -c '^[a-z_]*  *[0-9]' "$tmp/out")" \
     "0-$(($("$ringlet" coll -t "$two" -c $kinds -a all -b 64KiB -f csv 2>/dev/null | wc -l) * 3 - 3))"
 expect "one note for nvls, with its collectives" "$(grep -c 'nvls' "$tmp/err")-$(grep -c \

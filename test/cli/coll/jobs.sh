@@ -117,4 +117,27 @@ done
 interrupt "interrupt in the first rows" -t switch:4096@100GB/s,1us -c all_reduce,all_gather -a ring -b 1GB -j 2 -f csv --no-fold
 expect "the heading stands alone" "$(wc -l <"$tmp/out" | tr -d ' ')" 1
 
+# A table of all algorithms has the fastest first, and over several sizes only the fastest.
+all="coll -t hgx-h100-8 -b 1MiB,64MiB"
+rows() { grep -c '^all_reduce '; }
+expect "the fastest of each size, the others counted" \
+    "$("$ringlet" $all | rows) $("$ringlet" $all | grep -c '^# 22 rows of slower algorithms are hidden: --all shows them')" "2 1"
+expect "--all shows them" "$("$ringlet" $all --all | rows) $("$ringlet" $all --all | grep -c hidden)" "24 0"
+expect "CSV has all, in the order of the list" "$("$ringlet" $all -f csv | sed -n '2p;$p' | cut -d, -f2,3 | tr '\n' ' ')$("$ringlet" $all -f csv | wc -l | tr -d ' ')" \
+    "1048576,ring 67108864,rings 25"
+expect "one size has all, the fastest first" \
+    "$("$ringlet" coll -t hgx-h100-8 -b 1MiB | awk '/^all_reduce/ { n++; if (t && $5 < t) wrong++; t = $5 } END { print n, wrong + 0 }')" "12 0"
+expect "a named list keeps its order" "$("$ringlet" $all -a ring,direct | awk '/^all_reduce/ { printf "%s ", $4 }')" "ring direct ring direct "
+
+# Commands with a bar can be told to show none.
+for command in run coll 'coll arithmetic' sweep plan calibrate calibrate-training 'deploy search' 'deploy evaluate' 'deploy train'; do
+    expect "$command has --quiet" "$("$ringlet" $command --help | grep -c '^ *-q, --quiet')" 1
+done
+if command -v script >/dev/null; then
+    expect "and shows none" "$(TERM=xterm script -qec "'$ringlet' coll -t switch:64@50GB/s,1us -n packet -b 64MiB -a direct -q" /dev/null |
+        awk '/simulating/ { bar++ } /all_reduce / { rows++ } END { print bar + 0, rows }')" "0 1"
+else
+    skip "no bar on a terminal" "needs script"
+fi
+
 finish

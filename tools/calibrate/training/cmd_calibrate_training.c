@@ -27,7 +27,7 @@
 #include "workload/setup/locate.h"
 
 typedef struct train_settings {
-    bool check, rows, sold, by_source;
+    bool check, rows, sold, by_source, quiet;
     const char *leave_out, *write, *format, *output, *source, *names, *accelerator, *topology, *series;
     uint64_t rounds;
 } train_settings;
@@ -69,6 +69,7 @@ static const rlt_option report_options[] = {
     RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
      AT(output), .unrecorded = true},
+    RLT_QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT
 static const rlt_option_group options[] = {
