@@ -17,7 +17,7 @@
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
-enum { WHOLE = 1000 /* tenths of a per cent */, LEAST = 10 /* of them, to name levers */, WORDS = 400 };
+enum { WHOLE = 1000 /* tenths of a per cent */, LEAST = 10 /* least share with levers */, WORDS = 400 };
 
 void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w)
 {

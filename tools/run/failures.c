@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What fails: links during the run, and accelerators in a training of many iterations like the simulated
- * ones. */
+/* Links that change during the run, and accelerators that fail in a training of many iterations like the
+ * simulated ones. */
 #include <stdio.h>
 #include <string.h>
 
