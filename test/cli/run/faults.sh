@@ -70,6 +70,10 @@ expect "the same seed is the same run" "$(time_of $m --noise lognormal:cv=0.1 --
 trace="--trace traces/transformer-8 --topology switch:8@50GB/s,500ns"
 expect "no host work, no noise on it" "$(time_of $trace --noise lognormal:cv=0.1,on=host)" "$(time_of $trace)"
 run 0 "total time" $m --noise markov:slow=2,enter=0.1,leave=0.2 --noise lognormal:cv=0.05
+[ "$(time_of $m --noise operation:cv=0.3)" != "$plain" ] && verdict "operations vary" "" || verdict "operations vary" "they do not"
+expect "only those of that name" "$(time_of $m --noise operation:cv=0.3,name=optimizer --seed 3)" "$(time_of $m --noise operation:cv=0.3,name=optimizer --seed 3)"
+run 2 "no operation that could vary has 'nonesuch' in its name" $m --noise operation:cv=0.3,name=nonesuch
+run 2 "measured needs several recorded steps" $trace --noise measured
 run 2 "--noise" $m --noise lognormal
 run 2 "unknown noise" $m --noise gauss:cv=0.1
 run 2 "--noise" $m --noise markov:slow=2,enter=3,leave=0.2
