@@ -66,8 +66,36 @@ static void with_digits(char *cell, size_t size, int digits, double value)
         snprintf(cell, size, "%.*f", digits - before, value);
 }
 
+static double four_digits(double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.3e", value);
+    return strtod(text, NULL);
+}
+
+char *rlt_format_grouped(char *buffer, size_t size, double value)
+{
+    char digits[64];
+    size_t used = 0;
+    if (fabs(value) < 1000)
+        snprintf(digits, sizeof digits, "%.4g", value);
+    else if (fabs(value) < 1e15)
+        snprintf(digits, sizeof digits, "%.0f", four_digits(value));
+    else
+        snprintf(digits, sizeof digits, "%.3e", value);
+    size_t whole = strspn(digits, "-0123456789"), n = strlen(digits);
+    for (size_t i = 0; i < n && used + 2 < size; i++) {
+        if (i && i < whole && whole > 3 && (whole - i) % 3 == 0 && digits[i - 1] != '-')
+            buffer[used++] = ' ';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = '\0';
+    return buffer;
+}
+
 void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t size)
 {
+    char number[64];
     if (v->absent) {
         snprintf(cell, size, "-");
         return;
@@ -102,6 +130,10 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
         snprintf(cell, size, "%.*g", c->decimals, v->real);
         break;
     case RLT_COL_PERCENT:
+        if (fabs(v->real) >= RLT_TIMES) {
+            snprintf(cell, size, "%s x", rlt_format_grouped(number, sizeof number, v->real));
+            break;
+        }
         snprintf(cell, size, "%.*f", c->decimals, v->real * 100);
         if (cell[0] == '-' && strspn(cell + 1, "0.") == strlen(cell + 1))
             memmove(cell, cell + 1, strlen(cell)); /* no minus before zero */

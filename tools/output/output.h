@@ -24,6 +24,11 @@ rlt_format rlt_format_of(const char *word, const char *output);
 /* Makes the column at least as wide as this cell. */
 void rlt_column_widen(rlt_column *c, const char *cell);
 
+/* From this on, a share is told as a factor: 6 700 x, not 670000.0 %. */
+enum { RLT_TIMES = 10 };
+/* Formats a number for people: four significant digits, thousands apart. Example: 453412.7 is "453 400". */
+char *rlt_format_grouped(char *buffer, size_t size, double value);
+
 /* Formats a cell of a table for people. `size` is at least 512. */
 void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *buffer, size_t size);
 

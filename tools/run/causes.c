@@ -17,7 +17,7 @@
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
-enum { WHOLE = 1000 /* tenths of a per cent */, WORDS = 400 };
+enum { WHOLE = 1000 /* tenths of a per cent */, LEAST = 10 /* least share with levers */, WORDS = 400 };
 
 void rlt_run_causes_totals(const rlt_run *r, rlt_jw *w)
 {
@@ -71,17 +71,6 @@ static void rank_shares(const rlt_run *r, uint32_t *tenths)
     for (int c = 0; c < RLT_CAUSES; c++)
         part[c] = (double)r->causes[r->last_rank].ps[c];
     round_shares(part, RLT_CAUSES, WHOLE, tenths);
-}
-
-void rlt_run_causes_line(const rlt_run *r, FILE *out)
-{
-    uint32_t tenths[RLT_CAUSES];
-    rank_shares(r, tenths);
-    fprintf(out, "rank %u, the last to end: compute %u.%u %%", r->last_rank, tenths[0] / 10, tenths[0] % 10);
-    for (int c = 1; c < RLT_CAUSES; c++)
-        if (r->causes[r->last_rank].ps[c])
-            fprintf(out, ", %s %u.%u %%", rlt_cause_name((rlt_cause)c), tenths[c] / 10, tenths[c] % 10);
-    fputc('\n', out);
 }
 
 /* Levers */
@@ -185,6 +174,27 @@ static rlt_cause largest_loss(const double *s)
     return best;
 }
 
+void rlt_run_causes_line(const rlt_run *r, FILE *out)
+{
+    uint32_t tenths[RLT_CAUSES];
+    rank_shares(r, tenths);
+    fprintf(out, "rank %u, the last to end: compute %u.%u %%", r->last_rank, tenths[0] / 10, tenths[0] % 10);
+    for (int c = 1; c < RLT_CAUSES; c++)
+        if (r->causes[r->last_rank].ps[c])
+            fprintf(out, ", %s %u.%u %%", rlt_cause_name((rlt_cause)c), tenths[c] / 10, tenths[c] % 10);
+    fputc('\n', out);
+    double all[RLT_CAUSES];
+    char words[WORDS];
+    all_ranks(r, all);
+    rlt_cause loss = largest_loss(all);
+    round_shares(all, RLT_CAUSES, WHOLE, tenths);
+    if (loss == RLT_CAUSE_COMPUTE || tenths[loss] < LEAST)
+        return;
+    lever(r, loss, words, sizeof words);
+    fprintf(out, "most is lost to: %s, %u.%u %% of all ranks\n  levers: %s\n", rlt_cause_name(loss),
+            tenths[loss] / 10, tenths[loss] % 10, words);
+}
+
 /* Prints the parts of the bubble. They add up to its shares, in tenths of a per cent. */
 static void print_bubble(const rlt_run *r, uint32_t one_share, uint32_t all_share, FILE *out)
 {
@@ -210,9 +220,8 @@ void rlt_run_causes_table(const rlt_run *r, FILE *out)
 {
     double all[RLT_CAUSES];
     uint32_t one_share[RLT_CAUSES], all_share[RLT_CAUSES];
-    char a[32], words[WORDS];
+    char a[32];
     all_ranks(r, all);
-    rlt_cause loss = largest_loss(all);
     rank_shares(r, one_share);
     round_shares(all, RLT_CAUSES, WHOLE, all_share);
     snprintf(a, sizeof a, "rank %u", r->last_rank);
@@ -228,11 +237,6 @@ void rlt_run_causes_table(const rlt_run *r, FILE *out)
     }
     fprintf(out, "  %-24s %10s  100.0 %%   100.0 %%\n", "sum",
             rlt_format_duration(a, sizeof a, rlt_replay_time(r->replay)));
-    if (loss == RLT_CAUSE_COMPUTE)
-        return;
-    lever(r, loss, words, sizeof words);
-    fprintf(out, "most is lost to: %s, %u.%u %% of all ranks\n  levers: %s\n", rlt_cause_name(loss),
-            all_share[loss] / 10, all_share[loss] % 10, words);
 }
 
 void rlt_run_causes_json(const rlt_run *r, rlt_jw *w)

@@ -382,6 +382,7 @@ static rlt_time parts(rlt_table *t, const side *a, const side *b, rlt_time whole
 
 static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
 {
+    char times[64];
     rlt_table t;
     rlt_time longer = b->time_ps - a->time_ps;
     fprintf(out, "first: %s; second: %s\n", a->path, b->path);
@@ -402,7 +403,10 @@ static int put_table(const side *a, const side *b, FILE *out, rlt_error *err)
     if (a->memory_bytes > 0 && b->memory_bytes > 0)
         fprintf(out, "memory of the fullest stage: %.2f GB; %.2f GB (%+.1f %%)\n", a->memory_bytes / 1e9,
                 b->memory_bytes / 1e9, 100 * (b->memory_bytes / a->memory_bytes - 1));
-    if (a->time_ps > 0)
+    if (a->time_ps > 0 && b->time_ps / a->time_ps >= RLT_TIMES)
+        fprintf(out, "the second takes %s times as long as the first\n",
+                rlt_format_grouped(times, sizeof times, (double)b->time_ps / (double)a->time_ps));
+    else if (a->time_ps > 0)
         fprintf(out, "the second takes %.2f %% %s time than the first\n",
                 100 * (double)(longer < 0 ? -longer : longer) / (double)a->time_ps,
                 longer < 0 ? "less" : "more");

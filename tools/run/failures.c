@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Effect of failures on a training of many iterations like the simulated ones. */
+/* Links that change during the run, and accelerators that fail in a training of many iterations like the
+ * simulated ones. */
 #include <stdio.h>
+#include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "tools/output/output.h"
 #include "tools/run/report.h"
@@ -102,4 +105,48 @@ void rlt_failures_json(const rlt_run *r, rlt_jw *w)
         rlt_jw_double(w, "restart_s", f.restart_s, 6);
     }
     rlt_jw_end_object(w);
+}
+
+/* Returns the link of an event as the user wrote it, in "5ms:acc3=0.5". */
+static char *link_of(const char *text, char *buffer, size_t size)
+{
+    const char *colon = strchr(text, ':'), *equals = strrchr(text, '=');
+    bool whole = colon && equals && equals > colon;
+    snprintf(buffer, size, "%.*s", whole ? (int)(equals - colon - 1) : 0, whole ? colon + 1 : "");
+    return buffer;
+}
+
+void rlt_link_events_table(const rlt_run *r, FILE *out)
+{
+    for (uint32_t i = 0; i < r->faults.n_link_events; i++) {
+        const rlt_link_event *e = &r->faults.link_events[i];
+        char when[32], link[300], what[80] = "fails: its traffic takes another route or waits";
+        if (e->factor > 0)
+            snprintf(what, sizeof what, "has %.4g times the bandwidth that it was built with", e->factor);
+        fprintf(out, "link event at %s: %s (%u link%s) %s%s\n",
+                rlt_format_duration(when, sizeof when, e->when_ps),
+                link_of(r->settings->faults.link_event.items[i], link, sizeof link), e->n, rlt_s(e->n), what,
+                e->when_ps > rlt_replay_time(r->replay)
+                    ? "; this is after the end of the run, so nothing happened"
+                    : "");
+    }
+}
+
+void rlt_link_events_json(const rlt_run *r, rlt_jw *w)
+{
+    if (!r->faults.n_link_events)
+        return;
+    rlt_jw_array(w, "link_events");
+    for (uint32_t i = 0; i < r->faults.n_link_events; i++) {
+        const rlt_link_event *e = &r->faults.link_events[i];
+        char link[300];
+        rlt_jw_object(w, NULL);
+        rlt_jw_i64(w, "at_ps", e->when_ps);
+        rlt_jw_string(w, "link", link_of(r->settings->faults.link_event.items[i], link, sizeof link));
+        rlt_jw_u64(w, "links_changed", e->n);
+        rlt_jw_double(w, "bandwidth_factor", e->factor, 6);
+        rlt_jw_bool(w, "happened", e->when_ps <= rlt_replay_time(r->replay));
+        rlt_jw_end_object(w);
+    }
+    rlt_jw_end_array(w);
 }

@@ -142,6 +142,7 @@ int rlt_run_document(const rlt_run *r, const rlt_run_asked *s, bool full, rlt_jw
         return rc;
     rlt_mapping_json(r, w);
     rlt_failures_json(r, w);
+    rlt_link_events_json(r, w);
     if ((rc = rlt_jobs_json(r, w, err)) || (rc = links(r, s, full && r->settings->series_ps, w, err)) ||
         (rc = rlt_run_certificate_json(r, w, err)) ||
         ((s->explain || !full) && (rc = rlt_run_explain_json(r, w, err))))

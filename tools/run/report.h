@@ -63,7 +63,7 @@ extern const rlt_command rlt_run_stragglers; /* ringlet run stragglers */
 
 /* Writes one row a rank. */
 int rlt_run_csv(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
-/* Causes of the time (workload/replay/causes.h): one line on the rank that ends last; a table with levers;
+/* Causes of the time (workload/replay/causes.h): lines on the rank that ends last, and on levers; a table;
  * figures of that rank, written into an open object; the table, likewise. */
 void rlt_run_causes_line(const rlt_run *r, FILE *out);
 void rlt_run_causes_table(const rlt_run *r, FILE *out);
@@ -124,5 +124,8 @@ int rlt_jobs_json(const rlt_run *r, rlt_jw *w, rlt_error *err) RLT_MUST_USE;
  * given. */
 void rlt_failures_table(const rlt_run *r, FILE *out);
 void rlt_failures_json(const rlt_run *r, rlt_jw *w);
+/* Says what became of each --link-event: a line, and an array. */
+void rlt_link_events_table(const rlt_run *r, FILE *out);
+void rlt_link_events_json(const rlt_run *r, rlt_jw *w);
 
 #endif

@@ -136,7 +136,7 @@ static void rank_row(const rlt_run *r, const table_columns *s, rlt_table *t, con
     else if (c->last - c->first + 1 == c->count)
         snprintf(label, sizeof label, "%u-%u", c->first, c->last);
     else
-        snprintf(label, sizeof label, "%u and %u others", c->first, c->count - 1);
+        snprintf(label, sizeof label, "%u and %u other%s", c->first, c->count - 1, rlt_s(c->count - 1));
     v[0] = rlt_text(label);
     for (uint32_t i = 0; i < s->n; i++)
         v[i + 1] = s->value[i](r, c->first);
@@ -317,6 +317,7 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
     if (rlt_run_slowdown(r) > 0)
         fprintf(out, "slowdown      %.4f: what was recorded, over this run without stragglers\n",
                 rlt_run_slowdown(r));
+    rlt_link_events_table(r, out);
     rlt_run_causes_line(r, out);
     fprintf(out, "what bounds it: %s\n", line);
     return rlt_run_certificate_line(r, out, err);

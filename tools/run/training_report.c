@@ -64,16 +64,18 @@ void rlt_mapping_json(const rlt_run *r, rlt_jw *w)
 /* Prints one line about folding, if anything was folded. */
 static void fold_line(const rlt_run *r, FILE *out)
 {
+    const char *verified =
+        r->settings->verify_fold ? "; verified: the same time with every rank simulated" : "";
     if (r->folds == RLT_FOLD_PLANES)
         fprintf(out,
                 "folded: each rank stands for the %u of a tensor-parallel group, whose collectives are on "
-                "links of their own; links are those of one of %u equal planes\n",
-                r->training.size[RLT_AXIS_TP], r->training.size[RLT_AXIS_TP]);
+                "links of their own; links are those of one of %u equal planes%s\n",
+                r->training.size[RLT_AXIS_TP], r->training.size[RLT_AXIS_TP], verified);
     else if (r->folds)
-        fputs(
-            "folded: each rank stands for a pipeline stage; links carry the pipeline's messages only, other "
-            "collectives take the time that they take alone\n",
-            out);
+        fprintf(out,
+                "folded: each rank stands for a pipeline stage; links carry the pipeline's messages only, "
+                "other collectives take the time that they take alone%s\n",
+                verified);
 }
 
 /* Prints the interval of an iteration, and what it rests on. */
@@ -134,6 +136,7 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
         return;
     uint32_t fullest = rlt_run_training_figures(r).fullest;
     rlt_training_memory m = rlt_training_memory_of(t, fullest);
+    char rate[64];
     rlt_heading(out, "\ntraining");
     fprintf(
         out,
@@ -151,9 +154,10 @@ void rlt_run_training_table(const rlt_run *r, FILE *out)
             m.gradients / 1e9, m.optimizer / 1e9, m.activations / 1e9, m.buffers / 1e9);
     allocator_lines(t, &m, out);
     experts_line(t, out);
-    fprintf(out, "model FLOPs: %.1f %% of peak (%s); %.4g %ss/s\n",
+    fprintf(out, "model FLOPs: %.1f %% of peak (%s); %s %ss/s\n",
             100 * rlt_run_training_figures(r).utilization, t->precision,
-            rlt_run_training_figures(r).tokens_per_s, t->model->tokens > 1 ? "token" : t->model->sample);
+            rlt_format_grouped(rate, sizeof rate, rlt_run_training_figures(r).tokens_per_s),
+            t->model->tokens > 1 ? "token" : t->model->sample);
     fold_line(r, out);
     interval_lines(r, out);
     const rlt_stack *s = rlt_accelerator_stack_used(t->accelerator, t->stack);

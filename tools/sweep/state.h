@@ -44,7 +44,7 @@ typedef struct rlt_sweep {
     double began_s;
     rlt_progress progress;
     char label[96];
-    char first_error[200]; /* error of the first point that failed in this run */
+    char first_error[800]; /* error of the first point that failed in this run */
     int fatal;             /* error that ends the sweep, such as a changed input */
     rlt_error why;
 } rlt_sweep;

@@ -149,7 +149,7 @@ static int take_point(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
     else if (*e->outcome.stack && strcmp(w->stack, e->outcome.stack) != 0)
         snprintf(w->other, sizeof w->other, "%s", e->outcome.stack);
     if (failed && !w->first_error[0])
-        snprintf(w->first_error, sizeof w->first_error, "point %llu: %.170s", (unsigned long long)e->point.id,
+        snprintf(w->first_error, sizeof w->first_error, "point %llu: %s", (unsigned long long)e->point.id,
                  e->outcome.error);
     int rc = rlt_store_put(w->store, &row, err);
     if (!rc && (row.same_as >= 0 || row.kept >= 0))

@@ -260,12 +260,12 @@ static const rlt_command cmd_check = {
     .settings_size = sizeof(rlt_trace_settings),
     .run = check,
 };
-static const rlt_command *const verbs[] = {&rlt_trace_info, &cmd_convert,        &cmd_slice,
+static const rlt_command *const verbs[] = {&rlt_trace_info, &rlt_trace_diff,     &cmd_convert, &cmd_slice,
                                            &cmd_check,      &rlt_trace_generate, NULL};
 
 const rlt_command rlt_cmd_trace = {
     .name = "trace",
-    .summary = "info, convert, slice, check, generate",
+    .summary = "info, diff, convert, slice, check, generate",
     .description =
         "TRACE is a folder with one file a rank, the files themselves, or the PREFIX of files called "
         "PREFIX.<rank>.et. The format is detected from content; 'ringlet list readers' shows the known "

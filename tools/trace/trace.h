@@ -31,6 +31,6 @@ extern const rlt_option rlt_trace_write_options[]; /* offsets in rlt_trace_write
 /* Writes Chakra execution traces, and prints a line about them. */
 int rlt_trace_write(const rlt_program *p, const rlt_trace_write_settings *w, rlt_error *err) RLT_MUST_USE;
 
-extern const rlt_command rlt_trace_info, rlt_trace_generate;
+extern const rlt_command rlt_trace_info, rlt_trace_generate, rlt_trace_diff;
 
 #endif

@@ -69,7 +69,7 @@ static int make_noise(rlt_replay *r, bool host, double **out, rlt_error *err)
     size_t n = (size_t)r->program->n_ranks * r->program->n_steps;
     bool any = false;
     for (uint32_t i = 0; i < o->n_noise; i++)
-        any |= rlt_noise_is_on(&o->noise[i], host);
+        any |= rlt_noise_is_on(&o->noise[i], host) && !rlt_noise_by_operation(&o->noise[i]);
     if (!any)
         return 0;
     double *f = *out = malloc((n + 1) * sizeof *f);
@@ -84,7 +84,8 @@ static int make_noise(rlt_replay *r, bool host, double **out, rlt_error *err)
 double rlt__replay_noise(const rlt_replay *r, const rlt_op *op)
 {
     const double *f = op->kind == RLT_OP_HOST ? r->host_noise : r->compute_noise;
-    return f ? f[(size_t)op->rank * r->program->n_steps + op->step] : 1;
+    double own = r->op_noise ? r->op_noise[op - r->program->ops] : 1;
+    return f ? own * f[(size_t)op->rank * r->program->n_steps + op->step] : own;
 }
 
 int rlt__replay_faults(rlt_replay *r, rlt_error *err)
@@ -94,6 +95,8 @@ int rlt__replay_faults(rlt_replay *r, rlt_error *err)
         rc = make_noise(r, false, &r->compute_noise, err);
     if (!rc)
         rc = make_noise(r, true, &r->host_noise, err);
+    if (!rc)
+        rc = rlt__replay_noise_ops(r, err);
     return rc ? rc : rlt__replay_background(r, err);
 }
 
@@ -127,4 +130,5 @@ void rlt__replay_faults_free(rlt_replay *r)
     free(r->link_events);
     free(r->compute_noise);
     free(r->host_noise);
+    free(r->op_noise);
 }

@@ -109,6 +109,7 @@ struct rlt_replay {
     rlt_router *bound_router;           /* routes of the network as built; NULL: same as `router` */
     struct rlt__background *background; /* NULL: none */
     double *compute_noise, *host_noise; /* factors by rank and step; NULL: none */
+    double *op_noise;                   /* factors by operation; NULL: none */
 };
 
 /* used.c: links that messages between ranks can use. A network with a state for these only is the better one
@@ -130,6 +131,9 @@ rlt_link_changes rlt__replay_changes(const rlt_replay_options *o);
 double rlt__replay_fastest(const rlt_replay_options *o);
 int rlt__replay_faults(rlt_replay *r, rlt_error *err) RLT_MUST_USE;
 double rlt__replay_noise(const rlt_replay *r, const rlt_op *op);
+/* noise_ops.c: fills r->op_noise if some noise is by operation. RLT_EUSAGE if it does not suit the
+ * program. */
+int rlt__replay_noise_ops(rlt_replay *r, rlt_error *err);
 /* Called when the last operation has ended. */
 void rlt__replay_over(rlt_replay *r);
 /* Called when the simulation has ended with rc. Returns the result of the run. */

@@ -30,10 +30,24 @@ static const rlt_param markov[] = {
      .help = "probability that a slow rank recovers from one step to the next, above 0"},
     ON,
     {0}};
+#define NAME                                                                                                 \
+    {                                                                                                        \
+        "name", .kind = RLT_PARAM_NAME, AT(name),                                                            \
+                .help = "part of the names of the operations that vary (default: all)"                       \
+    }
+static const rlt_param operation[] = {{"cv", .kind = RLT_PARAM_NUMBER, AT(cv), .required = true, .max = 10,
+                                       .help = "coefficient of variation of each operation, above 0"},
+                                      NAME,
+                                      ON,
+                                      {0}};
+static const rlt_param measured[] = {NAME, ON, {0}};
 #undef AT
 #undef ON
-static const rlt_noise_info kinds[] = {
-    [RLT_NOISE_LOGNORMAL] = {"lognormal", lognormal}, [RLT_NOISE_MARKOV] = {"markov", markov}};
+#undef NAME
+static const rlt_noise_info kinds[] = {[RLT_NOISE_LOGNORMAL] = {"lognormal", lognormal},
+                                       [RLT_NOISE_MARKOV] = {"markov", markov},
+                                       [RLT_NOISE_OPERATION] = {"operation", operation},
+                                       [RLT_NOISE_MEASURED] = {"measured", measured}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 const rlt_noise_info *rlt_noise_kind_at(uint32_t i)
@@ -43,8 +57,12 @@ const rlt_noise_info *rlt_noise_kind_at(uint32_t i)
 
 static int check(const rlt_noise *n, rlt_error *err)
 {
-    if (n->kind == RLT_NOISE_LOGNORMAL)
-        return n->cv > 0 ? 0 : rlt_fail(err, RLT_EUSAGE, NULL, "lognormal needs cv above 0, such as cv=0.1");
+    if (n->kind == RLT_NOISE_MEASURED)
+        return 0;
+    if (n->kind != RLT_NOISE_MARKOV)
+        return n->cv > 0 ? 0
+                         : rlt_fail(err, RLT_EUSAGE, NULL, "%s needs cv above 0, such as cv=0.1",
+                                    kinds[n->kind].name);
     return n->slow > 0 && n->enter > 0 && n->leave > 0
                ? 0
                : rlt_fail(err, RLT_EUSAGE, NULL,
@@ -59,7 +77,8 @@ int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err)
            (strlen(kinds[kind].name) != length || memcmp(text, kinds[kind].name, length) != 0))
         kind++;
     if (kind == N_KINDS)
-        return rlt_fail(err, RLT_EUSAGE, NULL, "unknown noise '%.*s'; known are lognormal and markov",
+        return rlt_fail(err, RLT_EUSAGE, NULL,
+                        "unknown noise '%.*s'; known are lognormal, markov, operation and measured",
                         (int)(length < 40 ? length : 40), text);
     *out = (rlt_noise){.kind = (rlt_noise_kind)kind};
     int rc = rlt_params_preset(kinds[kind].parameters, out, err);
@@ -67,6 +86,11 @@ int rlt_noise_parse(const char *text, rlt_noise *out, rlt_error *err)
         rc = rlt_params_set_list(kinds[kind].parameters, kinds[kind].name, out,
                                  text[length] ? text + length + 1 : NULL, err);
     return rc ? rc : check(out, err);
+}
+
+bool rlt_noise_by_operation(const rlt_noise *n)
+{
+    return n->kind == RLT_NOISE_OPERATION || n->kind == RLT_NOISE_MEASURED;
 }
 
 bool rlt_noise_is_on(const rlt_noise *n, bool host)
@@ -90,7 +114,8 @@ void rlt_noise_fill(const rlt_noise *list, uint32_t n, bool host, uint64_t seed,
                     uint32_t steps, double *factors)
 {
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t r = 0; r < ranks && rlt_noise_is_on(&list[i], host); r++) {
+        for (uint32_t r = 0;
+             r < ranks && rlt_noise_is_on(&list[i], host) && !rlt_noise_by_operation(&list[i]); r++) {
             double *own = factors + (size_t)r * steps;
             if (list[i].kind == RLT_NOISE_MARKOV)
                 fill_markov(&list[i], seed, r, PURPOSE + i, steps, own);

@@ -40,6 +40,11 @@ expect "a ring goes round the other way" "$(time_of $g $r --link-event 1ms:0=0)"
 expect "alpha-beta: what is under way stays" "$(time_of $g $s --network alpha-beta --link-event 1ms:acc0=0.5)" 2000000000
 expect "alpha-beta: what begins sees it" "$(time_of $g $s --network alpha-beta --link-event 0ms:acc0=0.5)" 4000000000
 expect "events after the end do not count" "$(time_of $g $s --link-event 1h:acc0=0)" 2000000000
+run 0 "link event at 1 ms: acc0 (2 links) has 0.5 times the bandwidth" $g $s --link-event 1ms:acc0=0.5
+run 0 "link event at 1 ms: 0 (1 link) fails: its traffic takes another route or waits" $g $r --link-event 1ms:0=0
+run 0 "this is after the end of the run, so nothing happened" $g $s --link-event 1h:acc0=0
+"$ringlet" run $g $s --link-event 1ms:acc0=0.5 --link-event 1h:acc0=0 -f json >"$tmp/out"
+expect "events in JSON" "$(jq -c '[.link_events[] | [.at_ps, .link, .links_changed, .bandwidth_factor, .happened]]' "$tmp/out")" '[[1000000000,"acc0",2,0.5,true],[3600000000000000,"acc0",2,0,false]]'
 run 4 "link 0 (acc0->sw0.0.0), which has failed" $g $s --link-event 1ms:acc0=0 -o "$tmp/left"
 run 4 "link 0 (acc0->sw0.0.0), which has failed" $g $s --network packet --link-event 1ms:acc0=0
 run 4 "which has failed" $g $s --network alpha-beta --link-event 0ms:acc0=0
@@ -65,6 +70,10 @@ expect "the same seed is the same run" "$(time_of $m --noise lognormal:cv=0.1 --
 trace="--trace traces/transformer-8 --topology switch:8@50GB/s,500ns"
 expect "no host work, no noise on it" "$(time_of $trace --noise lognormal:cv=0.1,on=host)" "$(time_of $trace)"
 run 0 "total time" $m --noise markov:slow=2,enter=0.1,leave=0.2 --noise lognormal:cv=0.05
+[ "$(time_of $m --noise operation:cv=0.3)" != "$plain" ] && verdict "operations vary" "" || verdict "operations vary" "they do not"
+expect "only those of that name" "$(time_of $m --noise operation:cv=0.3,name=optimizer --seed 3)" "$(time_of $m --noise operation:cv=0.3,name=optimizer --seed 3)"
+run 2 "no operation that could vary has 'nonesuch' in its name" $m --noise operation:cv=0.3,name=nonesuch
+run 2 "measured needs several recorded steps" $trace --noise measured
 run 2 "--noise" $m --noise lognormal
 run 2 "unknown noise" $m --noise gauss:cv=0.1
 run 2 "--noise" $m --noise markov:slow=2,enter=3,leave=0.2

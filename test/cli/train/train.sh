@@ -43,7 +43,7 @@ expect "ranks that read the same stand in one row" "$(sed -n '/^0/{s/ .*//;p;}' 
 folded="run $job --topology switch:8@3GB/s,1ns --train zero=1,batch=8 --fold-stages --any-memory"
 says "folded collectives are transfers" "transfers take" $folded --explain
 grep -q "other collectives take the time that they take alone" "$tmp/out" && verdict "and take the time that they take alone" "" || verdict "and take the time that they take alone" "it is not said"
-guess=$(sed -n 's/^  a network twice as fast: \([0-9.]*\) ms.*/\1/p' "$tmp/out")
+guess=$(sed -n 's/^  a network twice as fast *\([0-9.]*\) ms.*/\1/p' "$tmp/out")
 "$ringlet" $folded --network-scale 2 >"$tmp/out" 2>&1
 expect "folded collectives are the network's" "$(sed -n 's/^total time *\([0-9.]*\) ms/\1/p' "$tmp/out" |
     awk -v guess="$guess" '{ print (guess / $1 < 1.02 && guess / $1 > 0.98) }')" 1
@@ -280,6 +280,25 @@ expect "folded: the same parts" "$(named)" "$parts"
 expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
 expect "as JSON, the parts of the bubble add up" "$(jq -c '[.ranks[] | .bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] + [.bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] | unique' "$tmp/out")" '[true]'
 
+# The bubble is in the sentence on what bounds the run. Folded or not, the account is the same, and --verify-fold
+# simulates both.
+says "the sentence names the bubble" "what bounds it: the pipeline bubble takes" $pipeline
+wide="run --model llama3-8b -t switch:8@450GB/s,500ns*switch:8@50GB/s,2us --layout tp=8,dp=8"
+"$ringlet" $wide -f json >"$tmp/whole.json"
+"$ringlet" $wide --fold -f json >"$tmp/folded.json"
+account='[.time_ps, .compute_ps, .exposed_comm_ps, .idle_ps, .host_ps, .exposed_tp_ps, .exposed_dp_ps]'
+expect "64 ranks, folded or not: the same account" "$(jq -c "$account" "$tmp/folded.json")" "$(jq -c "$account" "$tmp/whole.json")"
+says "and verified" "verified: the same time with every rank simulated" $wide --fold --verify-fold
+grep -q ' [0-9]* [0-9][0-9]0 tokens/s' "$tmp/out"
+expect "thousands can be read" "$?" 0
+"$ringlet" run --model llama3-8b -t 'switch:8@450GB/s,500ns*switch:8@50GB/s,2us' --layout tp=2,dp=8,pp=4 --train batch=32 --fold-stages --verify-fold >"$tmp/out" 2>"$tmp/err"
+expect "stages whose collectives contend: exit 1" "$? $(grep -c 'iteration 0 takes .* folded and .* with every rank simulated' "$tmp/err")" "1 1"
+"$ringlet" $wide --verify-fold >"$tmp/out" 2>"$tmp/err"
+expect "--verify-fold without a fold" "$?" 2
+printf '{"command": "run", "base": {"model": "llama3-70b", "topology": "switch:8@450GB/s,500ns", "layout": "tp=8", "train": "batch=8,zero=0"}, "axes": [{"name": "r", "pointer": "/seed", "values": [1]}]}' >"$tmp/study.json"
+"$ringlet" sweep "$tmp/study.json" -q --db "$tmp/study" >"$tmp/out" 2>"$tmp/err"
+expect "a study's first error is whole" "$(grep -c 'more than the [0-9.]* GB of h100-sxm: .* needed' "$tmp/err")" 1
+
 # Comparison: the differences of the states add up to the difference of the span.
 "$ringlet" run --config "$tmp/a.json" --format json -o "$tmp/one.json" 2>"$tmp/err"
 says "a result and a file of options" "the second takes" run --compare "$tmp/one.json" "$tmp/a.json"
@@ -287,6 +306,8 @@ grep -q 'takes 0.00 % more time' "$tmp/out" && verdict "equal to itself" "" || v
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "topology": "switch:8@300GB/s,500ns"}' >"$tmp/b.json"
 says "where the difference is" "exposed DP communication" run --compare "$tmp/a.json" "$tmp/b.json"
 expect "shares add up" "$(awk '/^(compute|exposed [A-Z]* ?communication|host|idle) / { s += $NF } END { printf "%.0f", s }' "$tmp/out")" 100
+"$ringlet" run --trace traces/transformer-8 -t switch:8@300GB/s,500ns -f json -o "$tmp/short.json" 2>"$tmp/err"
+says "much longer is told as a factor" "the second takes 13." run --compare "$tmp/short.json" "$tmp/whole.json"
 says "as JSON" '"transfers"' run --compare "$tmp/one.json" "$tmp/b.json" --format json
 leaves_nothing 2 "expected two files, got 1" run --compare "$tmp/one.json"
 printf '{"schema_version": 1}' >"$tmp/c.json"

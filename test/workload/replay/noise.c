@@ -45,7 +45,10 @@ static void test_words(void **state)
                            "markov:slow=2,enter=2,leave=0.1",
                            "markov:cv=0.1",
                            "lognormal:cv=0.1,on=gpu",
-                           "lognormal:cv=0.1,"};
+                           "lognormal:cv=0.1,",
+                           "operation",
+                           "operation:cv=0",
+                           "measured:cv=0.1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rlt_error err = {0};
         assert_true(rlt_noise_parse(wrong[i], &n, &err) < 0);
@@ -239,11 +242,93 @@ static void test_seed(void **state)
     rlt_program_free(p);
 }
 
+/* Returns a program of one rank: in each of 3 steps `n` kernels "gemm" of 9, 10 or 11 us by step, and one "copy"
+ * that always takes 5 us. */
+static rlt_program *kernels(uint32_t n)
+{
+    rlt_builder *b;
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+    uint32_t stream = rlt_build_resource(b, 0, RLT_RES_STREAM, "s");
+    for (uint32_t i = 0; i < 3 * (n + 1); i++) {
+        bool copy = i % (n + 1) == n;
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, 0);
+        d.resource = stream;
+        d.name = rlt_build_string(b, copy ? "copy" : "a gemm", copy ? 4 : 6);
+        d.step = (uint16_t)(i / (n + 1));
+        d.duration_ps = copy ? 5 * RLT_US : (9 + d.step) * RLT_US;
+        rlt_build_op(b, &d);
+    }
+    if (rlt_builder_finish(b, "test", &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return p;
+}
+
+static rlt_replay *noisy(const rlt_program *p, const rlt_noise *noise, rlt_error *err)
+{
+    rlt_topology *t;
+    rlt_replay *r = NULL;
+    rlt_replay_options o = rlt_replay_options_default();
+    assert_int_equal(rlt_topology_load("switch:2@50GB/s,0ns", NULL, &t, err), 0);
+    o.topology = t;
+    o.noise = noise;
+    o.n_noise = 1;
+    if (!rlt_replay_create(p, &o, &r, err) && rlt_replay_run(r, err)) {
+        rlt_replay_free(r);
+        r = NULL;
+    }
+    rlt_topology_free(t);
+    return r;
+}
+
+static void test_operations(void **state)
+{
+    enum { N = 3000 };
+    rlt_program *p = kernels(N);
+    rlt_noise measured = parsed("measured:name=gemm"), drawn = parsed("operation:cv=0.2,name=gemm"),
+              none = parsed("measured:name=conv");
+    rlt_error err = {0};
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        uint32_t of[3] = {0};
+        double sum = 0, square = 0;
+        rlt_replay *r = noisy(p, kind ? &drawn : &measured, &err);
+        assert_non_null(r);
+        for (uint32_t i = 0; i < p->n_ops; i++) {
+            rlt_op_result o = rlt_replay_op(r, i);
+            rlt_time took = o.end_ps - o.start_ps;
+            double x = (double)took / (double)p->ops[i].duration_ps;
+            if (i % (N + 1) == N) {
+                assert_int_equal(took, 5 * RLT_US);
+                continue;
+            }
+            sum += x;
+            square += (x - 1) * (x - 1);
+            for (uint32_t k = 0; k < 3 && !kind; k++)
+                of[k] += llabs(took - (9 + k) * RLT_US) <= 1;
+        }
+        if (kind) { /* within three standard errors */
+            assert_true(fabs(sum / (3 * N) - 1) < 3 * 0.2 / sqrt(3 * N));
+            assert_true(fabs(sqrt(square / (3 * N)) - 0.2) < 0.01);
+        } else { /* a third each */
+            assert_int_equal(of[0] + of[1] + of[2], 3 * N);
+            for (int k = 0; k < 3; k++)
+                assert_true(fabs(of[k] - (double)N) < 3 * sqrt(N * 2 / 3.0));
+        }
+        rlt_replay_free(r);
+    }
+    assert_null(noisy(p, &none, &err));
+    assert_non_null(strstr(err.what, "'conv'"));
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),        cmocka_unit_test(test_lognormal), cmocka_unit_test(test_markov),
-        cmocka_unit_test(test_slowest_of_n), cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_lognormal),
+        cmocka_unit_test(test_markov), cmocka_unit_test(test_slowest_of_n),
+        cmocka_unit_test(test_seed),   cmocka_unit_test(test_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a trace can tell: certificates and bounds by hand, and estimates beside simulations at other speeds. */
+/* Certificates and bounds by hand, and estimates beside simulations at other speeds. */
 #include "workload/replay/whatif/whatif.h"
 #include "collectives/collective.h"
 #include "net/import/import.h"

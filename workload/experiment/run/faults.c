@@ -25,7 +25,10 @@ const rlt_option rlt_fault_options[] = {
      "Multiply the durations of each rank's compute by a random factor per step. lognormal:cv=0.1: the "
      "factor has mean 1. markov:slow=2,enter=0.01,leave=0.2: the factor is 2 while a rank is slow; from "
      "one step to the next, a rank becomes slow with probability enter and recovers with probability "
-     "leave. on=host: host work varies instead of compute; on=both: both vary. May be repeated.",
+     "leave. operation:cv=0.1,name=gemm: the factor is drawn for each operation whose name contains gemm. "
+     "measured:name=gemm: each such operation takes a duration as its name varies from step to step in the "
+     "recording. Without name=, all vary. on=host: host work varies instead of compute; on=both: both vary. "
+     "May be repeated.",
      AT(noise)},
     {"failures", 0, RLT_PARAM_TEXT, "NAME=TIME,...",
      "Estimate the time of a training run of --iterations with failures. mtbf=1000h: mean time between "

@@ -5,9 +5,12 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "sim/base/units.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
 #include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
@@ -96,4 +99,25 @@ int rlt_run_fold(rlt_run *r, rlt_error *err)
     r->setup.borrows_placement = false;
     r->setup.placement = where;
     return 0;
+}
+
+int rlt_run_verify_fold(const rlt_run *r, rlt_error *err)
+{
+    rlt_run_settings all = *r->settings;
+    char folded[32], simulated[32];
+    all.fold = all.fold_stages = all.verify_fold = false;
+    rlt_run whole = {.args = r->args, .settings = &all, .watch = r->watch, .unbounded = true};
+    int rc = rlt_run_load(&whole, err);
+    rc = rc ? rc : rlt_run_prepare(&whole, err);
+    rc = rc ? rc : rlt_run_simulate(&whole, err);
+    for (uint32_t i = 0; !rc && i < rlt_replay_iterations(r->replay); i++) {
+        rlt_time a = rlt_replay_iteration_ps(r->replay, i), b = rlt_replay_iteration_ps(whole.replay, i);
+        if (a != b)
+            rc = rlt_fail(err, RLT_ECHECK, r->settings->fold ? "--fold" : "--fold-stages",
+                          "iteration %u takes %s folded and %s with every rank simulated: %lld ps more", i,
+                          rlt_format_duration(folded, sizeof folded, a),
+                          rlt_format_duration(simulated, sizeof simulated, b), (long long)(b - a));
+    }
+    rlt_run_close(&whole);
+    return rc;
 }

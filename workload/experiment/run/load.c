@@ -389,12 +389,12 @@ int rlt_run_check(const rlt_run *r, rlt_busiest *over, rlt_error *err)
             return rlt_fail(err, RLT_ECHECK, "accounts",
                             "rank %u: the causes of its time do not sum to the time of the run", i);
     }
-    if (!net)
-        return 0;
-    int rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), over, err);
+    int rc = r->settings->verify_fold ? rlt_run_verify_fold(r, err) : 0;
+    if (!rc && net)
+        rc = rlt_accounts_check(net, r->setup.topology, rlt_run_end(r), over, err);
     if (rc)
         return rc;
-    for (uint32_t i = 0; i < r->program->n_comms; i++) {
+    for (uint32_t i = 0; net && i < r->program->n_comms; i++) {
         rlt_comm_result c = rlt_replay_comm(r->replay, i);
         if (c.end_ps - c.last_arrival_ps < c.bound_ps)
             return rlt_fail(err, RLT_ECHECK, "accounts",

@@ -14,6 +14,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/program/program.h"
+#include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
@@ -74,6 +75,22 @@ void rlt_path_sum_free(rlt_path_sum *p)
     *p = (rlt_path_sum){0};
 }
 
+/* Returns the share of all ranks' time that the pipeline's bubble takes, if nothing but compute takes more;
+ * else 0. The critical path shows it as compute of one stage after the other. */
+static double bubble_share(const rlt_run *r)
+{
+    double sum[RLT_CAUSES] = {0}, whole = 0;
+    for (uint32_t i = 0; i < r->program->n_ranks; i++)
+        for (int c = 0; c < RLT_CAUSES; c++)
+            sum[c] += (double)r->causes[i].ps[c];
+    for (int c = 0; c < RLT_CAUSES; c++) {
+        whole += sum[c];
+        if (c != RLT_CAUSE_COMPUTE && sum[c] > sum[RLT_CAUSE_BUBBLE])
+            return 0;
+    }
+    return whole > 0 ? sum[RLT_CAUSE_BUBBLE] / whole : 0;
+}
+
 int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
 {
     static const char *const subjects[] = {"compute takes", "host work takes", "recorded gaps take",
@@ -91,8 +108,14 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
         if (p.by_kind_ps[k] > p.by_kind_ps[best])
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
-    int used = snprintf(buffer, size, "%s %.1f %% of the critical path", subjects[best],
-                        100 * (double)p.by_kind_ps[best] / total);
+    double bubble = bubble_share(r);
+    int used = 0;
+    if (bubble > 0.005)
+        used = snprintf(buffer, size, "the pipeline bubble takes %.1f %% of all ranks; through the stages, ",
+                        100 * bubble);
+    if (used >= 0 && (size_t)used < size)
+        used += snprintf(buffer + used, size - (size_t)used, "%s %.1f %% of the critical path",
+                         subjects[best], 100 * (double)p.by_kind_ps[best] / total);
     if (used > 0 && (size_t)used < size && best != RLT_PATH_TRANSFER)
         used += snprintf(buffer + used, size - (size_t)used, ", transfers %.1f %%",
                          100 * (double)p.by_kind_ps[RLT_PATH_TRANSFER] / total);

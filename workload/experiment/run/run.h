@@ -56,7 +56,7 @@ typedef struct rlt_run_settings {
     rlt_job_settings jobs;
     rlt_texts trace, rank_scale, rank_delay;
     const char *accelerator, *layout, *map, *train, *strategy;
-    bool any_memory, fold, fold_stages, no_skew, keep_waits;
+    bool any_memory, fold, fold_stages, verify_fold, no_skew, keep_waits;
     const char *model, *timing, *astra_system, *algorithm;
     double host_scale, compute_scale, network_scale, overlap_slowdown;
     rlt_time until_ps, series_ps;

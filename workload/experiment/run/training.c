@@ -54,6 +54,10 @@ const rlt_option rlt_training_options[] = {
      "carry only the messages of the pipeline. The time equals that of a full simulation if the ranks of "
      "a stage are identical and no two simultaneous communications share a link.",
      AT(fold_stages)},
+    {"verify-fold", 0, RLT_PARAM_FLAG, NULL,
+     "With --fold or --fold-stages: also simulate every rank. Fail (exit status 1) unless the times agree to "
+     "the picosecond.",
+     AT(verify_fold), .unrecorded = true},
     {"any-memory", 0, RLT_PARAM_FLAG, NULL, "Continue if the training does not fit into the memory.",
      AT(any_memory)},
     {0}};

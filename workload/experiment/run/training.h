@@ -36,4 +36,7 @@ int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
  * option makes ranks different. */
 int rlt_run_fold(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 
+/* Simulates every rank of a folded run that ended. RLT_ECHECK if an iteration takes another time. */
+int rlt_run_verify_fold(const rlt_run *r, rlt_error *err) RLT_MUST_USE;
+
 #endif

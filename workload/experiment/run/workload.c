@@ -65,6 +65,8 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
                               "with commas and no blanks)");
     if (!traced && !s->model && !jobs)
         return rlt_fail(err, RLT_EUSAGE, NULL, "expected --trace, --model or --job");
+    if (s->verify_fold && !s->fold && !s->fold_stages)
+        return rlt_fail(err, RLT_EUSAGE, "--verify-fold", "needs --fold or --fold-stages");
     if ((s->fold || s->fold_stages) && jobs)
         return rlt_fail(err, RLT_EUSAGE, "--fold", "is for a single workload: it does not go with --job");
     if (s->model && s->recording.ideal)

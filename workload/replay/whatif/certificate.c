@@ -35,8 +35,7 @@ typedef struct certifier {
     sums sum;
 } certifier;
 
-/* Whether a kernel communicates, by its name: those of libraries that do not call NCCL. */
-static bool communicates_inside(const char *name)
+bool rlt_communicates_inside(const char *name)
 {
     static const char *const parts[] = {"nvshmem",        "deep_ep",       "deepep",        "multimem",
                                         "userbuffers",    "cross_device_", "allreduce",     "all_reduce",
@@ -64,7 +63,7 @@ static activity activity_of(certifier *c, const rlt_op *op)
         return NOTHING;
     uint8_t *known = &c->inside[op->name == RLT_NONE ? 0 : op->name + 1];
     if (!*known)
-        *known = op->name != RLT_NONE && communicates_inside(rlt_program_string(c->p, op->name)) ? 2 : 1;
+        *known = op->name != RLT_NONE && rlt_communicates_inside(rlt_program_string(c->p, op->name)) ? 2 : 1;
     return *known == 2 ? INSIDE : COMPUTES;
 }
 

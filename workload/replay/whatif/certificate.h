@@ -38,6 +38,8 @@ typedef struct rlt_certificate {
     rlt_time *by_op;    /* time of each operation that hides communication; malloc'ed */
 } rlt_certificate;
 
+/* Returns true if a kernel communicates, by its name: NCCL's, and those of libraries that do not call it. */
+bool rlt_communicates_inside(const char *name);
 int rlt_certify(const rlt_program *p, rlt_certificate *out, rlt_error *err) RLT_MUST_USE;
 void rlt_certificate_free(rlt_certificate *c);
 /* Returns true if the replay would tell little about the network: most of the exposed communication is kept

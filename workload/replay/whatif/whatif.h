@@ -33,7 +33,7 @@
 typedef enum rlt_part { RLT_PART_NETWORK, RLT_PART_COMPUTE, RLT_PART_HOST } rlt_part;
 
 typedef struct rlt_estimate {
-    rlt_time low_ps, ps, high_ps; /* of the whole run; low_ps <= ps <= high_ps */
+    rlt_time low_ps, ps, high_ps; /* run time; low_ps <= ps <= high_ps */
 } rlt_estimate;
 
 typedef struct rlt_what_if rlt_what_if;
