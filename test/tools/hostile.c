@@ -530,6 +530,19 @@ static void try_compressed(const bytes *b)
     try_trace(&z);
 }
 
+static const char chakra_list[] =
+    "{\"workload_graph\": [{\"Id\": 1, \"Name\": \"a \\\"{\", \"NodeType\": 4, \"data_deps\": [], "
+    "\"runtime\": 100, \"is_cpu_op\": false},\n{\"Id\": 2, \"Name\": \"b\", \"NodeType\": 7, "
+    "\"data_deps\": [1], \"comm_type\": 0, \"comm_size\": 4096, \"pg_name\": \"0\"}, {\"Id\": 3, "
+    "\"Name\": \"c\", \"NodeType\": 5, \"data_deps\": [2], \"comm_src\": 0, \"comm_dst\": 1, "
+    "\"comm_size\": 8}], \"ngpus\": 4}";
+static const char chakra_messages[] =
+    "{\"version\": \"0.0.4\"}{\"id\": \"1\", \"name\": \"a\", \"type\": \"COMP_NODE\", "
+    "\"durationMicros\": \"7\", \"attr\": [{\"name\": \"is_cpu_op\", \"boolVal\": false}]}\n{\"id\": "
+    "\"2\", \"type\": \"COMM_COLL_NODE\", \"ctrlDeps\": [\"1\"], \"inputs\": {\"values\": \"[]\"}, "
+    "\"attr\": [{\"name\": \"comm_size\", \"int64Val\": \"4096\"}, {\"name\": \"involved_dim\", "
+    "\"boolList\": {\"values\": [true]}}]}";
+
 static void chakra(void **unused)
 {
     rlt_program *p = test_transformer(4, 2, 1);
@@ -546,6 +559,8 @@ static void chakra(void **unused)
     torture(good, n, 1500, try_trace);
     torture(good, n, 500, try_compressed);
     free(good);
+    torture(chakra_list, strlen(chakra_list), 1500, try_trace);
+    torture(chakra_messages, strlen(chakra_messages), 1500, try_trace);
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/t.%d.et", dir, i);
         unlink(path);
