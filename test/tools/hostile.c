@@ -765,6 +765,9 @@ static void goal(void **unused)
     torture(goal_text, strlen(goal_text), 2000, try_loggops);
 }
 
+#define MEASURED                                                                                             \
+    "comm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_time,algbw,busbw,count\n"
+
 static void layers(void **unused)
 {
     (void)unused;
@@ -793,6 +796,11 @@ static void layers(void **unused)
         "group,2,40,forward,None,None,,0.25,None,None,1\nCommType.computation,None,None,0,c,None,None,,1.5,"
         "None,None,1\n",
         2000);
+    torture_text(&rlt_reader_aicb,
+                 MEASURED
+                 "CommType.all_reduce,CommGroup.dp_group,2,8,init,None,None,,0.5,0,0,1\nCommType.all_"
+                 "to_all,CommGroup.ep_group,None,40,f,None,None,,0.25,0,0,1\n",
+                 1000);
     torture_text(
         &rlt_reader_pipedream,
         "node1 -- Input -- forward_compute_time=9.5, backward_compute_time=0.0, activation_size=8.0, "
