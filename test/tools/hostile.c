@@ -402,6 +402,25 @@ static void infragraphs(void **unused)
     free(text);
 }
 
+static const char rocm_smi[] =
+    "===== Weight between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 15 72\nGPU1 15 0 72\nGPU2 72 72 0\n"
+    "===== Hops between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 1 3\nGPU1 1 0 3\nGPU2 3 3 0\n"
+    "===== Link Type between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 XGMI PCIE\nGPU1 XGMI 0 PCIE\nGPU2 "
+    "PCIE PCIE 0\n===== Numa Nodes =====\nGPU[0] : (Topology) Numa Node: 0\nGPU[1] : (Topology) Numa Node: "
+    "1\n";
+static const char amd_smi[] =
+    "[{\"gpu\": 0, \"links\": [{\"gpu\": 0, \"weight\": 0, \"link_type\": \"SELF\"}, {\"gpu\": 1, "
+    "\"weight\": 15, \"link_type\": \"XGMI\", \"num_hops\": 1, \"bandwidth\": \"50000-64000\"}]},\n"
+    "{\"gpu\": 1, \"links\": [{\"gpu\": 0, \"weight\": 15, \"link_type\": \"XGMI\", \"num_hops\": 1, "
+    "\"bandwidth\": \"N/A\"}, {\"gpu\": 1, \"link_type\": \"SELF\"}]}]";
+
+static void amd_machines(void **unused)
+{
+    (void)unused;
+    torture(rocm_smi, strlen(rocm_smi), 1500, try_topology);
+    torture(amd_smi, strlen(amd_smi), 1500, try_topology);
+}
+
 static void compact_forms(void **unused)
 {
     (void)unused;
@@ -828,11 +847,12 @@ static int tear_down(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_graphs), cmocka_unit_test(json_products),  cmocka_unit_test(graphml),
-        cmocka_unit_test(infragraphs), cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
-        cmocka_unit_test(placements),  cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
-        cmocka_unit_test(kineto),      cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
-        cmocka_unit_test(layers),      cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
+        cmocka_unit_test(json_graphs),  cmocka_unit_test(json_products),  cmocka_unit_test(graphml),
+        cmocka_unit_test(infragraphs),  cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
+        cmocka_unit_test(placements),   cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
+        cmocka_unit_test(kineto),       cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
+        cmocka_unit_test(layers),       cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
+        cmocka_unit_test(amd_machines),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
