@@ -18,6 +18,7 @@
         parameter, .kind = RLT_PARAM_RATE, RLT_FIELD(rlt_import, field), .min = 1, .help = text              \
     }
 #define NVLINK         RATE("nvlink", nvlink_Bps, "one NVLink in one direction")
+#define XGMI           RATE("xgmi", xgmi_Bps, "the xGMI links of two GPUs in one direction")
 #define PCIE           RATE("pcie", pcie_Bps, "the slot of a GPU or NIC, and between PCIe switches")
 #define CPU            RATE("cpu", cpu_Bps, "between two CPUs")
 #define NETWORK        RATE("network", network_Bps, "a NIC's port")
@@ -46,11 +47,12 @@
                 .help = "make one link of those that meet at an InfraGraph's port or connector"              \
     }
 
-static const rlt_param parameters[] = {NVLINK,  PCIE,    CPU,  NETWORK, LINK_BANDWIDTH, LINK, BANDWIDTH,
-                                       LATENCY, LENIENT, FOLD, {0}};
+static const rlt_param parameters[] = {NVLINK, XGMI,      PCIE,    CPU,     NETWORK, LINK_BANDWIDTH,
+                                       LINK,   BANDWIDTH, LATENCY, LENIENT, FOLD,    {0}};
 static const rlt_param of_infragraph[] = {LINK, BANDWIDTH, LATENCY, LENIENT, FOLD, {0}};
 static const rlt_param of_nccl_topology[] = {NVLINK, PCIE, CPU, NETWORK, {0}};
 static const rlt_param of_nccl_rings[] = {LINK_BANDWIDTH, NETWORK, {0}};
+static const rlt_param of_amd_smi[] = {XGMI, PCIE, CPU, {0}};
 static const rlt_param of_nvidia_smi[] = {NVLINK, PCIE, CPU, {0}};
 
 const rlt_param *rlt_import_parameters(void)
@@ -171,6 +173,10 @@ static const struct format {
      is_nccl_log,
      rlt__topo_nccl_log,
      false},
+    {{"amd-smi", "topology: rocm-smi --showtopo, or amd-smi topology --json", of_amd_smi},
+     rlt__topo_amd_smi_is,
+     rlt__topo_amd_smi,
+     false},
     {{"json", "topology: ringlet's own", NULL}, is_json, read_json, false},
     {{"nvidia-smi", "topology: the matrix of nvidia-smi topo -m", of_nvidia_smi},
      rlt__topo_nvidia_smi_is,
@@ -230,5 +236,6 @@ int rlt_topology_read(const char *name, const char *text, size_t length, const r
     return rlt_fail(
         err, RLT_EMALFORMED, name,
         "no format that is read: neither JSON, GraphML, InfraGraph, an ASTRA-sim network file, NCCL's "
-        "topology, graph or log, nor the matrix of nvidia-smi topo -m");
+        "topology, graph or log, nor the output of nvidia-smi topo -m, rocm-smi --showtopo or amd-smi "
+        "topology");
 }

@@ -22,6 +22,7 @@ extern "C" {
  * a second and one direction. */
 typedef struct rlt_import {
     uint64_t nvlink_Bps;  /* one NVLink */
+    uint64_t xgmi_Bps;    /* the xGMI links of two GPUs */
     uint64_t pcie_Bps;    /* the slot of a GPU or NIC, and between PCIe switches */
     uint64_t cpu_Bps;     /* between two CPUs */
     uint64_t network_Bps; /* a NIC's port */

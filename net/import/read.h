@@ -39,6 +39,11 @@ int rlt_topology_from_compact(const char *text, const rlt_import *import, rlt_to
 bool rlt__topo_infragraph_is(const char *text, size_t length);
 int rlt__topo_infragraph(const char *name, const char *text, size_t length, const rlt_import *import,
                          rlt_topology **out, rlt_error *err) RLT_MUST_USE;
+/* net/import/amd/: returns true for the output of rocm-smi --showtopo or amd-smi topology --json; reads
+ * it. */
+bool rlt__topo_amd_smi_is(const char *text, size_t length);
+int rlt__topo_amd_smi(const char *name, const char *text, size_t length, const rlt_import *import,
+                      rlt_topology **out, rlt_error *err) RLT_MUST_USE;
 /* Loads a topology that stands in a product, by the rules of rlt_topology_load. */
 int rlt__topo_part(const char *spec, const rlt_import *import, rlt_topology **out,
                    rlt_error *err) RLT_MUST_USE;

@@ -402,6 +402,25 @@ static void infragraphs(void **unused)
     free(text);
 }
 
+static const char rocm_smi[] =
+    "===== Weight between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 15 72\nGPU1 15 0 72\nGPU2 72 72 0\n"
+    "===== Hops between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 1 3\nGPU1 1 0 3\nGPU2 3 3 0\n"
+    "===== Link Type between two GPUs =====\n      GPU0 GPU1 GPU2\nGPU0 0 XGMI PCIE\nGPU1 XGMI 0 PCIE\nGPU2 "
+    "PCIE PCIE 0\n===== Numa Nodes =====\nGPU[0] : (Topology) Numa Node: 0\nGPU[1] : (Topology) Numa Node: "
+    "1\n";
+static const char amd_smi[] =
+    "[{\"gpu\": 0, \"links\": [{\"gpu\": 0, \"weight\": 0, \"link_type\": \"SELF\"}, {\"gpu\": 1, "
+    "\"weight\": 15, \"link_type\": \"XGMI\", \"num_hops\": 1, \"bandwidth\": \"50000-64000\"}]},\n"
+    "{\"gpu\": 1, \"links\": [{\"gpu\": 0, \"weight\": 15, \"link_type\": \"XGMI\", \"num_hops\": 1, "
+    "\"bandwidth\": \"N/A\"}, {\"gpu\": 1, \"link_type\": \"SELF\"}]}]";
+
+static void amd_machines(void **unused)
+{
+    (void)unused;
+    torture(rocm_smi, strlen(rocm_smi), 1500, try_topology);
+    torture(amd_smi, strlen(amd_smi), 1500, try_topology);
+}
+
 static void compact_forms(void **unused)
 {
     (void)unused;
@@ -530,6 +549,19 @@ static void try_compressed(const bytes *b)
     try_trace(&z);
 }
 
+static const char chakra_list[] =
+    "{\"workload_graph\": [{\"Id\": 1, \"Name\": \"a \\\"{\", \"NodeType\": 4, \"data_deps\": [], "
+    "\"runtime\": 100, \"is_cpu_op\": false},\n{\"Id\": 2, \"Name\": \"b\", \"NodeType\": 7, "
+    "\"data_deps\": [1], \"comm_type\": 0, \"comm_size\": 4096, \"pg_name\": \"0\"}, {\"Id\": 3, "
+    "\"Name\": \"c\", \"NodeType\": 5, \"data_deps\": [2], \"comm_src\": 0, \"comm_dst\": 1, "
+    "\"comm_size\": 8}], \"ngpus\": 4}";
+static const char chakra_messages[] =
+    "{\"version\": \"0.0.4\"}{\"id\": \"1\", \"name\": \"a\", \"type\": \"COMP_NODE\", "
+    "\"durationMicros\": \"7\", \"attr\": [{\"name\": \"is_cpu_op\", \"boolVal\": false}]}\n{\"id\": "
+    "\"2\", \"type\": \"COMM_COLL_NODE\", \"ctrlDeps\": [\"1\"], \"inputs\": {\"values\": \"[]\"}, "
+    "\"attr\": [{\"name\": \"comm_size\", \"int64Val\": \"4096\"}, {\"name\": \"involved_dim\", "
+    "\"boolList\": {\"values\": [true]}}]}";
+
 static void chakra(void **unused)
 {
     rlt_program *p = test_transformer(4, 2, 1);
@@ -546,6 +578,8 @@ static void chakra(void **unused)
     torture(good, n, 1500, try_trace);
     torture(good, n, 500, try_compressed);
     free(good);
+    torture(chakra_list, strlen(chakra_list), 1500, try_trace);
+    torture(chakra_messages, strlen(chakra_messages), 1500, try_trace);
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/t.%d.et", dir, i);
         unlink(path);
@@ -750,6 +784,9 @@ static void goal(void **unused)
     torture(goal_text, strlen(goal_text), 2000, try_loggops);
 }
 
+#define MEASURED                                                                                             \
+    "comm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_time,algbw,busbw,count\n"
+
 static void layers(void **unused)
 {
     (void)unused;
@@ -778,6 +815,11 @@ static void layers(void **unused)
         "group,2,40,forward,None,None,,0.25,None,None,1\nCommType.computation,None,None,0,c,None,None,,1.5,"
         "None,None,1\n",
         2000);
+    torture_text(&rlt_reader_aicb,
+                 MEASURED
+                 "CommType.all_reduce,CommGroup.dp_group,2,8,init,None,None,,0.5,0,0,1\nCommType.all_"
+                 "to_all,CommGroup.ep_group,None,40,f,None,None,,0.25,0,0,1\n",
+                 1000);
     torture_text(
         &rlt_reader_pipedream,
         "node1 -- Input -- forward_compute_time=9.5, backward_compute_time=0.0, activation_size=8.0, "
@@ -805,11 +847,12 @@ static int tear_down(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_graphs), cmocka_unit_test(json_products),  cmocka_unit_test(graphml),
-        cmocka_unit_test(infragraphs), cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
-        cmocka_unit_test(placements),  cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
-        cmocka_unit_test(kineto),      cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
-        cmocka_unit_test(layers),      cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
+        cmocka_unit_test(json_graphs),  cmocka_unit_test(json_products),  cmocka_unit_test(graphml),
+        cmocka_unit_test(infragraphs),  cmocka_unit_test(astra_networks), cmocka_unit_test(compact_forms),
+        cmocka_unit_test(placements),   cmocka_unit_test(astra_systems),  cmocka_unit_test(chakra),
+        cmocka_unit_test(kineto),       cmocka_unit_test(host_traces),    cmocka_unit_test(goal),
+        cmocka_unit_test(layers),       cmocka_unit_test(nsys),           cmocka_unit_test(rocprof),
+        cmocka_unit_test(amd_machines),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

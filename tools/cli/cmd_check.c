@@ -12,6 +12,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/time.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
@@ -21,6 +22,7 @@
 #include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/cli/check_plugin.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/job_file.h"
@@ -28,6 +30,7 @@
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/reader.h"
+#include "workload/readers/kineto/host_trace.h"
 #include "workload/setup/locate.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -41,8 +44,8 @@ static const rlt_option own_options[] = {
     {"as", 0, RLT_PARAM_WORD, "KIND", "Kind of the files (default: detected from content).",
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
-         "auto|topology|placement|system|trace|accelerator|model|options|job|updates|training|collectives|"
-         "plugin"},
+         "auto|topology|placement|system|trace|host-trace|accelerator|model|options|job|updates|training|"
+         "collectives|plugin"},
     {"topology", 't', RLT_PARAM_TEXT, "T", "Topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
@@ -134,6 +137,17 @@ static const char *kind_of_file(const char *path)
     return kind;
 }
 
+static bool is_host_trace(const char *path)
+{
+    enum { HEAD = 1 << 16 };
+    char *head = malloc(HEAD);
+    size_t n;
+    rlt_error ignored = {0};
+    bool is = head && rlt_read_head(path, head, HEAD, &n, &ignored) == 0 && rlt_is_host_trace(head, n);
+    free(head);
+    return is;
+}
+
 static bool is_shared_object(const char *path)
 {
     char head[4];
@@ -162,6 +176,8 @@ static const char *kind_of(const char *path)
     }
     if (S_ISREG(st.st_mode) && is_shared_object(path))
         return "plugin";
+    if (S_ISREG(st.st_mode) && is_host_trace(path))
+        return "host-trace";
     return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
 }
 
@@ -271,12 +287,32 @@ static int check_updates(const char *path, rlt_error *err)
 static int check_training(const char *path, rlt_error *err)
 {
     rlt_train_rows t = {0};
-    char names[PATH_MAX];
+    char names[PATH_MAX], skipped[320] = "";
     int rc = rlt_names_path("names", names, sizeof names, err);
     const rlt_train_reading how = {.names = names, .measured = true};
-    if (!rc && !(rc = rlt_train_rows_read(&t, path, &how, err)))
-        printf("%s: ok: %u measured trainings\n", path, t.n);
+    if (!rc)
+        rc = rlt_train_rows_read(&t, path, &how, err);
+    if (t.malformed)
+        snprintf(skipped, sizeof skipped, "; %u row%s skipped: %s", t.malformed, rlt_s(t.malformed),
+                 t.first_malformed);
+    if (!rc)
+        printf("%s: ok: %u measured trainings%s\n", path, t.n - t.malformed, skipped);
     rlt_train_rows_free(&t);
+    return rc;
+}
+
+static int check_host_trace(const char *path, rlt_error *err)
+{
+    rlt_host_trace t = {0};
+    char rank[24] = "";
+    int rc = rlt_host_trace_load(path, &t, err);
+    if (!rc && t.rank != RLT_NONE)
+        snprintf(rank, sizeof rank, " of rank %u", t.rank);
+    if (!rc)
+        printf("%s: ok: host execution trace%s: %u communication%s; --host-trace gives their sizes to a "
+               "recording\n",
+               path, rank, t.n_comms, rlt_s(t.n_comms));
+    rlt_host_trace_free(&t);
     return rc;
 }
 
@@ -294,7 +330,7 @@ static int check_collectives(const char *path, rlt_error *err)
     return rc;
 }
 
-static int check_one(const char *path, const check_settings *s, rlt_error *err)
+static int check_as(const char *kind, const char *path, const check_settings *s, rlt_error *err)
 {
     static const struct {
         const char *kind;
@@ -302,8 +338,7 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
     } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
                   {"updates", check_updates},         {"training", check_training},
                   {"collectives", check_collectives}, {"topology", check_topology},
-                  {"plugin", rlt_check_plugin}};
-    const char *kind = strcmp(s->as, "auto") == 0 ? kind_of(path) : s->as;
+                  {"host-trace", check_host_trace},   {"plugin", rlt_check_plugin}};
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strcmp(kind, simple[i].kind) == 0)
             return simple[i].check(path, err);
@@ -316,6 +351,19 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
     if (strcmp(kind, "system") == 0)
         return check_system(path, s->topology, err);
     return check_options(path, strcmp(kind, "options") == 0, err);
+}
+
+/* Says in an error about a detected kind which one it is. */
+static int check_one(const char *path, const check_settings *s, rlt_error *err)
+{
+    bool found = strcmp(s->as, "auto") == 0;
+    const char *kind = found ? kind_of(path) : s->as;
+    int rc = check_as(kind, path, s, err);
+    size_t n = strlen(err->what);
+    if (rc && found && rc != RLT_ECHECK && rc != RLT_EIO && n < sizeof err->what - 64)
+        snprintf(err->what + n, sizeof err->what - n, " (taken as %s%s; --as says otherwise)",
+                 strchr("aou", *kind) ? "an " : "a ", kind);
+    return rc;
 }
 
 static int run(const rlt_parsed *args, void *settings, rlt_error *err)
@@ -339,9 +387,11 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' (--config), "
         "jobs (--job), update counts (--updates), measured trainings (CSV) and measured collectives (CSV, "
-        "nccl-tests). The kind of a file is detected from its content. Prints a summary of each file, or "
-        "file, line, column, the path of the bad value and what was expected. Exit status 0 if all are good, "
-        "3 if one is bad, 1 if a recording lacks something for a good replay. A plug-in (a shared object, "
+        "nccl-tests), and PyTorch's host traces. The kind of a file is detected from its content, and said. "
+        "Prints a summary of each file, or file, line, column, the path of the bad value and what was "
+        "expected. A row with a bad value in a table of measurements is skipped; their number and the first "
+        "one are said. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something for a "
+        "good replay. A plug-in (a shared object, "
         "see workload/plugin) is tested: algorithms over a grid of groups, readers on their samples, models "
         "and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",

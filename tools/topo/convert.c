@@ -73,6 +73,7 @@ static bool describes_a_machine(const char *source)
 {
     return strncmp(source, "NCCL ", strlen("NCCL ")) == 0 ||
            strncmp(source, "nvidia-smi ", strlen("nvidia-smi ")) == 0 ||
+           strncmp(source, "AMD SMI ", strlen("AMD SMI ")) == 0 ||
            strncmp(source, "InfraGraph ", strlen("InfraGraph ")) == 0;
 }
 
@@ -120,7 +121,8 @@ const rlt_command rlt__topo_import = {
     .description =
         "Reads a topology in any format that 'ringlet list readers' shows, and writes ringlet's JSON, which "
         "you can edit. Descriptions of your own machine: NCCL's topology file (NCCL_TOPO_DUMP_FILE=FILE), "
-        "its log (NCCL_DEBUG=INFO, of all ranks; may be gzipped), or the output of nvidia-smi topo -m. "
+        "its log (NCCL_DEBUG=INFO, of all ranks; may be gzipped), or the output of nvidia-smi topo -m, "
+        "rocm-smi --showtopo or amd-smi topology --json. "
         "InfraGraph describes whole clusters. "
         "Values missing in such a file are assumed and listed, here and in \"source\"; --set gives them.",
     .example = "ringlet topo import nccl-topo.xml --graph nccl-graph.xml --set nvlink=25GB/s -o machine.json",

@@ -320,9 +320,30 @@ int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, u
     return rc;
 }
 
+static bool holds(const char *head, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= n; i++)
+        if (head[i] == word[0] && memcmp(head + i, word, length) == 0)
+            return true;
+    return false;
+}
+
+bool rlt_is_host_trace(const char *head, size_t n)
+{
+    size_t i = 0;
+    while (i < n && isspace((unsigned char)head[i]))
+        i++;
+    return i < n && head[i] == '{' && holds(head, n, "\"schema\"") && holds(head, n, "\"nodes\"") &&
+           (holds(head, n, "|execution_graph|") || holds(head, n, "|execution_trace|") ||
+            holds(head, n, "record_param_comms"));
+}
+
 /* Describes an unrecognised file by its first bytes, for the message. */
 static const char *looks_like(const char *head, size_t n)
 {
+    if (rlt_is_host_trace(head, n))
+        return "it is a host execution trace of PyTorch, which gives sizes to a recording: --host-trace";
     if (n == 0)
         return "it is empty";
     size_t i = 0;

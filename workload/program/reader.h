@@ -8,6 +8,9 @@
 #ifndef RLT_WORKLOAD_PROGRAM_READER_H
 #define RLT_WORKLOAD_PROGRAM_READER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/registry.h"
@@ -91,6 +94,9 @@ RLT_API int rlt_trace_ignored(const char *const *specs, uint32_t n_specs, char *
 /* Finds the reader for the first file. RLT_EMALFORMED if no reader recognises it; the message says what the
  * file looks like. */
 RLT_API int rlt_reader_for(const char *path, const rlt_reader **out, rlt_error *err) RLT_MUST_USE;
+/* Returns true for the first bytes of a PyTorch host execution trace, which is no trace of its own: it gives
+ * sizes to a recording (rlt_read_options.host_trace_dir). */
+RLT_API bool rlt_is_host_trace(const char *head, size_t n);
 /* Expands the file list, finds the reader and reads the trace. */
 RLT_API int rlt_trace_read(const char *const *specs, uint32_t n_specs, const rlt_read_options *opts,
                            rlt_program **out, rlt_error *err) RLT_MUST_USE;

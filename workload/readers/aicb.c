@@ -7,6 +7,10 @@
  * of the whole buffer; for an all-gather, of its result. _elapsed_time is in ms: the duration of a
  * computation, the recorded time of a communication. epoch_end ends a step; the first one ends the set-up of
  * a job.
+ *
+ * A measured list has no first line. Its ranks are the product of the sizes of tensor-parallel, data-parallel
+ * and pipeline groups in it. Groups without a size ("None") have the size of that group elsewhere in the
+ * list, else the largest that fits, with a note.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +62,7 @@ typedef struct reading {
     int column[N_COLUMNS];
     row *rows;
     uint32_t n, capacity, steps;
-    uint64_t empty, untimed;
+    uint64_t empty, untimed, unsized;
     class classes[MAX_CLASSES];
     uint32_t n_classes;
     uint32_t sizes[PP + 1]; /* group sizes by scope */
@@ -134,7 +138,7 @@ static int read_type(reading *r, row *x)
 static int read_group(reading *r, row *x)
 {
     const char *text = cell(r, GROUP);
-    uint64_t size = r->t.ranks;
+    uint64_t size = 0; /* until resolve_sizes */
     text += strncmp(text, "CommGroup.", 10) == 0 ? 10 : 0;
     x->place = ALL;
     for (uint8_t i = TP; i < sizeof place_names / sizeof *place_names; i++)
@@ -144,6 +148,8 @@ static int read_group(reading *r, row *x)
     x->size = (uint32_t)size;
     if (rc || x->place == ALL)
         return rc;
+    if (is_none(cell(r, SIZE)))
+        return 0;
     if (size == 0 || (r->sizes[x->place] && r->sizes[x->place] != size))
         return fail_line(r, RLT_ESCHEMA,
                          "comm_group_size: expected the same size above 0 in all lines of a group",
@@ -199,12 +205,53 @@ static int read_ranks(reading *r, const char **text, size_t *length, uint32_t n_
     return 0;
 }
 
-static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ranks)
+/* Finds the number of ranks of a list that does not say it. */
+static int find_ranks(reading *r, const rlt_read_options *opts)
 {
-    int rc = read_ranks(r, &text, &length, n_ranks);
+    uint64_t groups = 1, places = opts->n_dims ? 1 : 0;
+    for (uint32_t d = 0; d < opts->n_dims && places <= RLT_MAX_RANKS; d++)
+        places *= opts->dims[d];
+    for (uint32_t g = 0; g < 3; g++) {
+        static const uint8_t axes[] = {TP, DP, PP};
+        groups *= r->sizes[axes[g]] ? r->sizes[axes[g]] : 1;
+    }
+    groups = r->sizes[TP] || r->sizes[DP] || r->sizes[PP] ? groups : places;
+    if (opts->n_ranks)
+        groups = opts->n_ranks;
+    if (groups == 0 || groups > RLT_MAX_RANKS)
+        return rlt_fail(r->err, RLT_ESCHEMA, r->t.file,
+                        "the list does not say how many ranks there are: pass --trace-ranks");
+    r->t.ranks = (uint32_t)groups;
+    return 0;
+}
+
+/* Gives rows of groups without a size the size of that group. */
+static void resolve_sizes(reading *r)
+{
+    uint32_t tp = r->sizes[TP] ? r->sizes[TP] : 1, pp = r->sizes[PP] ? r->sizes[PP] : 1;
+    uint32_t dp = r->sizes[DP] ? r->sizes[DP] : r->t.ranks / tp / pp;
+    uint32_t ep = r->sizes[EP] ? r->sizes[EP] : 1;
+    for (uint32_t i = 0; i < r->n && !r->sizes[EP] && dp; i++)
+        ep = r->rows[i].kind == RLT_OP_COLLECTIVE && r->rows[i].place == EP ? dp : ep;
+    const uint32_t largest[] = {r->t.ranks, tp, dp, ep, dp / ep, pp};
+    for (uint32_t i = 0; i < r->n; i++) {
+        row *x = &r->rows[i];
+        if (x->kind != RLT_OP_COLLECTIVE || x->size)
+            continue;
+        r->unsized += x->place != ALL && !r->sizes[x->place];
+        x->size = x->place != ALL && r->sizes[x->place] ? r->sizes[x->place] : largest[x->place];
+        x->size = x->size ? x->size : 1;
+    }
+    r->sizes[EP] = ep;
+}
+
+static int read_rows(reading *r, const char *text, size_t length, const rlt_read_options *opts)
+{
+    bool measured = length > 0 && text[0] != '[';
+    int rc = measured ? 0 : read_ranks(r, &text, &length, opts->n_ranks);
     if (!rc)
         rc = rlt_csv_begin(&r->csv, r->t.file, text, length, r->err);
-    r->csv.line++; /* the first line */
+    r->csv.line += !measured; /* the first line */
     for (int k = 0; k < N_COLUMNS && !rc; k++) {
         r->column[k] = rlt_csv_column(&r->csv, column_names[k]);
         if (r->column[k] < 0 && k <= BYTES)
@@ -216,6 +263,10 @@ static int read_rows(reading *r, const char *text, size_t length, uint32_t n_ran
         ;
     if (!rc && r->n == 0)
         rc = rlt_csv_fail(&r->csv, -1, RLT_ESCHEMA, r->err, "the file has no communication");
+    if (!rc && measured)
+        rc = find_ranks(r, opts);
+    if (!rc)
+        resolve_sizes(r);
     return rc;
 }
 
@@ -326,6 +377,9 @@ static int make(reading *r, const rlt_read_options *opts, rlt_builder *b)
         rc = make_rank(r, b, q, first, last, opts->keep_waits);
     if (!rc && r->empty)
         rlt_build_note(b, r->empty, "communication without bytes: left out");
+    if (!rc && r->unsized)
+        rlt_build_note(b, r->unsized,
+                       "groups whose size the list does not give: the largest that fits assumed");
     if (!rc && r->untimed)
         rlt_build_note(b, r->untimed, "computation without a time: left out");
     return rc;
@@ -369,7 +423,7 @@ static int read_aicb(const char *const *paths, uint32_t n, const rlt_read_option
     r->t.file = paths[0];
     r->err = err;
     int rc = rlt_read_file(paths[0], MAX_FILE_BYTES, &text, &length, err);
-    if (!rc && !(rc = read_rows(r, text, length, opts->n_ranks)))
+    if (!rc && !(rc = read_rows(r, text, length, opts)))
         rc = build(r, opts, rlt_hash_bytes(text, length, 0), out);
     for (uint32_t k = 0; k < r->n_classes; k++)
         free(r->classes[k].groups);
@@ -382,9 +436,12 @@ static int read_aicb(const char *const *paths, uint32_t n, const rlt_read_option
 
 static int probe(const char *path, const char *head, size_t n)
 {
-    static const char begins[] = "[rank0 ~ rank";
+    static const char *const begins[] = {"[rank0 ~ rank", "comm_type,comm_group,comm_group_size,msg_size"};
     (void)path;
-    return n > sizeof begins && memcmp(head, begins, sizeof begins - 1) == 0 ? 95 : 0;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (n > strlen(begins[i]) && memcmp(head, begins[i], strlen(begins[i])) == 0)
+            return 95;
+    return 0;
 }
 
 const rlt_reader rlt_reader_aicb = {

@@ -39,6 +39,14 @@ row='GPT-2 7.5B (Megatron-LM),7.5B,"V100-SXM2-16GB, 4/node",16,4,4,1,,,,,4,1,102
 printf '%s\n%s\n' "$head" "$row" >"$tmp/training.csv"
 good "1 measured trainings" "$tmp/training.csv"
 
+printf '%s\n%s\n%s\n' "$head" "$row" "$(echo "$row" | sed 's/,0.661,/,fast,/')" >"$tmp/training.csv"
+good "1 measured trainings; 1 row skipped: row 3: iteration_time_s: expected seconds, got 'fast'" "$tmp/training.csv"
+echo '{"schema": "1.1.0-chakra.0.0.4", "pid": 7, "nodes": [{"id": 2, "name": "[pytorch|profiler|execution_trace|thread]", "ctrl_deps": 1}]}' >"$tmp/rank_3.json"
+good "host execution trace of rank 3: 0 communications; --host-trace gives their sizes to a recording" "$tmp/rank_3.json"
+"$ringlet" run --trace "$tmp/rank_3.json" -t hgx-h100-8 >"$tmp/out" 2>"$tmp/err"
+expect "which is no trace, and run says so" "$?-$(grep -c 'host execution trace of PyTorch.*--host-trace' "$tmp/err")" 3-1
+
+bad 3 ":1:10: dimz: unknown key 'dimz', did you mean 'dims'? (taken as a topology; --as says otherwise)" '{"dimz": [4]}' t.json
 bad 3 ":2:3: parameters: expected a whole number" "name,parameters
 a,x" m.csv
 bad 3 ":1:21: layers[0].nam: unknown key 'nam', did you mean 'name'?" '{"layers": [{"nam": "a"}]}' m.json

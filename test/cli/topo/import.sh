@@ -74,6 +74,57 @@ t "errors have line and column" 3 '' 'twice.xml:6:5: PCI device 0000:01:00.0 is 
 sed 's/NV4/NVX/' "$tmp/smi.txt" >"$tmp/odd.txt"
 t "and so they have in a matrix" 3 '' 'odd.txt:2:10: expected X, NV#' check "$tmp/odd.txt"
 
+# ---- AMD: rocm-smi --showtopo and amd-smi topology --json
+matrix() { # TITLE GPUS TYPES: a cell per pair by awk
+    echo "============================ $1 ============================"
+    awk -v n="$2" 'BEGIN { printf "      "; for (k = 0; k < n; k++) printf " GPU%-8d", k; print "" }'
+    awk -v n="$2" "BEGIN { for (i = 0; i < n; i++) { printf \"GPU%d  \", i; for (k = 0; k < n; k++) printf \" %-11s\", i == k ? 0 : ($3); print \"\" } }"
+}
+rocm_smi() { # GPUS WEIGHT HOPS TYPE
+    echo "============================ ROCm System Management Interface ============================"
+    matrix "Weight between two GPUs" $1 "$2"
+    matrix "Hops between two GPUs" $1 "$3"
+    matrix "Link Type between two GPUs" $1 "$4"
+    echo "======================================= Numa Nodes ======================================="
+    awk -v n=$1 'BEGIN { for (i = 0; i < n; i++) printf "GPU[%d]\t\t: (Topology) Numa Node: %d\nGPU[%d]\t\t: (Topology) Numa Affinity: %d\n", i, (i >= n / 2), i, (i >= n / 2) }'
+}
+amd_smi() { # GPUS BANDWIDTH
+    awk -v n=$1 -v bw="$2" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            printf "%s{\"gpu\": %d, \"bdf\": \"0000:0%d:00.0\", \"links\": [", i ? ",\n " : "[", i, i
+            for (k = 0; k < n; k++)
+                printf "%s{\"gpu\": %d, \"weight\": %d, \"link_status\": \"ENABLED\", \"link_type\": \"%s\", \"num_hops\": %d, \"bandwidth\": \"%s\"}",
+                    k ? ", " : "", k, i == k ? 0 : 15, i == k ? "SELF" : "XGMI", i != k, i == k ? "N/A" : bw
+            printf "]}"
+        }
+        print "]" }'
+}
+rocm_smi 8 15 1 '"XGMI"' >"$tmp/mi300.txt"
+amd_smi 8 50000-64000 >"$tmp/mi300.json"
+bound() { "$ringlet" coll -t "$1" -c all_reduce -a direct -b 1GiB -f json | jq -c '.rows[0].bound_ps'; }
+for file in mi300.txt mi300.json; do
+    t "AMD's $file" 0 '^8 accelerators, 8 nodes, 56 links' '' topo "$tmp/$file"
+    expect "is the machine in topologies/: $file" "$(bound "$tmp/$file")" "$(bound mi300x-8)"
+done
+t "rocm-smi says no bandwidth" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'ASSUMED: MI300X; --set xgmi=' topo import "$tmp/mi300.txt"
+t "another one is stated" 0 '"gpu0", "dst": "gpu1", "bandwidth": "50000000000B/s"' '50 GB/s (given)' topo import "$tmp/mi300.txt" --set xgmi=50GB/s
+t "amd-smi says it" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'three quarters of the stated' topo import "$tmp/mi300.json"
+# A ring of four: two hops weigh twice as much. Neighbours' neighbours go through one of them.
+rocm_smi 4 '(k - i) % 2 ? 15 : 30' '(k - i) % 2 ? 1 : 2' '"XGMI"' >"$tmp/ring.txt"
+t "pairs of two hops" 0 '^4 accelerators, 6 nodes, 18 links' '' topo "$tmp/ring.txt"
+t "go through a third GPU" 0 '' '2 pairs without an xGMI link go through a third GPU' topo import "$tmp/ring.txt"
+# Two islands of two GPUs, one on each CPU.
+rocm_smi 4 '(i < 2) == (k < 2) ? 15 : 72' '(i < 2) == (k < 2) ? 1 : 3' '(i < 2) == (k < 2) ? "XGMI" : "PCIE"' >"$tmp/islands.txt"
+t "islands are joined by their CPUs" 0 '^4 accelerators, 6 nodes, 14 links' '' topo "$tmp/islands.txt"
+t "check knows them" 0 'ok: topology of 8 accelerators' '' check "$tmp/mi300.txt" "$tmp/mi300.json"
+sed 's/XGMI/ZGMI/' "$tmp/mi300.txt" >"$tmp/odd.txt"
+t "an unknown type has its line" 3 '' "odd.txt:24: expected a type of link, XGMI or PCIE, got 'ZGMI'" check "$tmp/odd.txt"
+sed '24s/XGMI/PCIE/' "$tmp/mi300.txt" >"$tmp/odd.txt"
+t "both directions agree" 3 '' 'from GPU 0 to GPU 1 differs from the entry back' check "$tmp/odd.txt"
+sed '$d' "$tmp/mi300.json" >"$tmp/odd.json"
+echo ' {"gpu": 7}]' >>"$tmp/odd.json"
+t "a GPU without links" 3 '' 'odd.json:8:.*expected links' check "$tmp/odd.json"
+
 if [ -d $logs ]; then
     t "a log of four GPUs" 0 'rings  *12 recommended' '' topo $logs/n1_32gb_all_reduce_bench.txt.gz
     # The recorded run printed 1002.9 Gb/s of bus bandwidth at 4 GiB, which is 125.4 GB/s.

@@ -106,4 +106,46 @@ if [ -d $data ]; then
 else
     skip "published traces" "$data is not here"
 fi
+
+# ---- JSON: the feeder's list of nodes, and messages one after another as chakra_jsonizer prints them
+mkdir "$tmp/feeder" "$tmp/messages"
+for r in 0 1; do
+    cat >"$tmp/feeder/job.$r.json" <<END
+{"workload_graph": [
+  {"Id": 1, "Name": "gemm [a, \"{b}\"]", "NodeType": 4, "data_deps": [], "ctrlDeps": [77], "runtime": $((100 + 100 * r)), "is_cpu_op": false},
+  {"Id": 2, "Name": "sum", "NodeType": 7, "data_deps": [1], "is_cpu_op": false, "comm_type": 0, "comm_size": 1000000, "pg_name": "0"},
+  {"Id": 3, "Name": "update", "NodeType": 4, "data_deps": [2], "runtime": 10, "is_cpu_op": false}
+], "workload_name": "w", "ngpus": 2}
+END
+    cat >"$tmp/messages/job.$r.json" <<END
+{
+  "version": "0.0.4"
+}{
+  "id": "1", "name": "gemm [a, \"{b}\"]", "type": "COMP_NODE",
+  "durationMicros": "$((100 + 100 * r))", "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "x", "doubleVal": 1.5}]
+}{
+  "id": "2", "name": "sum", "type": "COMM_COLL_NODE", "dataDeps": ["1"],
+  "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1000000"},
+    {"name": "pg_name", "stringVal": "0"}, {"name": "involved_dim", "boolList": {"values": [true, false]}}]
+}{
+  "id": "3", "name": "update", "type": "COMP_NODE", "dataDeps": ["2"], "durationMicros": "10", "attr": [{"name": "is_cpu_op", "boolVal": false}]
+}
+END
+done
+# 200 us, 1 MB over two ranks at 1 GB/s, 10 us.
+for form in feeder messages; do
+    "$ringlet" run --trace "$tmp/$form" -t 'switch:2@1GB/s,500ns' -f json >"$tmp/out" 2>"$tmp/err"
+    expect "Chakra in JSON: $form" "$(jq -c .iteration_time_ps "$tmp/out")" '[1212000000]'
+    "$ringlet" trace convert "$tmp/$form" -o "$tmp/$form.et" >"$tmp/out" 2>"$tmp/err"
+    expect "and converted: $form" "$(cat "$tmp/$form.et"/* | cksum)" "$(cat "$tmp/feeder.et"/* | cksum)"
+done
+expect "check names the reader" "$("$ringlet" check "$tmp/feeder" | head -1)" "$tmp/feeder/job.0.json: 2 files, read as chakra"
+sed 's/"Id": 3/"Id": x/' "$tmp/feeder/job.0.json" >"$tmp/bad.json"
+leaves_nothing 3 "bad.json:4: object:1:" run --trace "$tmp/bad.json" -t 'switch:2@1GB/s,500ns'
+sed 's/"COMP_NODE"/"GAME_NODE"/' "$tmp/messages/job.0.json" >"$tmp/bad.json"
+leaves_nothing 3 "unknown type of node 'GAME_NODE'" run --trace "$tmp/bad.json" -t 'switch:2@1GB/s,500ns'
+head -c 500 "$tmp/messages/job.0.json" >"$tmp/bad.json"
+leaves_nothing 3 "an object does not end" run --trace "$tmp/bad.json" -t 'switch:2@1GB/s,500ns'
+head -5 "$tmp/feeder/job.0.json" | head -c 320 >"$tmp/bad.json"
+leaves_nothing 3 "bad.json:" run --trace "$tmp/bad.json" -t 'switch:2@1GB/s,500ns'
 finish

@@ -95,13 +95,18 @@ static void exchanges(void **state)
         "astra1", 4400);
 }
 
-static void refuse(const char *text, int code, const char *place, const char *what)
+static void refuse_for(const char *text, uint32_t ranks, int code, const char *place, const char *what)
 {
     rlt_program *p = NULL;
     rlt_error err;
-    int rc = load_text(text, 2, &p, &err);
+    int rc = load_text(text, ranks, &p, &err);
     if (rc != code || !strstr(err.where, place) || !strstr(err.what, what))
         fail_msg("%d: %s: %s", rc, err.where, err.what);
+}
+
+static void refuse(const char *text, int code, const char *place, const char *what)
+{
+    refuse_for(text, 2, code, place, what);
 }
 
 #define ROW "a -1 100 NONE 0 50 NONE 0 30 NONE 0 7\n"
@@ -240,6 +245,41 @@ static void published_aicb(void **state)
     rlt_program_free(p);
 }
 
+#define MEASURED "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time\n"
+
+/* A measured list: 2 x 2 ranks from its groups; sizes that it omits from other lines, or the largest that
+ * fits. */
+static void aicb_measured(void **state)
+{
+    (void)state;
+    static const char rest[] = "CommType.all_to_all,CommGroup.ep_group,None,400,m,0.2\n"
+                               "CommType.all_gather,CommGroup.tp_group,None,200,m,0.2\n";
+    rlt_program *p = NULL;
+    rlt_error err;
+    char text[600];
+    snprintf(text, sizeof text,
+             MEASURED "CommType.all_reduce,CommGroup.dp_group,2,2000,a,0.1\n"
+                      "CommType.all_reduce,CommGroup.tp_group,2,2000,a,0.1\n%s",
+             rest);
+    if (load_text(text, 0, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_string_equal(p->reader, "aicb");
+    assert_int_equal(p->n_ranks, 4);
+    assert_int_equal(p->n_comms, 8);
+    for (uint32_t i = 0; i < p->n_comms; i++) {
+        const uint32_t *ranks = &p->group_ranks[p->group_first[p->comms[i].group]];
+        bool inner =
+            p->comms[i].kind == RLT_ALL_GATHER ||
+            (p->comms[i].kind == RLT_ALL_REDUCE && p->comms[i].sequence == 0 && ranks[1] == ranks[0] + 1);
+        assert_int_equal(ranks[1] - ranks[0], inner ? 1 : 2);
+    }
+    assert_int_equal(p->n_notes, 1);
+    assert_int_equal(p->notes[0].count, 1);
+    rlt_program_free(p);
+    snprintf(text, sizeof text, MEASURED "%s", rest);
+    refuse_for(text, 0, RLT_ESCHEMA, "layers-", "--trace-ranks");
+}
+
 #define NODE(n, name, f, b, a, p)                                                                            \
     "node" #n " -- " name " -- forward_compute_time=" #f ", backward_compute_time=" #b                       \
     ", activation_size=" a ", parameter_size=" #p
@@ -334,10 +374,9 @@ static void published_pipedream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),   cmocka_unit_test(exchanges),
-        cmocka_unit_test(refusals),  cmocka_unit_test(published),
-        cmocka_unit_test(aicb),      cmocka_unit_test(published_aicb),
-        cmocka_unit_test(pipedream), cmocka_unit_test(published_pipedream),
+        cmocka_unit_test(by_hand),        cmocka_unit_test(exchanges), cmocka_unit_test(refusals),
+        cmocka_unit_test(published),      cmocka_unit_test(aicb),      cmocka_unit_test(aicb_measured),
+        cmocka_unit_test(published_aicb), cmocka_unit_test(pipedream), cmocka_unit_test(published_pipedream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,8 @@ typedef struct rlt_train_row {
 typedef struct rlt_train_rows {
     rlt_train_row *rows;
     uint32_t n, room, covered, files;
+    uint32_t malformed;        /* rows with a cell that cannot be read; they are not covered */
+    char first_malformed[256]; /* line of the first one, and why */
 } rlt_train_rows;
 
 /* How rows are read. Systems and models that `names` does not know are accelerators and models by name or
@@ -71,7 +73,7 @@ typedef struct rlt_train_reading {
     const char *topology;    /* topology of rows that name none; NULL: none */
 } rlt_train_reading;
 /* Reads the rows of a table. Errors name line and column; RLT_ESCHEMA names a missing column. Rows that
- * cannot be covered are kept with the reason. */
+ * cannot be read or covered are kept with the reason. A table without a row that can be read is an error. */
 int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_reading *how,
                         rlt_error *err) RLT_MUST_USE;
 void rlt_train_rows_free(rlt_train_rows *t);

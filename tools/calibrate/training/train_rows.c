@@ -123,6 +123,8 @@ static const char *const columns[N_FIELDS][2] = {
 static const field settings[] = {F_SCHEDULE, F_SPLIT, F_DISPATCH_PRECISION, F_TOKEN_NODES};
 
 typedef struct reader {
+    uint32_t malformed; /* rows with a cell that cannot be read */
+    rlt_error first;    /* about the first of them */
     rlt_csv csv;
     int column[N_FIELDS];
     rlt_train_row *row;
@@ -551,8 +553,26 @@ static uint64_t alike(const reader *r)
     return hash;
 }
 
+/* Keeps a row with a cell that cannot be read as one that is not covered, for the reason that the reader
+ * gives. Other failures stay failures. */
+static int forgive(rlt_train_rows *t, reader *r, const rlt_error *why, rlt_error *err)
+{
+    if (why->code != RLT_EMALFORMED && why->code != RLT_ESCHEMA && why->code != RLT_ERANGE) {
+        if (err && !err->code)
+            *err = *why;
+        return why->code;
+    }
+    if (t->malformed++ == 0)
+        snprintf(t->first_malformed, sizeof t->first_malformed, "row %u: %.200s", r->row->line, why->what);
+    if (r->malformed++ == 0)
+        r->first = *why;
+    snprintf(r->row->reason, sizeof r->row->reason, "%.255s", why->what);
+    return 0;
+}
+
 static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
 {
+    rlt_error why = {0};
     int rc =
         rlt_grow(&t->rows, &t->room, sizeof *t->rows, (uint64_t)t->n + 1, RLT_MAX_TRAIN_ROWS, "rows", err);
     if (rc)
@@ -570,7 +590,7 @@ static int read_row(rlt_train_rows *t, reader *r, rlt_error *err)
     rlt_make_printable(r->row->model);
     rlt_make_printable(r->row->precision);
     rlt_make_printable(r->row->source);
-    if ((rc = interpret(r, err)) || (rc = read_time(r, err)))
+    if (((rc = interpret(r, &why)) || (rc = read_time(r, &why))) && (rc = forgive(t, r, &why, err)))
         return rc;
     rlt_make_printable(r->row->reason);
     return 0;
@@ -595,6 +615,7 @@ int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_rea
     char *text = NULL;
     size_t length;
     rlt_json_doc *doc = NULL;
+    uint32_t before = t->n;
     reader *r = calloc(1, sizeof *r);
     int rc = r ? rlt_json_load(how->names, &doc, err) : rlt_nomem(err);
     if (!rc) {
@@ -608,6 +629,11 @@ int rlt_train_rows_read(rlt_train_rows *t, const char *path, const rlt_train_rea
         rc = find_columns(r, err);
     while (!rc && (rc = rlt_csv_next(&r->csv, err)) == 1)
         rc = read_row(t, r, err);
+    if (!rc && r->malformed && r->malformed == t->n - before) { /* no row can be read */
+        rc = r->first.code;
+        if (err && !err->code)
+            *err = r->first;
+    }
     t->files++;
     rlt_json_free(doc);
     free(text);

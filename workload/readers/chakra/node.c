@@ -12,7 +12,7 @@
 
 #define MAX_FILE_BYTES ((size_t)1 << 31)
 
-enum { MAX_NODE_DEPS = 1 << 26, FIRST_VALUE_FIELD = 3, LAST_VALUE_FIELD = 32 };
+enum { JSON_HEAD = 1 << 16, MAX_NODE_DEPS = 1 << 26, FIRST_VALUE_FIELD = 3, LAST_VALUE_FIELD = 32 };
 
 const char *const rlt__chakra_attr_names[RLT_CHAKRA_ATTRS] = {
 #define RLT_X(e, name) [RLT_CHAKRA_ATTR_##e] = name,
@@ -214,12 +214,29 @@ static int next_message(rlt_chakra_file *f, rlt_pb *message, rlt_error *err)
     return malformed(f, start, what, err);
 }
 
+/* Replaces the text by the messages that it stands for. */
+static int open_json(rlt_chakra_file *f, rlt_error *err)
+{
+    rlt_pb_out messages = {0};
+    int rc = rlt__chakra_from_json(f->path, f->text, f->length, &messages, err);
+    if (rc == 0) {
+        free(f->text);
+        f->text = (char *)messages.data;
+        f->length = messages.length;
+    }
+    return rc;
+}
+
 int rlt__chakra_open(const char *path, rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err)
 {
     *f = (rlt_chakra_file){.path = path};
     int rc = rlt_read_file(path, MAX_FILE_BYTES, &f->text, &f->length, err);
-    if (rc < 0)
+    if (rc == 0 && rlt__chakra_is_json(f->text, f->length < JSON_HEAD ? f->length : JSON_HEAD))
+        rc = open_json(f, err);
+    if (rc < 0) {
+        rlt__chakra_close(f);
         return rc;
+    }
     f->rest = (rlt_pb){(const uint8_t *)f->text, (const uint8_t *)f->text + f->length};
     clear(node);
     rlt_pb message = f->rest;
@@ -278,6 +295,8 @@ int rlt__chakra_probe(const char *path, const char *head, size_t n)
     rlt_pb rest = {(const uint8_t *)head, (const uint8_t *)head + n}, message;
     uint64_t first_length;
     rlt_pb peek = rest;
+    if (rlt__chakra_is_json(head, n))
+        return 96;
     if (rlt__pb_varint(&peek, &first_length) < 0)
         return 0;
     if (rlt__pb_piece(&rest, &message) < 0) /* the metadata are longer than the head */

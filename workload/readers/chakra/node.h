@@ -117,6 +117,12 @@ void rlt__chakra_close(rlt_chakra_file *f);
 /* Reads the next node. Returns 1, 0 at the end, or an error with the byte offset. */
 int rlt__chakra_next(rlt_chakra_file *f, rlt_chakra_node *node, rlt_error *err) RLT_MUST_USE;
 
+/* Converts a trace in JSON to messages. Free *out with rlt__pb_out_free; after a failure it is empty. */
+int rlt__chakra_from_json(const char *path, const char *text, size_t length, rlt_pb_out *out,
+                          rlt_error *err) RLT_MUST_USE;
+/* Returns true if these bytes begin a trace in JSON. */
+bool rlt__chakra_is_json(const char *head, size_t n);
+
 /* Returns how likely these bytes begin a Chakra trace, 0 to 100. */
 int rlt__chakra_probe(const char *path, const char *head, size_t n);
 

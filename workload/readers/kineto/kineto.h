@@ -87,7 +87,7 @@ typedef struct rlt_kin_group {
     uint32_t size, own;   /* own: index of the recording's rank in the group, where a format gives it */
 } rlt_kin_group;
 
-/* What is recorded of one rank. */
+/* The recording of one rank. */
 typedef struct rlt_kin_recording {
     const char *path;     /* borrowed */
     uint32_t rank, world; /* RLT_NONE and 0: not in the file */
