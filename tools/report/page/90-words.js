@@ -1,0 +1,25 @@
+// Words of the page, as the glossary of `ringlet help` explains them (the build makes GLOSSARY of its text).
+const WORDS = GLOSSARY.split(/^## /m).slice(1).map((s) => {
+  const [names, ...lines] = s.split("\n");
+  return { names: names.split(", "), text: lines.filter((l) => l && !l.startsWith("Example:")).join(" ").replace(/`/g, "") };
+});
+const LABELS = ".figure span, th button, th.plain, table.beside tbody th, dt";
+const wordIn = (text, name) => new RegExp(`(^|[^a-z])${name.toLowerCase().replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}s?([^a-z]|$)`).test(text);
+// Explains labels that are words of the glossary, on hover and in a list at the end.
+const wordsSection = () => {
+  const used = new Set();
+  for (const e of main.querySelectorAll(LABELS)) {
+    const own = e.tagName === "BUTTON" ? e.firstChild.data : e.textContent, text = (own || "").toLowerCase().trim();
+    const exact = WORDS.find((w) => w.names.some((n) => n.toLowerCase() === text)), known = exact ? [exact] : WORDS.filter((w) => w.names.some((n) => n.length > 3 && wordIn(text, n)));
+    known.forEach((w) => used.add(w));
+    if (!known.length) continue;
+    const help = known.map((w) => `${w.names[0]}: ${w.text}`).join("\n");
+    e.title = e.tagName === "BUTTON" ? `${help}\n${e.title}` : help;
+    if (e.tagName !== "SPAN") continue;
+    e.classList.add("known");
+    e.addEventListener("click", (ev) => { showTip(ev.clientX, ev.clientY, help); ev.stopPropagation(); });
+  }
+  if (!used.size) return;
+  section("words", "Words").append(h("details", {}, h("summary", {}, `${used.size} words of this page, explained`), h("dl", { class: "words" }, WORDS.filter((w) => used.has(w)).map((w) => h("div", {}, h("dt", {}, w.names[0]), h("dd", {}, w.text))))));
+};
+document.addEventListener("click", () => showTip(0, 0, ""));
