@@ -472,7 +472,8 @@ const rlt_command rlt_sweep_top = {
     .description =
         "Lists the best points by the study's first objective, or by another column. A table has the axes, "
         "the objectives, and figures that differ between its rows: 12 columns at most, unless --all or "
-        "--columns asks for others. --commands adds the command that repeats each point. Replicas are one row, with their mean and the number of the first. They are left out if one "
+        "--columns asks for others. --commands adds the command that repeats each point. Replicas are one "
+        "row, with their mean and the number of the first. They are left out if one "
         "of them failed.",
     .example = "ringlet sweep top study.sqlite -n 5",
     .options = top_groups,

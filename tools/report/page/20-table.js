@@ -218,8 +218,8 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   return table;
 };
 // Converts {columns, rows, total} to column descriptions with getters by name.
-// Columns that are empty in all rows are left out.
-const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null)))).map((s) => {
+// Columns that are empty in all rows are left out, and those of `spare` that are zero in all.
+const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null && (!s.spare || r[list.columns.indexOf(s.key)] !== 0))))).map((s) => {
   const i = list.columns.indexOf(s.key);
   return { ...s, get: s.fn || ((r) => r[i]) };
 });

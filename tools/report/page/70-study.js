@@ -18,9 +18,10 @@ const namer = (a) => {
     const keys = [...new Set(a.values.flatMap(Object.keys))].filter((k) => new Set(a.values.map((v) => JSON.stringify(v[k]))).size > 1);
     return (v) => (v && typeof v === "object" && keys.filter((k) => v[k] !== undefined).map((k) => plain(v[k])).join(",")) || plain(v);
   }
-  // The setting's name is redundant if it is the axis's name: "loss=0.001" of an axis called loss.
-  const said = a.name + "=", twice = a.values.every((v) => v === null || (typeof v === "string" && v.startsWith(said)));
-  return (v) => (twice && v ? String(v).slice(said.length) : plain(v));
+  // The setting's name is redundant if it is the axis's name: "loss=0.001" of an axis called loss, "switch.slots=16" of one called slots.
+  const rest = (v) => { const i = v.indexOf("="), before = v.slice(0, i); return i > 0 && (before === a.name || before.endsWith("." + a.name)) ? v.slice(i + 1) : null; };
+  const twice = a.values.every((v) => v === null || (typeof v === "string" && rest(v) !== null));
+  return (v) => (twice && v ? rest(String(v)) ?? plain(v) : plain(v));
 };
 const numberOf = (v) => (typeof v === "number" ? v : typeof v === "string" ? quantity(v) : NaN);
 const at = (tree, pointer) => pointer.split("/").slice(1).reduce((t, k) => (t === null || t === undefined ? undefined : t[k.replace(/~1/g, "/").replace(/~0/g, "~")]), tree);
@@ -132,6 +133,7 @@ const studyFigures = (m) => {
     ...(c.best.length > 1 ? [h("p", { class: "verdict" }, `Best ${f.title} for each ${c.axes.map((a) => a.name).join(" and ")}, as other amounts of work are not comparable:`),
       h("ul", { class: "notes" }, c.best.slice(0, MOST).map((e) => h("li", {}, h("b", {}, c.axes.map((a) => m.axisText(e.row, a.i)).join(", ")), ": ", words(e)))),
       c.best.length > MOST ? h("p", { class: "note" }, `${c.best.length - MOST} more are in the table.`) : ""] : []));
+    explainWords(box);
   };
   main.append(box);
   m.listeners.push((what) => what === "data" && fill());
