@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long validate design-page deploy-page install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -79,7 +79,7 @@ BESIDE := $(if $(call found,$(SERVE_PKG)),ringlet-serve) $(if $(filter mpi,$(WIT
 sources_of = $(sort $(shell find $(1) -name '*.c'))
 LIB_SRC  := $(call sources_of,sim net collectives workload)
 TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEPLOY_SRC),$(call sources_of,tools))
-PAGE_SRC := tools/report/page/page.html tools/report/page/page.css $(sort $(wildcard tools/report/page/*.js))
+PAGE_SRC := tools/report/page/page.html tools/report/page/page.css tools/help/glossary.md $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
 TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
@@ -329,6 +329,10 @@ pictures: design-page
 	$(Q)$(BUILD)/ringlet sweep pareto $(BUILD)/pictures/t --by layout --plot $(EXAMPLES)/training.svg >/dev/null
 	$(Q)cp $(BUILD)/design-page.svg tools/design/added-dimension.svg
 
+# Pictures of all kinds of pages and drawings, to look at: build/page/screenshots/index.html.
+screenshots: all deps-page
+	$(Q)sh test/page/screenshots.sh $(BUILD) $(BUILD)/page/screenshots
+
 # A shared object that makes the k-th allocation fail; tests preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
 $(BUILD)/test/fail_malloc.so: test/support/fail_malloc.c
@@ -357,7 +361,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers install-data uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -85,6 +85,16 @@ const shots = process.env.SHOTS;
   ok(names.length === 0, "everything that can be used has a name", names);
   const small = await open("run.html", { width: 400 });
   ok(await small.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "400 pixels wide: nothing sticks out", await small.page.evaluate(() => document.documentElement.scrollWidth));
+  // Tables that go on say so, and their first column stays.
+  const cut = await small.page.evaluate(() => [...document.querySelectorAll(".grid")].map((g) => {
+    const f = g.parentNode, wide = g.scrollWidth > g.clientWidth + 4, said = f.classList.contains("cut") && getComputedStyle(f.querySelector(".more")).display !== "none";
+    g.scrollLeft = 80; const first = g.querySelector("tbody tr:not(.space) td, tbody tr th"), stays = Math.abs(first.getBoundingClientRect().left - g.getBoundingClientRect().left) < 3;
+    return { wide, said, stays };
+  }));
+  ok(cut.some((x) => x.wide) && cut.every((x) => x.wide === x.said && (!x.wide || x.stays)), "where columns are cut a hint says so, and the first one stays", cut);
+  const words = await small.page.evaluate(() => [document.querySelector(".figure span.known")?.title, [...document.querySelectorAll("#words dt")].map((e) => e.textContent), document.querySelector("main").innerText.includes("NaN")]);
+  ok(/^iteration: One pass over a batch/.test(words[0]) && words[1].includes("iteration") && words[1].includes("exposed comm"), "words are explained", words);
+  ok(!words[2], "no NaN");
   await shot(small, "run-400");
   await small.close();
   await shot(p, "run-dark");
@@ -247,6 +257,13 @@ const shots = process.env.SHOTS;
       ok(x.sums.length > 1 && x.sums.every((d) => d === 0), "the causes of each point add up to its time", x.sums);
       ok(x.columns.includes("bubble_ps") && !x.columns.includes("exposed_offload_ps"), "causes that occur are columns", x.columns);
     }
+    // Best is a point of the grid, beside its baseline; the trade-off has a front, and no column of the table is equal in all rows.
+    const study = await p.page.evaluate(() => { const m = window.ringlet.parts.model, all = (k) => [...document.querySelectorAll(k)].map((e) => e.textContent.replace(/\u2009/g, " "));
+      return { verdict: all("#summary .verdict, #summary li").join("\n"), front: window.ringlet.parts.pareto.front.length, heads: all("#points th button"), note: all("#points .note").join() }; });
+    const wanted = { odd: /^Best: layout tp=1,pp=1, tier switch,100GB\/s, straggler none \(40.76 ms, 1.97 times as fast as today\)/, replay: /times as fast as today/, aggregation: /^Best time for each workers.*\n2: algorithm ring/, training: /^Best: layout tp=2,pp=1, batch 256/, coll: /^Best: / }[name];
+    ok(wanted.test(study.verdict), `${name}: the best of what is comparable`, study.verdict);
+    ok(study.front > 2, `${name}: trade-offs open on two figures that trade`, study.front);
+    if (name === "odd") ok(!study.heads.some((x) => /^(host|idle|time)\b/.test(x)) && /host 13.98 ms, idle 0 ps/.test(study.note), "columns that are equal in all points are named below", [study.heads, study.note]);
     if (name === "odd") {
       const left = async (words) => { await filter(words); return p.page.evaluate(() => window.ringlet.parts.table.rows.length); };
       ok((await left("status=failed")) === 6 && (await left("layout=tp=3,pp=1")) === 6, "the points that failed are those of tp 3");

@@ -126,12 +126,14 @@ void rlt__bandwidth_listed(const job *j, const rlt_budget *b, FILE *f)
     static const char *const what[] = {"time", "time x cost", "cost"};
     if (!b || !b->combinations)
         return;
+    bool below = b->best.over_any < -1e-9; /* only a total that need not be spent allows this */
     fprintf(f,
-            "# listed speeds (--nic): the best of %u combination%s%s; its %s is %.3g %% %s that of the "
-            "best split of any speeds ('any')\n",
+            "# listed speeds (--nic): the best of %u combination%s%s; its %s is %.3g %% %s that of the best "
+            "split of any speeds ('any')%s\n",
             b->combinations, rlt_s(b->combinations),
             b->best.proven ? ", proven" : ", not proven as other dimensions are free", what[j->u.goal],
-            fabs(b->best.over_any) * 100, b->best.over_any < 0 ? "below" : "above");
+            fabs(b->best.over_any) * 100, below ? "below" : "above",
+            below ? ", which has all of --total" : "");
 }
 
 void rlt__bandwidth_free_switches(const job *j, FILE *f)

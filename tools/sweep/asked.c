@@ -223,7 +223,8 @@ int rlt_asked_open(rlt_asked *a, const char *db, rlt_error *err)
              "json_each(study.objectives) j ORDER BY j.key",
              see_objective, a, err)))
         return rc;
-    for (int i = 0; i < RLT_FIG_USUAL && !rc && (i || !a->n_columns); i++)
+    a->usual = !a->n_columns;
+    for (int i = 0; i < RLT_FIG_USUAL && !rc && a->usual; i++)
         rc = add_text(a, &a->columns, &a->n_columns, rlt_figure_infos[i].name, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = rlt_store_query(a->store, values[i], NULL, NULL, err);
@@ -332,6 +333,30 @@ int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, 
     return rc || *out ? rc : rlt_nomem(err);
 }
 
+static void write_plain(const rlt_json_tree *t, FILE *f)
+{
+    if (t->kind == RLT_TREE_STRING)
+        fputs(t->text, f);
+    else
+        rlt_tree_write(t, NULL, f);
+}
+
+/* Joins the values of an object, such as "switch,8,50GB/s,1us". */
+static char *join_values(rlt_arena *arena, const rlt_json_tree *object)
+{
+    char *made = NULL, *kept = NULL;
+    size_t length;
+    FILE *f = open_memstream(&made, &length);
+    for (const rlt_json_tree *t = f ? object->first : NULL; t; t = t->next) {
+        fputs(t == object->first ? "" : ",", f);
+        write_plain(t, f);
+    }
+    if (f && !fclose(f))
+        kept = rlt_arena_strdup(arena, made);
+    free(made);
+    return kept;
+}
+
 /* Formats the values of a zipped axis, such as "tp=2,pp=1". */
 static char *join_parts(rlt_arena *arena, const rlt_asked_axis *x, const rlt_json_tree *list)
 {
@@ -341,10 +366,7 @@ static char *join_parts(rlt_arena *arena, const rlt_asked_axis *x, const rlt_jso
     FILE *f = open_memstream(&made, &length);
     for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
         fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
-        if (t->kind == RLT_TREE_STRING)
-            fputs(t->text, f);
-        else
-            rlt_tree_write(t, NULL, f);
+        write_plain(t, f);
     }
     if (f && !fclose(f))
         kept = rlt_arena_strdup(arena, made);
@@ -367,7 +389,7 @@ const char *rlt_asked_shown(rlt_arena *arena, const rlt_asked_axis *x, const cha
         const rlt_json_tree *name = rlt_tree_get(t, "name");
         shown = x->n_parts > 1                          ? join_parts(arena, x, t)
                 : name && name->kind == RLT_TREE_STRING ? name->text
-                                                        : rlt_arena_strdup(arena, text);
+                                                        : join_values(arena, t);
     }
     rlt_json_free(doc);
     if (!shown)

@@ -22,6 +22,7 @@ typedef struct rlt_asked {
     uint32_t compared;    /* axis that distinguishes the points of a case; RLT_NONE */
     rlt_asked_axis axes[RLT_SWEEP_AXES];
     char **columns; /* names */
+    bool usual;     /* the study names no columns: these are the usual ones */
     bool *max;      /* goal of objective i */
     char **objectives;
     uint32_t n_axes, n_columns, n_objectives;

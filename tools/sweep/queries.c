@@ -44,8 +44,7 @@ enum { SHORT_TABLE = 12 }; /* columns of a short table */
     }
 #define ALL                                                                                                  \
     {                                                                                                        \
-        "all", 0, RLT_PARAM_FLAG, NULL, "Show all columns that have values. A table has 12 otherwise.",      \
-            AT(all)                                                                                          \
+        "all", 0, RLT_PARAM_FLAG, NULL, "Show all columns that have values.", AT(all)                        \
     }
 static const rlt_option query_options[] = {
     {"where", 'w', RLT_PARAM_TEXT, "CONDITION",
@@ -471,9 +470,10 @@ const rlt_command rlt_sweep_top = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Lists the best points by the study's first objective, or by another column. A table has 12 columns "
-        "at most, unless --all or --columns asks for others. --commands adds the command that repeats each "
-        "point. Replicas are one row, with their mean and the number of the first. They are left out if one "
+        "Lists the best points by the study's first objective, or by another column. A table has the axes, "
+        "the objectives, and figures that differ between its rows: 12 columns at most, unless --all or "
+        "--columns asks for others. --commands adds the command that repeats each point. Replicas are one "
+        "row, with their mean and the number of the first. They are left out if one "
         "of them failed.",
     .example = "ringlet sweep top study.sqlite -n 5",
     .options = top_groups,

@@ -157,19 +157,48 @@ static int tier_of(const writer *w, const column *c)
     return tier;
 }
 
+static bool same_value(const column *c, const rlt_value *a, const rlt_value *b)
+{
+    if (a->absent || b->absent)
+        return a->absent == b->absent;
+    return c->shape.kind == RLT_COL_TEXT ? strcmp(a->text, b->text) == 0 : a->count == b->count;
+}
+
+/* Returns true for a figure that tells rows of a short table apart no more than others do: it is equal in all
+ * rows, or in each row equal to one of a lower tier or before it. */
+static bool is_dull(const writer *w, uint32_t i)
+{
+    const column *c = &w->columns[i];
+    int tier = tier_of(w, c);
+    if (tier < 2 || w->n_values < 2 * w->n || !w->asked->usual)
+        return false;
+    for (uint32_t k = 0; k <= w->n; k++) { /* w->n: the value in the first row */
+        const column *other = k < w->n ? &w->columns[k] : c;
+        bool equal = k == w->n || (other->shape.kind == c->shape.kind && k != i &&
+                                   (tier_of(w, other) < tier || (tier_of(w, other) == tier && k < i)));
+        for (uint32_t row = 0; row < w->n_values && equal; row += w->n)
+            equal = same_value(c, &w->values[row + i], &w->values[k < w->n ? row + k : i]);
+        if (equal)
+            return true;
+    }
+    return false;
+}
+
 /* Chooses the columns of a table. Returns their number; *left is the number of others that have values. */
 static uint32_t choose_columns(const writer *w, uint32_t most, uint32_t from[RLT_MAX_COLUMNS], uint32_t *left)
 {
     bool chosen[MAX_COLUMNS] = {false};
     uint32_t n = 0, room = most && most < RLT_MAX_COLUMNS ? most : RLT_MAX_COLUMNS;
+    bool brief = most && most < RLT_MAX_COLUMNS;
     *left = 0;
     for (int tier = 0; tier < TIERS; tier++)
         for (uint32_t i = 0; i < w->n; i++) {
             const column *c = &w->columns[i];
-            if ((most && !c->told) || strcmp(c->name, "command") == 0 || tier != (most ? tier_of(w, c) : 0))
+            if ((most && !c->told && !c->axis) || strcmp(c->name, "command") == 0 ||
+                tier != (most ? tier_of(w, c) : 0))
                 continue;
-            chosen[i] = n < room;
-            *left += n >= room;
+            chosen[i] = n < room && !(brief && is_dull(w, i));
+            *left += !chosen[i];
             n += chosen[i];
         }
     n = 0;

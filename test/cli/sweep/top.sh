@@ -49,6 +49,12 @@ repeats "points with settings of protocols that do not run" "$tmp/sets.db" 4
 says "top: what is left out" 0 "more columns: --all shows them, --columns chooses" top "$tmp/replay.db" -f table
 sweep top "$tmp/replay.db" -f table --all
 [ "$(columns)" -gt 12 ] && verdict "top: --all" "" || verdict "top: --all" "$(columns) columns"
+sweep top "$tmp/replay.db" -f table
+expect "top: no column that is equal in all rows, or that repeats another" "$(sed -n 1p "$tmp/out" | tr ' ' '\n' | grep -c '^\(host_ps\|idle_ps\|iteration_time_ps\)$')" 0
+sweep top "$tmp/training.db" -f table -n 3
+expect "top: axes, objectives and time in any case" "$(sed -n 1p "$tmp/out" | tr ' ' '\n' | grep -c '^\(layout\|batch\|recompute\|outer\|tokens_per_second\|memory_bytes\|time_ps\)$')" 7
+sweep test/page/odd_axes.json --db "$tmp/odd.db" -q
+says "top: values that are objects, in words" 0 " switch,8,100GB/s,1us " top "$tmp/odd.db" -f table -n 3
 sweep top "$tmp/replay.db" -f table -c point,bw
 expect "top: --columns" "$(sed -n 1p "$tmp/out" | tr -s ' ')" "point bw"
 sweep top "$tmp/replay.db" -f table --by idle_ps

@@ -72,6 +72,16 @@ const matching = (text, index) => {
   return ok;
 };
 
+// Frames a table that scrolls: its first column stays, and a hint shows where more columns are.
+const framed = (grid) => {
+  const hint = h("span", { class: "more", "aria-hidden": "true" }, "more columns \u2192"), frame = h("div", { class: "frame" }, grid, hint);
+  const look = () => { const left = grid.scrollWidth - grid.clientWidth - grid.scrollLeft; frame.classList.toggle("cut", left > 4); frame.classList.toggle("moved", grid.scrollLeft > 0); };
+  grid.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(grid);
+  if (grid.firstChild) new ResizeObserver(look).observe(grid.firstChild);
+  return frame;
+};
+
 const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, picked, also = [], tall = 452 }) => {
   let shown = rows, key = sort ? sort.key : null, down = sort ? sort.down : false, printing = false, first = -1, last = -1, cursor = -1;
   const body = h("tbody");
@@ -198,7 +208,7 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
     render(true);
   });
   printers.push((on) => { printing = on; render(true); });
-  const table = { grid, input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns.concat(also)); measure(); order(); apply(); }, render: () => render(true),
+  const table = { grid: framed(grid), input, number, get rows() { return shown; }, set rows(r) { rows = r; index = indexOf(rows, columns.concat(also)); measure(); order(); apply(); }, render: () => render(true),
     filter(text) { input.value = text; apply(); } };
   // Prepares the words before the first letter is typed.
   if (rows.length > 2000) (window.requestIdleCallback || setTimeout)(() => columns.forEach((c) => c.kind === "text" && index.words(c)));
@@ -208,8 +218,8 @@ const dataTable = ({ rows, columns, label, sort, filterLabel, onFilter, onPick, 
   return table;
 };
 // Converts {columns, rows, total} to column descriptions with getters by name.
-// Columns that are empty in all rows are left out.
-const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null)))).map((s) => {
+// Columns that are empty in all rows are left out, and those of `spare` that are zero in all.
+const getters = (list, specs) => specs.filter((s) => s.fn || (list.columns.includes(s.key) && (!list.rows.length || list.rows.some((r) => r[list.columns.indexOf(s.key)] !== null && (!s.spare || r[list.columns.indexOf(s.key)] !== 0))))).map((s) => {
   const i = list.columns.indexOf(s.key);
   return { ...s, get: s.fn || ((r) => r[i]) };
 });

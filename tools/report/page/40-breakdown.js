@@ -66,8 +66,8 @@ const breakdownSection = (run) => {
     { key: "rank", title: "rank", kind: "count" }, { key: "span_ps", title: "span", kind: "time" },
     { key: "compute_ps", title: "compute", kind: "time" },
     { key: "exposed_comm_ps", title: "exposed", unit: "communication", kind: "time" },
-    { key: "bubble_ps", title: "bubble", kind: "time" },
-    { key: "host_ps", title: "host", kind: "time" }, { key: "idle_ps", title: "idle", kind: "time" },
+    { key: "bubble_ps", title: "bubble", kind: "time", spare: true },
+    { key: "host_ps", title: "host", kind: "time", spare: true }, { key: "idle_ps", title: "idle", kind: "time", spare: true },
     { key: "comm_wait_ps", title: "waits", unit: "in all", kind: "time" }, { key: "comm_transfer_ps", title: "transfers", unit: "in all", kind: "time" }]);
   const t = dataTable({ rows, columns, label: "ranks", filterLabel: "exposed>1ms", tall: 330 });
   toolbar(s, key);

@@ -120,9 +120,9 @@ const networkSection = (data, run) => {
   }
   const columns = getters(run.links, [
     { key: "src", title: "from", kind: "text" }, { key: "dst", title: "to", kind: "text" }, { key: "dim", title: "dim", kind: "count" },
-    { key: "count", title: "links", unit: "like it", kind: "count" }, { key: "bandwidth_Bps", title: "bandwidth", kind: "rate" },
+    { key: "count", title: "links", unit: "like it", kind: "count" }, { key: "utilization", title: "utilization", kind: "percent", meter: true }, { key: "bandwidth_Bps", title: "bandwidth", kind: "rate" },
     { key: "bytes", title: "bytes", unit: "each", kind: "bytes" }, { key: "busy_ps", title: "busy", kind: "time", help: "bytes over bandwidth" },
-    { key: "active_ps", title: "active", kind: "time", help: "some transfer present" }, { key: "utilization", title: "utilization", kind: "percent", meter: true },
+    { key: "active_ps", title: "active", kind: "time", help: "some transfer present" },
     { key: "drops", title: "drops", kind: "count" }, { key: "marks", title: "marks", kind: "count" }, { key: "pauses", title: "pauses", kind: "count" }, { key: "peak_bytes", title: "peak", unit: "queue", kind: "bytes" }]);
   const t = dataTable({ rows: run.links.rows, columns, label: "links", filterLabel: "utilization>50%, dim=1", tall: beside ? 330 : 280 });
   right.append(h("div", { class: "bar hands" }, h("h3", {}, "Links"), t.input, t.number), t.grid);

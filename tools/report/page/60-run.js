@@ -61,7 +61,7 @@ const aboutSection = (run) => {
   s.append(h("div", { class: "cols" },
     h("div", {}, h("h3", {}, "Options"), pairs([["ringlet", m.ringlet || ""], ["workload", run.workload || ""], ...options.map(([k, v]) => ["--" + k, words(v)])])),
     h("div", {}, h("h3", {}, "Inputs and amounts"), pairs([...(m.inputs || []).map((i) => [i.what, `${i.path} (${i.hash})`]), ["events", count(run.events)], ["messages", count(run.messages)], ["operations", count(run.operations)], ["routing", run.routing], ["injection", run.injection]])),
-    cp ? h("div", {}, h("h3", {}, "Critical path"), pairs(Object.entries(cp).map(([k, v]) => [k.replace(/_ps$/, "").replace(/_/g, " "), `${time(v)}, ${percent(cp.total_ps ? v / cp.total_ps : 0)}`])),
+    cp ? h("div", {}, h("h3", {}, "Critical path"), pairs(Object.entries(cp).flatMap(([k, v]) => (v && typeof v === "object" ? Object.entries(v).map(([of, t]) => [`\u2013 for ${of.replace(/_/g, " ")}`, t]) : [[k, v]])).map(([k, v]) => [k.replace(/_ps$/, "").replace(/_/g, " "), `${time(v)}, ${percent(cp.total_ps ? v / cp.total_ps : 0)}`])),
       run.explain.waited_for.length ? [h("h3", {}, "Waited for"), pairs(run.explain.waited_for.slice(0, 8).map((x) => ["rank " + x.rank, `last to ${x.last_to}; the others waited ${time(x.others_waited_ps)} in all`]))] : null) : null,
     (run.notes || []).length ? h("div", {}, h("h3", {}, "Notes"), pairs(run.notes.map((n) => [count(n.count) + " \u00d7", n.text]))) : null));
 };

@@ -18,9 +18,10 @@ const namer = (a) => {
     const keys = [...new Set(a.values.flatMap(Object.keys))].filter((k) => new Set(a.values.map((v) => JSON.stringify(v[k]))).size > 1);
     return (v) => (v && typeof v === "object" && keys.filter((k) => v[k] !== undefined).map((k) => plain(v[k])).join(",")) || plain(v);
   }
-  // The setting's name is redundant if it is the axis's name: "loss=0.001" of an axis called loss.
-  const said = a.name + "=", twice = a.values.every((v) => v === null || (typeof v === "string" && v.startsWith(said)));
-  return (v) => (twice && v ? String(v).slice(said.length) : plain(v));
+  // The setting's name is redundant if it is the axis's name: "loss=0.001" of an axis called loss, "switch.slots=16" of one called slots.
+  const rest = (v) => { const i = v.indexOf("="), before = v.slice(0, i); return i > 0 && (before === a.name || before.endsWith("." + a.name)) ? v.slice(i + 1) : null; };
+  const twice = a.values.every((v) => v === null || (typeof v === "string" && rest(v) !== null));
+  return (v) => (twice && v ? rest(String(v)) ?? plain(v) : plain(v));
 };
 const numberOf = (v) => (typeof v === "number" ? v : typeof v === "string" ? quantity(v) : NaN);
 const at = (tree, pointer) => pointer.split("/").slice(1).reduce((t, k) => (t === null || t === undefined ? undefined : t[k.replace(/~1/g, "/").replace(/~0/g, "~")]), tree);
@@ -95,26 +96,65 @@ const chooser = (label, options, chosen, onchange) => {
   return h("label", {}, h("span", { class: "quiet" }, label + " "), s);
 };
 
+// Axes that change how much work is done: times of different amounts of work are not compared.
+const WORK = /^\/(bytes|collective|ranks|model|trace|train\/batch)(\/|$)/;
+const placeOf = (r) => (r[1] ? "name " + r[1] : r[COORD].join());
+// Returns the points that may be called the best of the study: those of its grid, replicas as their mean, in groups of equal work.
+// What-ifs and named points have settings of their own, so they are not among them.
+const comparable = (m) => {
+  const f = m.main, done = m.rows.filter((r) => r[0] >= 0 && r[STATUS] === "done" && r[f.at] !== null), grid = done.filter((r) => r[COORD].length && r[COORD].every((k) => k >= 0));
+  const axes = f.kind === "time" ? m.axes.filter((a) => a.pointers.some((p) => WORK.test(p))) : [], means = new Map(), groups = new Map();
+  for (const r of done) { const k = placeOf(r), e = means.get(k) || { row: r, sum: 0, n: 0 }; e.sum += r[f.at]; e.n++; means.set(k, e); }
+  for (const e of means.values()) e.value = e.sum / e.n;
+  for (const e of new Set((grid.length ? grid : done).map((r) => means.get(placeOf(r))))) { const k = axes.map((a) => e.row[COORD][a.i] ?? -1).join(); if (!groups.has(k)) groups.set(k, []); groups.get(k).push(e); }
+  const better = (a, b) => (f.goal === "max" ? b.value > a.value : b.value < a.value) ? b : a;
+  return { means, axes, best: [...groups.values()].map((g) => g.reduce(better)).sort((a, b) => a.row[0] - b.row[0]) };
+};
+// Returns what the best is compared with: the first named point of the study, or the point that is its base.
+const baselineOf = (m, means) => {
+  const named = m.rows.find((r) => r[0] >= 0 && r[1] && means.has(placeOf(r)));
+  if (named) return [means.get(placeOf(named)), named[1]];
+  const texts = m.beside([Infinity, null, [], 0, "", null, "{}"]), same = m.rows.find((r) => r[COORD].length && means.has(placeOf(r)) && r[COORD].every((k, i) => k >= 0 && m.axes[i].texts[k] === texts[i]));
+  return same ? [means.get(placeOf(same)), `the study\u2019s base (point ${same[0]})`] : null;
+};
 const studyFigures = (m) => {
-  const box = h("section", { id: "summary", "aria-label": "Summary" });
+  const box = h("section", { id: "summary", "aria-label": "Summary" }), MOST = 6;
   const fill = () => {
-    const by = (s) => m.rows.filter((r) => r[0] >= 0 && r[STATUS] === s).length, known = m.main ? m.rows.filter((r) => r[m.main.at] !== null) : [];
-    const sign = m.main && m.main.goal === "max" ? -1 : 1;
-    const best = known.length ? known.reduce((a, b) => (sign * b[m.main.at] < sign * a[m.main.at] ? b : a)) : null;
-    const planned = m.data.study.points || m.rows.length, done = by("done"), failed = by("failed");
+    const by = (s) => m.rows.filter((r) => r[0] >= 0 && r[STATUS] === s).length, f = m.main, c = f ? comparable(m) : { best: [], axes: [] }, one = c.best.length === 1 ? c.best[0] : null;
+    const planned = m.data.study.points || m.rows.length, done = by("done"), failed = by("failed"), base = c.best.length ? baselineOf(m, c.means) : null;
+    const show = (v) => SHOW[f.kind](f.kind === "count" ? Math.round(v) : v);
+    const against = (e) => (!base || base[0] === e || !base[0].value || !e.value || c.axes.some((a) => base[0].row[COORD][a.i] !== e.row[COORD][a.i]) ? ""
+      : f.kind === "time" ? `, ${digits(base[0].value / e.value, 3)} times as fast as ${base[1]}` : `, ${digits(e.value / base[0].value, 3)} times that of ${base[1]}`);
+    const words = (e) => [m.axes.filter((a) => !c.axes.includes(a)).map((a) => `${a.name} ${m.axisText(e.row, a.i) ?? "\u2013"}`).join(", ") || m.label(e.row), ` (${show(e.value)}${e.n > 1 ? `, the mean of ${e.n} replicas` : ""}${against(e)}). `,
+      h("button", { type: "button", onclick: () => m.togglePick(e.row) }, "Choose it to compare")];
     box.replaceChildren(h("div", { class: "figures" }, figure(`${count(done)}`, `of ${plural(planned, "point")} done`), figure(count(failed), "failed"),
-      best ? figure(SHOW[m.main.kind](best[m.main.at]), `best ${m.main.title}: ${m.label(best)}`) : null,
-      figure(count(m.axes.length), "axes")),
-    best ? h("p", { class: "verdict" }, "Best: ", m.axes.map((a, i) => `${a.name} ${m.axisText(best, i) ?? "\u2013"}`).join(", ") + ". ",
-      h("button", { type: "button", onclick: () => m.togglePick(best) }, "Choose it to compare")) : "");
+      one ? figure(show(one.value), `best ${f.title}: ${m.label(one.row)}`) : null, figure(count(m.axes.length), "axes")),
+    one ? h("p", { class: "verdict" }, "Best: ", words(one)) : "",
+    ...(c.best.length > 1 ? [h("p", { class: "verdict" }, `Best ${f.title} for each ${c.axes.map((a) => a.name).join(" and ")}, as other amounts of work are not comparable:`),
+      h("ul", { class: "notes" }, c.best.slice(0, MOST).map((e) => h("li", {}, h("b", {}, c.axes.map((a) => m.axisText(e.row, a.i)).join(", ")), ": ", words(e)))),
+      c.best.length > MOST ? h("p", { class: "note" }, `${c.best.length - MOST} more are in the table.`) : ""] : []));
+    explainWords(box);
   };
   main.append(box);
   m.listeners.push((what) => what === "data" && fill());
   fill();
 };
+// Figures that differ between points, without those that repeat another one: the columns of the table. A served page has all, as
+// points may still come.
+const telling = (m) => {
+  if (m.data.live || m.rows.length < 2) return m.figures;
+  const seen = [];
+  return m.figures.filter((f) => {
+    const known = m.rows.filter((r) => r[f.at] !== null), differ = known.some((r) => r[f.at] !== known[0][f.at]) || (known.length && known.length < m.rows.filter((r) => r[STATUS] === "done").length);
+    const again = seen.some((g) => known.every((r) => r[f.at] === r[g.at]));
+    if (differ && !again) seen.push(f);
+    return f.objective || (differ && !again);
+  });
+};
 
 const pointsSection = (m) => {
   const s = section("points", "Points");
+  const told = telling(m), silent = m.figures.filter((f) => !told.includes(f)), equal = (f) => { const r = m.rows.find((x) => x[f.at] !== null); return `${f.title} ${r && m.rows.every((x) => x[f.at] === null || x[f.at] === r[f.at]) ? SHOW[f.kind](r[f.at]) : "(as another column)"}`; };
   const columns = [
     { key: "point", title: "point", kind: "count", get: (r) => r[0] },
     ...(m.data.live || m.rows.some((r) => r[1]) ? [{ key: "name", title: "name", kind: "text", get: (r) => r[1] }] : []),
@@ -122,7 +162,7 @@ const pointsSection = (m) => {
     ...m.axes.map((a, i) => ({ key: a.name, title: a.name, unit: "axis", kind: a.whole ? "real" : "text",
       get: a.whole ? (r) => m.value(r, i) : (r) => m.axisText(r, i),
       ...(a.whole ? {} : a.numeric ? { number: (r) => numberOf(m.value(r, i) ?? m.axisText(r, i)) } : { order: (r) => (r[COORD][i] >= 0 ? r[COORD][i] : null) }) })),
-    ...m.figures.map((f) => ({ key: f.key, title: f.title, kind: f.kind, meter: f.kind === "percent", get: (r) => r[f.at] })),
+    ...told.map((f) => ({ key: f.key, title: f.title, kind: f.kind, meter: f.kind === "percent", get: (r) => r[f.at] })),
     ...(m.rows.some((r) => r[8]) ? [{ key: "busiest_link", title: "busiest link", unit: "name", kind: "text", get: (r) => r[8] }] : []),
     ...(m.rows.some((r) => r[3] > 0) ? [{ key: "replica", title: "replica", kind: "count", get: (r) => r[3] }] : []),
     { key: "status", title: "status", kind: "text", get: (r) => r[STATUS] },
@@ -130,7 +170,8 @@ const pointsSection = (m) => {
   ];
   // Each part of a zipped axis can be filtered and plotted, too.
   const also = m.axes.filter((a) => a.pointers.length > 1 && a.values.every(Array.isArray)).flatMap((a) => a.pointers.map((p, k) => ({ key: lastOf(p), title: lastOf(p),
-    kind: a.values.every((v) => typeof v[k] === "number") ? "real" : "text", get: (r) => a.values[m.place(r, a.i)]?.[k] ?? null })));
+    kind: a.values.every((v) => typeof v[k] === "number") ? "real" : "text", get: (r) => a.values[m.place(r, a.i)]?.[k] ?? null })))
+    .concat(silent.map((f) => ({ key: f.key, title: f.title, kind: f.kind, get: (r) => r[f.at] })));
   const main = m.main ? { time: "<20ms", bytes: "<=4GiB", percent: ">=50%" }[m.main.kind] || ">100" : "";
   const first = m.axes.length ? `${m.axes[0].name}=${m.axes[0].texts[0]}` : "";
   const hint = [first && /\s/.test(first) ? `"${first}"` : first, m.main ? `${m.main.key.replace(/_(ps|bytes|GBps)$/, "")}${main}` : ""].filter(Boolean);
@@ -139,7 +180,8 @@ const pointsSection = (m) => {
     onPick: (r) => m.togglePick(r), picked: (r) => m.pick.includes(r), tall: 420 });
   t.input.style.minWidth = "min(420px, 100%)";
   toolbar(s, t.input, t.number, h("span", { class: "push quiet hands" }, "A click on a row chooses it; two are compared below."));
-  s.append(t.grid, h("p", { class: "note" }, "A filter holds for all pictures. Terms are and-ed: words, ", hint.map((x) => [h("code", {}, x), " "]), h("code", {}, "-status=failed"), "."));
+  s.append(t.grid, h("p", { class: "note" }, "A filter holds for all pictures. Terms are and-ed: words, ", hint.map((x) => [h("code", { class: "term" }, x), " "]), h("code", { class: "term" }, "-status=failed"), ".",
+    silent.length ? ` Not shown, as all points have the same: ${silent.map(equal).join(", ")}.` : ""));
   m.listeners.push((what) => { if (what === "pick") t.render(); if (what === "data") t.rows = m.rows; });
   return t;
 };
@@ -180,20 +222,18 @@ const compareSection = (m) => {
     if (!m.pick.length) { box.replaceChildren(empty("Choose two points: in the table, in the plot, or with Enter on a row.")); return; }
     const [a, b] = m.pick, both = m.pick.length === 2;
     const row = (name, x, y, change) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, x), both ? h("td", { class: "n" }, y) : null, both ? h("td", { class: "n" }, change) : null);
-    const delta = (f) => (b[f.at] === null || a[f.at] === null || !a[f.at] ? "" : (b[f.at] >= a[f.at] ? "+" : "\u2212") + digits(Math.abs(b[f.at] / a[f.at] - 1) * 100, 3) + "\u2009%");
+    const delta = (f) => (b[f.at] === null || a[f.at] === null || !a[f.at] ? "" : b[f.at] === a[f.at] ? "equal" : b[f.at] / a[f.at] >= 10 ? `\u00d7\u2009${digits(b[f.at] / a[f.at], 3)}` : (b[f.at] >= a[f.at] ? "+" : "\u2212") + digits(Math.abs(b[f.at] / a[f.at] - 1) * 100, 3) + "\u2009%");
     const t = h("table", { class: "beside" }, h("caption", { class: "unseen" }, "Two points side by side"),
       h("thead", {}, h("tr", {}, h("th", {}, ""), m.pick.map((p, i) => h("th", { class: "n", scope: "col" }, `${"AB"[i]}: ${m.label(p)}`)), both ? h("th", { class: "n" }, "B against A") : null)),
       h("tbody", {}, m.axes.map((x, i) => row(x.name, m.axisText(a, i) ?? "\u2013", both ? m.axisText(b, i) ?? "\u2013" : "", both && a[COORD][i] !== b[COORD][i] ? "differs" : "")),
         m.figures.map((f) => row(f.title, SHOW[f.kind](a[f.at]), both ? SHOW[f.kind](b[f.at]) : "", both ? delta(f) : "")),
         row("busiest link", a[8] ?? "\u2013", both ? b[8] ?? "\u2013" : "", ""), row("status", a[STATUS], both ? b[STATUS] : "", "")));
-    t.querySelectorAll("th[scope=row]").forEach((e) => { e.style.position = "static"; e.style.padding = "0 10px"; });
-    t.querySelectorAll("thead th").forEach((e) => { e.style.padding = "4px 10px"; });
     const side = (p, i) => h("div", {}, h("h3", {}, `${"AB"[i]}: ${m.label(p)}`), timed(p) ? bar(p) : "",
       (byPoint.get(p[7] >= 0 ? p[7] : p[0]) || []).length ? h("p", { class: "note" }, "Busiest links: " + byPoint.get(p[7] >= 0 ? p[7] : p[0]).slice(0, 4).map((l) => `${l[1]} ${percent(l[6])}`).join("; ")) : "",
       p[6] ? h("p", { class: "note" }, h("code", {}, optionWords(p[6]))) : "", p[5] ? h("p", { class: "note" }, p[5]) : "");
     const grid = h("div", { class: "grid" }, t);
     grid.style.maxHeight = "none";
-    box.replaceChildren(h("div", { class: "cols" }, grid, h("div", { class: "cols" }, m.pick.map(side))));
+    box.replaceChildren(h("div", { class: "cols" }, framed(grid), h("div", { class: "cols" }, m.pick.map(side))));
   };
   toolbar(s, h("button", { type: "button", onclick: () => { m.pick.length = 0; m.changed("pick"); } }, "Clear"),
     h("button", { type: "button", onclick: () => { m.pick.reverse(); m.changed("pick"); } }, "Swap"));

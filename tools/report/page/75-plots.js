@@ -1,7 +1,29 @@
 // Plots of a study: Pareto front, sensitivity to each axis, and parallel axes.
+// Chooses two figures that trade: the first objective, and the figure that gives the longest front with it. Without a front of three
+// points, the figure that follows the objective least, so that the picture is no straight line.
+const pairOf = (m) => {
+  const y = m.figures[0], first = m.figures.filter((f) => f.objective), rows = m.rows.filter((r) => r[0] >= 0 && r[y.at] !== null), every = Math.max(1, Math.floor(rows.length / 2000));
+  const some = rows.filter((_, i) => i % every === 0), sign = (f) => (f.goal === "max" ? -1 : 1);
+  const parts = new Set(["compute_ps", "exposed_comm_ps", "host_ps", "idle_ps", "events", ...m.causes.map((c) => c[0])]);
+  const front = (x) => {
+    let best = Infinity, n = 0;
+    for (const r of some.filter((r) => r[x.at] !== null).sort((a, b) => sign(x) * (a[x.at] - b[x.at]) || sign(y) * (a[y.at] - b[y.at]))) if (sign(y) * r[y.at] < best) { best = sign(y) * r[y.at]; n++; }
+    return n;
+  };
+  const follows = (x) => { // how closely, from 0 to 1
+    const list = some.filter((r) => r[x.at] !== null), mean = (f) => list.reduce((a, r) => a + r[f.at], 0) / list.length, mx = mean(x), my = mean(y);
+    let xy = 0, xx = 0, yy = 0;
+    for (const r of list) { xy += (r[x.at] - mx) * (r[y.at] - my); xx += (r[x.at] - mx) ** 2; yy += (r[y.at] - my) ** 2; }
+    return xx && yy ? Math.abs(xy) / Math.sqrt(xx * yy) : 1;
+  };
+  const others = m.figures.filter((f) => f !== y && (f.objective || !parts.has(f.key)) && follows(f) < 0.999);
+  const score = (f) => { const n = front(f); return (n > 2 ? 2 + (first.includes(f) ? 1e6 : 0) + n : 1 - follows(f)); };
+  const best = others.length ? others.reduce((a, f) => (score(f) > score(a) ? f : a)) : m.figures[Math.min(1, m.figures.length - 1)];
+  return [best, y];
+};
 const paretoSection = (m) => {
   const s = section("pareto", "Trade-offs"), names = m.figures.map((f) => [f.key, f.title]);
-  let x = m.figures[Math.min(1, m.figures.length - 1)], y = m.figures[0], shade = m.axes.length ? 0 : -1, log = true;
+  let [x, y] = pairOf(m), shade = m.axes.length ? 0 : -1, log = true;
   let front = [], known = null, knownFor = "", place = null, ramp = [];
   // Points that no other beats in both figures; sorted once per pair of figures.
   const findFront = () => {
@@ -13,7 +35,7 @@ const paretoSection = (m) => {
     }
     let best = Infinity;
     front = [];
-    for (const i of known) { if (m.match && !m.match[i]) continue; const v = sy * rows[i][y.at]; if (v < best) { best = v; front.push(rows[i]); } }
+    for (const i of known) { if ((m.match && !m.match[i]) || rows[i][0] < 0) continue; const v = sy * rows[i][y.at]; if (v < best) { best = v; front.push(rows[i]); } }
   };
   // Positions of known points; cached until figures or size change.
   const placed = (w, tall) => {
@@ -98,7 +120,7 @@ const paretoSection = (m) => {
     front.forEach((r, i) => { const px = sx.to(r[x.at]), py = sy.to(r[y.at]); if (i) g.lineTo(px, sy.to(front[i - 1][y.at])); g.lineTo(px, py); });
     g.stroke();
     for (const r of front) { g.beginPath(); g.arc(sx.to(r[x.at]), sy.to(r[y.at]), 4.6, 0, 7); g.fillStyle = palette.panel; g.fill(); g.stroke(); }
-    m.pick.forEach((r, i) => { if (r[x.at] === null || r[y.at] === null) return; const px = sx.to(r[x.at]), py = sy.to(r[y.at]); g.fillStyle = palette.focus; g.beginPath(); g.arc(px, py, 6, 0, 7); g.fill(); g.font = "bold 12px " + palette.text; g.fillText("AB"[i], px + 9, py); });
+    m.pick.forEach((r, i) => { if (r[x.at] === null || r[y.at] === null) return; const px = sx.to(r[x.at]), py = sy.to(r[y.at]); g.fillStyle = palette.focus; g.beginPath(); g.arc(px, py, 6, 0, 7); g.fill(); g.font = "bold 12px " + palette.text; g.fillText("AB"[i], px + 20 > w ? px - 17 : px + 9, py); });
   }, "Trade-off of two figures; the table beside lists the points that nothing beats in both");
   const near = (ev) => {
     const r = c.getBoundingClientRect(), px = ev.clientX - r.left, py = ev.clientY - r.top;

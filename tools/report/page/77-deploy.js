@@ -35,11 +35,11 @@ const plansSection = (d, plans) => {
   const s = section("plans", "Strategies compared"), most = highest(plans, (p) => Math.max(p.time_ps, p.network_time_ps || 0));
   const bar = (ps, name) => { const i = h("i", { class: name }); i.style.width = (100 * (ps || 0)) / most + "%"; return i; };
   const cell = (text, name = "n") => h("td", { class: name }, text), head = (text, unit, name = "n") => h("th", { class: name + " plain", scope: "col" }, text, h("small", {}, unit));
-  s.append(h("div", { class: "grid" }, h("table", {}, h("caption", { class: "unseen" }, "Strategies compared, by both timings"),
+  s.append(framed(h("div", { class: "grid" }, h("table", {}, h("caption", { class: "unseen" }, "Strategies compared, by both timings"),
     h("thead", {}, h("tr", {}, head("strategy", "", ""), head("reference", "time"), head("speed-up", "reference"), head("network", "time"), head("speed-up", "network"), head("sharing links adds", "network \u2212 reference"), head("in %", "of the reference"), head("both times", "above: reference", ""), head("memory", "", ""))),
     h("tbody", {}, plans.map((p) => h("tr", { class: p.returned ? "best" : "" }, cell(p.name + (p.returned ? " \u2605 returned" : ""), ""), cell(time(p.time_ps)), cell(times(p.gain)), cell(time(p.network_time_ps)), cell(p.networkGain ? times(p.networkGain) : "\u2013"),
       cell(p.contention === null ? "\u2013" : signed(p.contention, time)), cell(p.contention === null ? "\u2013" : signed(p.contention / p.time_ps, (x) => percent(x, 0))),
-      h("td", { class: "bars" }, bar(p.time_ps, ""), p.network_time_ps ? bar(p.network_time_ps, "net") : null), cell(p.over ? `lacks on ${plural(p.over, "device")}` : "fits", p.over ? "over" : "")))))),
+      h("td", { class: "bars" }, bar(p.time_ps, ""), p.network_time_ps ? bar(p.network_time_ps, "net") : null), cell(p.over ? `lacks on ${plural(p.over, "device")}` : "fits", p.over ? "over" : ""))))))),
   h("p", { class: "note" }, "The reference\u2019s timing gives each pair of devices a link of its own and takes an all-reduce from a formula. The network shares links and simulates each message. The difference is therefore contention, less what the formula charges too much: it can be negative."));
 };
 

@@ -2,6 +2,7 @@
 document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 readPalette();
 const parts = { run: runPage, study: studyPage, deploy: deployPage }[DATA.kind](DATA);
+wordsSection();
 setTheme(document.documentElement.dataset.theme);
 // Interface for tests.
 window.ringlet = { parts, data: DATA, decodeTrack, readyMs: performance.now() };

@@ -7,13 +7,14 @@
  * defines the array NAME, which HEADER declares: path, content, path, content, ..., each ended by a NUL, and
  * an empty path. Files may hold no NUL.
  *
- *     embed PAGE.html STYLE.css SCRIPT.js... > page_parts.c
+ *     embed PAGE.html STYLE.css (TEXT.md | SCRIPT.js)... > page_parts.c
  *
- * puts the page together from its sources.
+ * puts the page together from its sources. A text becomes the script's constant GLOSSARY.
  *
  * In the HTML, @STYLE@ and @SCRIPT@ stand for the sources, @DATA@ for the place of the data. @POLICY@ stands
  * for the hashes of both sources in a content security policy (SHA-256, FIPS 180-4).
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,23 @@ static int embed_texts(const char *header, const char *name, char **paths)
     return 0;
 }
 
+/* Adds a page of help as a constant of the script, GLOSSARY. */
+static void add_words(text *script, const char *path)
+{
+    text words = {0};
+    char code[8];
+    add_file(&words, path);
+    add(script, "const GLOSSARY = \"", strlen("const GLOSSARY = \""));
+    for (size_t i = 0; i < words.n; i++) {
+        unsigned char c = (unsigned char)words.bytes[i];
+        bool plain = c >= ' ' && c != '"' && c != '\\' && c != '<';
+        snprintf(code, sizeof code, "\\u%04x", c);
+        add(script, plain ? &words.bytes[i] : code, plain ? 1 : strlen(code));
+    }
+    add(script, "\";\n", 3);
+    free(words.bytes);
+}
+
 int main(int argc, char **argv)
 {
     text html = {0}, style = {0}, script = {0}, page = {0}, policy = {0};
@@ -174,8 +192,13 @@ int main(int argc, char **argv)
     add_file(&html, argv[1]);
     add_file(&style, argv[2]);
     add(&script, "\"use strict\";(() => {\n", strlen("\"use strict\";(() => {\n"));
-    for (int i = 3; i < argc; i++)
-        add_file(&script, argv[i]);
+    for (int i = 3; i < argc; i++) {
+        const char *ending = strrchr(argv[i], '.');
+        if (ending && strcmp(ending, ".md") == 0)
+            add_words(&script, argv[i]);
+        else
+            add_file(&script, argv[i]);
+    }
     add(&script, "})();\n", strlen("})();\n"));
     add(&policy, "script-src ", 11);
     add_hash(&policy, &script);
