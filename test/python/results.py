@@ -20,6 +20,7 @@ from tap import fails, needs, run
 TMP = Path(sys.argv[1])
 TRACE = "traces/transformer-8"
 BOARD = "hgx-h100-8"
+LONG = {"trace": TRACE, "topology": BOARD, "network": "packet", "algorithm": "ring", "set": "mtu=64B"}
 
 
 def ask(*words: str) -> str:
@@ -190,34 +191,49 @@ def changed_inputs() -> None:
 
 
 def spent(pid: int) -> int:
-    """Processor time of a process, in hundredths of a second."""
+    """Processor time of a process, in hundredths of a second; 0 if it has ended."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return 0 if fields[0] == "Z" else int(fields[11])
     except (FileNotFoundError, ProcessLookupError):
         return 0
 
 
+def busy_child(pid: int) -> int:
+    """Waits until a child of the process has begun to work."""
+    while True:
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+        for child in map(int, listed.stdout.split()):
+            if spent(child) > 5:
+                return child
+        time.sleep(0.05)
+
+
 def interrupt_when_busy() -> None:
     """Sends Ctrl-C to this process alone when its child has begun to work."""
-    while True:
-        for child in subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(os.getpid())], capture_output=True, text=True
-        ).stdout.split():
-            if spent(int(child)) > 5:
-                os.kill(os.getpid(), signal.SIGINT)
-                return
-        time.sleep(0.05)
+    busy_child(os.getpid())
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def ctrl_c() -> None:
     """Ctrl-C stops the command, keeps what it found, and leaves nothing behind."""
     threading.Thread(target=interrupt_when_busy, daemon=True).start()
-    e = fails(
-        KeyboardInterrupt,
-        lambda: ringlet.run(TRACE, topology=BOARD, network="packet", algorithm="ring", set={"mtu": "256B"}),
-    )
+    e = fails(KeyboardInterrupt, lambda: ringlet.run(**LONG))
     assert isinstance(e, ringlet.Interrupted) and e.result.partial is True and e.result.time_s > 0
     fails(ChildProcessError, lambda: os.waitpid(-1, os.WNOHANG))
+
+
+def killed() -> None:
+    """If Python is killed, the command stops."""
+    python = subprocess.Popen([sys.executable, "-c", f"import ringlet; ringlet.run(**{LONG})"])
+    child = busy_child(python.pid)
+    python.kill()
+    python.wait()
+    used = last = spent(child)
+    while last and last < used + 200:
+        time.sleep(0.02)
+        last = spent(child)
+    assert not last, "the command goes on"
 
 
 def threads() -> None:
@@ -268,6 +284,7 @@ if __name__ == "__main__":
             failures,
             changed_inputs,
             ctrl_c,
+            killed,
             threads,
             warned,
             parquet,

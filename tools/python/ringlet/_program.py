@@ -54,12 +54,12 @@ class Outcome:
     interrupted: bool  # this process was asked to stop, too
 
 
-def execute(words: list[str], cwd: str | None = None) -> Outcome:
+def execute(words: list[str]) -> Outcome:
     """Runs `ringlet WORDS` to its end. The interpreter is free for other threads meanwhile.
 
     In the main thread Ctrl-C is passed on once, so that the command stops and writes what it has. It stands
     in a session of its own: a terminal would signal it a second time, which ends it at once. Other threads
-    see no Ctrl-C: there the terminal signals the command.
+    see no Ctrl-C: there the terminal signals the command. If this process is killed, the command stops, too.
     """
     main = threading.current_thread() is threading.main_thread()
     command = [program(), *words]
@@ -69,7 +69,7 @@ def execute(words: list[str], cwd: str | None = None) -> Outcome:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=cwd,
+            env={**os.environ, "RINGLET_PARENT": str(os.getpid())},
             start_new_session=main,
         )
     except OSError as e:

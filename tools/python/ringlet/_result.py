@@ -223,7 +223,8 @@ class RunResult(Result):
         return _plot.states(self.frame("ranks"), ax)
 
     def __repr__(self) -> str:
-        time = f"{self.time_s * 1e3:.4g} ms" if "time_ps" in self.json else "a comparison"
+        stopped = ", stopped before the end" if self.json.get("partial") else ""
+        time = _page.seconds(self.time_s) + stopped if "time_ps" in self.json else "a comparison"
         return f"<RunResult {time}: {self.command}>"
 
     def _repr_html_(self) -> str:
