@@ -108,7 +108,7 @@ static void start_guard(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A program that runs the command for itself, in a session of its own, may be killed: nothing is then left. */
+/* Ends the command when the program that runs it for itself, in a session of its own, is killed. */
 static void end_with_parent(void)
 {
     const char *parent = getenv("RINGLET_PARENT");
