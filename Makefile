@@ -5,17 +5,20 @@
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
 #   PREFIX=/usr/local DESTDIR=     where install puts things
+#   PYTHON=python3 PYTHONDIR=      interpreter and folder of install-python (default: that of its modules under PREFIX)
 #   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt libisal mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall python wheel install-python
+#          deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
 CFLAGS     ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
+PYTHON     ?= python3
 DEPS       ?= yes
 
 VERSION   = 0.1.0
@@ -242,7 +245,24 @@ install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
 	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
 	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
 
+# The Python package calls the command. The wheel carries it, and needs no compiler and no network where it is installed.
+python: all
+	@mkdir -p $(BUILD)/python
+	$(Q)$(PYTHON) tools/python/build.py package $(BUILD)/python $(BUILD)/ringlet
+wheel: all
+	@mkdir -p $(BUILD)/python
+	$(Q)$(PYTHON) tools/python/build.py wheel $(BUILD) $(BUILD)/python $(BUILD)/ringlet $(BESIDE:%=$(BUILD)/%)
+PYTHONDIR ?= $(shell $(PYTHON) -c 'import os, sys, sysconfig as s; kind = os.path.basename(s.get_path("purelib")); \
+    shared = (kind, sys.argv[1]) == ("dist-packages", "/usr"); \
+    print("%s/lib/python%s/%s" % (sys.argv[1], "3" if shared else s.get_python_version(), kind))' '$(PREFIX)' 2>/dev/null)
+install-python: python
+	$(if $(PYTHONDIR),,$(error install-python: $(PYTHON) does not run; PYTHONDIR names the folder))
+	$(Q)install -d $(DESTDIR)$(PYTHONDIR)
+	$(Q)rm -rf $(DESTDIR)$(PYTHONDIR)/ringlet
+	$(Q)cp -R $(BUILD)/python/ringlet $(DESTDIR)$(PYTHONDIR)/ringlet
+
 uninstall:
+	$(if $(PYTHONDIR),rm -rf $(DESTDIR)$(PYTHONDIR)/ringlet)
 	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
 	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
@@ -264,7 +284,7 @@ demo: deps
 # Long tests first: the last one then keeps no processor waiting.
 test: deps
 	@$(MAKE) --no-print-directory all tests
-	@test/run.sh $(BUILD) $(sort $(shell find test/cli test/page -name '*.sh')) test/house.sh test/tidy.sh $(sort $(TESTS))
+	@test/run.sh $(BUILD) $(sort $(shell find test/cli test/page test/python -name '*.sh')) test/house.sh test/tidy.sh $(sort $(TESTS))
 
 # Prints the test programs, one a line, for running some of them.
 list-tests:
@@ -361,7 +381,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

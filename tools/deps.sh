@@ -4,9 +4,10 @@
 # Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
 # installed it is named, and the build or the tests leave out what needs it.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
-# check the format, count instructions and follow the tour.
+# check the format, count instructions, follow the tour and run the notebooks.
 set -u
-# Proof that a package is installed: a command, a library by its pkg-config name, a header, or a library that links.
+# Proof that a package is installed: a command, a library by its pkg-config name, a header, a library that links, or a
+# module of Debian's Python, which may not be the first in PATH.
 # cblas.h alone proves nothing: other packages have one, too.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
@@ -14,13 +15,17 @@ optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
-    clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev"
+    clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev python3:python3
+    python=pip:python3-pip python=ensurepip:python3-venv python=pandas:python3-pandas
+    python=matplotlib:python3-matplotlib python=nbclient:python3-nbclient python=nbconvert:python3-nbconvert
+    python=ipykernel:python3-ipykernel"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
         header=*) w=${w#header=} && gcc -E -include "${w%%:*}" -x c /dev/null >/dev/null 2>&1 || echo "${w##*:}" ;;
         link=*) w=${w#link=} && echo 'int main(void){return 0;}' | gcc -x c -o /dev/null - -l"${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
+        python=*) w=${w#python=} && /usr/bin/python3 -c "import ${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac

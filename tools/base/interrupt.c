@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,9 +108,18 @@ static void start_guard(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Ends the command when the program that runs it for itself, in a session of its own, is killed. */
+static void end_with_parent(void)
+{
+    const char *parent = getenv("RINGLET_PARENT");
+    if (parent && strtol(parent, NULL, 10) == getppid())
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 void rlt_interrupt_init(void)
 {
     struct sigaction stop = {0}, ignore = {0};
+    end_with_parent();
     start_guard();
     atomic_store(&arrived, 0);
     stop.sa_handler = on_signal;

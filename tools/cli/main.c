@@ -192,6 +192,8 @@ static int dispatch(int argc, char **argv, rlt_error *err)
         return rlt_print_man(stdout, err);
     else if (strcmp(word, "--generate-completion") == 0)
         rlt_print_completion(stdout);
+    else if (strcmp(word, "--generate-json") == 0)
+        return rlt_print_tables(stdout, err);
     else
         return unknown_command(word, err);
     return 0;
