@@ -20,6 +20,11 @@ DEPS       ?= yes
 
 VERSION   = 0.1.0
 SOVERSION = 0
+# In a checkout the version names the commit, and whether what is built differs from it. Nothing is added at the tag of the
+# version, in an unpacked archive, or by make COMMIT=.
+COMMIT = $(shell export GIT_OPTIONAL_LOCKS=0; [ -z "$$(git rev-parse --show-cdup 2>&1)" ] && commit=$$(git rev-parse --short=8 HEAD 2>/dev/null) && \
+    dirty=$$(git status --porcelain -- Makefile sim net collectives workload tools topologies traces) && \
+    if [ -n "$$dirty" ]; then echo "+g$$commit.dirty"; else git describe --tags --exact-match --match 'v$(VERSION)' >/dev/null 2>&1 || echo "+g$$commit"; fi)
 
 empty :=
 space := $(empty) $(empty)
@@ -53,7 +58,7 @@ endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LATE_PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
-             -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
+             $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
 # Companion executables: the common command starts without their libraries. Each is the whole command, but with SRC in place
 # of INSTEAD_OF, the source in the command that runs the companion (tools/base/beside.h).
@@ -85,7 +90,7 @@ CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives worklo
 TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BUILD)/tools/help/texts.o
+TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(addprefix $(BUILD)/tools/,report/page_parts.o help/texts.o base/version.o)
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
@@ -180,6 +185,15 @@ $(BUILD)/tools/help/texts.c: $(BUILD)/embed $(CHAPTERS) $(BUILD)/objects
 $(BUILD)/tools/help/texts.o: $(BUILD)/tools/help/texts.c $(BUILD)/flags
 	$(call say,CC  ,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# The version is in one object, so that a commit rebuilds no other.
+$(BUILD)/tools/base/version.c: FORCE
+	@mkdir -p $(@D)
+	@printf '#include "tools/base/version.h"\n\nconst char rlt_version[] = "%s";\n' '$(VERSION)$(COMMIT)' > $@.tmp
+	@if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(BUILD)/tools/base/version.o: $(BUILD)/tools/base/version.c $(BUILD)/flags
+	$(call say,CC  ,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE

@@ -22,6 +22,7 @@
 #include "tools/base/message.h"
 #include "tools/base/options.h"
 #include "tools/base/pool.h"
+#include "tools/base/version.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/deploy/deploy.h"
 #include "tools/serve/serve.h"
@@ -33,7 +34,7 @@
 static void print_version(void)
 {
     char nlopt[32], mpi[64];
-    printf("ringlet %s\n", RLT_VERSION);
+    printf("ringlet %s\n", rlt_version);
     printf("networks:   ");
     for (uint32_t i = 0; rlt_net_model_at(i); i++)
         printf(" %s", rlt_net_model_at(i)->name);

@@ -6,6 +6,7 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "tools/base/command.h"
+#include "tools/base/version.h"
 #include "tools/help/help.h"
 #include "tools/help/markdown.h"
 
@@ -66,8 +67,8 @@ static void man_command(FILE *out, const char *name, const rlt_command *c)
 int rlt_print_man(FILE *out, rlt_error *err)
 {
     const rlt_command *c;
-    fputs(".TH RINGLET 1 \"\" \"ringlet " RLT_VERSION "\" \"User Commands\"\n"
-          ".SH NAME\nringlet \\- simulate distributed deep-learning training\n"
+    fprintf(out, ".TH RINGLET 1 \"\" \"ringlet %s\" \"User Commands\"\n", rlt_version);
+    fputs(".SH NAME\nringlet \\- simulate distributed deep-learning training\n"
           ".SH SYNOPSIS\n.B ringlet\n.I COMMAND\n[arguments]\n"
           ".SH DESCRIPTION\n"
           "How long an iteration or a collective takes on a network, what bounds it, and how busy every\n"
