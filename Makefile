@@ -4,7 +4,7 @@
 #   CC CFLAGS LDFLAGS PKG_CONFIG   tools and flags; CFLAGS replaces only the optimisation flags
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
-#   PREFIX=/usr/local DESTDIR=     where install puts things
+#   PREFIX=/usr/local DESTDIR=     where install puts things; LIBDIR=PREFIX/lib: the libraries
 #   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt libisal mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
@@ -16,6 +16,7 @@ CC         ?= gcc
 CFLAGS     ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
 DEPS       ?= yes
 
 VERSION   = 0.1.0
@@ -217,27 +218,32 @@ $(BUILD)/$(SONAME): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--as-needed -o $@ $(LIB_OBJ) $(PKG_LIBS) -lm -lpthread
 
-$(BUILD)/ringlet.1: $(BUILD)/ringlet
-	$(Q)$(BUILD)/ringlet --generate-man > $@.tmp && mv $@.tmp $@
+# One page for each command, and one that lists them.
+$(BUILD)/man/ringlet.1: $(BUILD)/ringlet
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && $(BUILD)/ringlet --generate-man > $@.tmp
+	$(Q)for c in $$(sed -n 's/^\.BR ringlet..\(.*\) (1)$$/\1/p' $@.tmp | tr -d '\\'); do \
+	    $(BUILD)/ringlet --generate-man $$c > $(@D)/ringlet-$$c.1 || exit 1; done
+	$(Q)mv $@.tmp $@
 $(BUILD)/ringlet.bash: $(BUILD)/ringlet
 	$(Q)$(BUILD)/ringlet --generate-completion > $@.tmp && mv $@.tmp $@
 $(BUILD)/ringlet.pc: FORCE
 	@mkdir -p $(BUILD)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
 	    'Description: discrete-event simulator of distributed deep-learning training' 'Version: $(VERSION)' \
 	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread -ldl' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers install-data
-	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions
+L = $(DESTDIR)$(LIBDIR)
+install: all $(BUILD)/$(SONAME) $(BUILD)/man/ringlet.1 $(BUILD)/ringlet.bash install-headers install-data
+	$(Q)install -d $(D)/bin $(D)/share/man/man1
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(strip $(BESIDE)),$(Q)install -m 755 $(BESIDE:%=$(BUILD)/%) $(D)/bin)
-	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
-	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
-	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
-	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
-	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
-	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
+	$(Q)install -m 644 $(BUILD)/libringlet.a $(L)/libringlet.a
+	$(Q)install -m 644 $(BUILD)/$(SONAME) $(L)/libringlet.so.$(VERSION)
+	$(Q)ln -sf libringlet.so.$(VERSION) $(L)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(L)/libringlet.so
+	$(Q)install -m 644 $(BUILD)/man/*.1 $(D)/share/man/man1
+	$(Q)install -D -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 
 # What is found by name: see workload/setup/locate.h.
 S = $(D)/share/ringlet
@@ -254,11 +260,12 @@ install-data:
 # Everything that a plug-in is built against.
 install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
 	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
-	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
+	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(L)/pkgconfig/ringlet.pc
 
 uninstall:
-	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
-	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
+	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(L)/libringlet.a $(L)/libringlet.so $(L)/$(SONAME)* $(D)/include/ringlet \
+	    $(L)/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/man/man1/ringlet-*.1 \
+	    $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi

@@ -184,6 +184,8 @@ static int dispatch(int argc, char **argv, rlt_error *err)
         char *help[] = {argv[2], "--help", NULL};
         return run_command(c, 2, help, err);
     }
+    if (strcmp(word, "--generate-man") == 0 && argc > 2)
+        return (c = find(argv[2])) ? rlt_print_man_of(stdout, c, err) : unknown_command(argv[2], err);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         print_version();
     else if (strcmp(word, "--generate-man") == 0)
