@@ -9,7 +9,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long validate design-page deploy-page install uninstall deps deps-page format check-format clean
+# Targets: all (default) demo test bench bench-long validate design-page deploy-page install uninstall deb deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -267,6 +267,10 @@ uninstall:
 	    $(L)/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/man/man1/ringlet-*.1 \
 	    $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
+# Debian packages, in build/deb. DEBFULLNAME and DEBEMAIL name the maintainer.
+deb:
+	@tools/packaging/deb.sh '$(BUILD)/deb' '$(VERSION)$(COMMIT)'
+
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
 
@@ -378,7 +382,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers install-data uninstall format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures deps deps-page install install-headers install-data uninstall deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
