@@ -25,7 +25,7 @@ sed -i "s/@MAINTAINER@/$maintainer/" debian/control
 cat >debian/changelog <<END
 ringlet ($version) unstable; urgency=medium
 
-  * Built from the sources of this version; 'ringlet help changes' tells what is new.
+  * Built from the sources of this version: see 'ringlet help changes'.
 
  -- $maintainer  $(date -R -u -d "@$date")
 END
