@@ -4,14 +4,14 @@
 #   CC CFLAGS LDFLAGS PKG_CONFIG   tools and flags; CFLAGS replaces only the optimisation flags
 #   SANITIZE=address,undefined     build into build-<names>/ with these sanitizers
 #   BUILD=dir                      where everything built goes (default build)
-#   PREFIX=/usr/local DESTDIR=     where install puts things
+#   PREFIX=/usr/local DESTDIR=     where install puts things; LIBDIR=PREFIX/lib: the libraries
 #   PYTHON=python3 PYTHONDIR=      interpreter and folder of install-python (default: that of its modules under PREFIX)
 #   WITHOUT="sqlite3 nlopt"        build as if these were not installed: sqlite3 libmicrohttpd nlopt libisal mpi metis
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
 # Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall python wheel install-python
-#          deps deps-page format check-format clean
+#          deb deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -19,10 +19,16 @@ CFLAGS     ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
 PYTHON     ?= python3
+LIBDIR     ?= $(PREFIX)/lib
 DEPS       ?= yes
 
 VERSION   = 0.1.0
 SOVERSION = 0
+# In a checkout the version names the commit, and whether what is built differs from it. Nothing is added at the tag of the
+# version, in an unpacked archive, or by make COMMIT=.
+COMMIT = $(shell export GIT_OPTIONAL_LOCKS=0; [ -z "$$(git rev-parse --show-cdup 2>&1)" ] && commit=$$(git rev-parse --short=8 HEAD 2>/dev/null) && \
+    dirty=$$(git status --porcelain -- Makefile sim net collectives workload tools topologies traces) && \
+    if [ -n "$$dirty" ]; then echo "+g$$commit.dirty"; else git describe --tags --exact-match --match 'v$(VERSION)' >/dev/null 2>&1 || echo "+g$$commit"; fi)
 
 empty :=
 space := $(empty) $(empty)
@@ -56,7 +62,7 @@ endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LATE_PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
-             -DRLT_VERSION='"$(VERSION)"' $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
+             $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
 
 # Companion executables: the common command starts without their libraries. Each is the whole command, but with SRC in place
 # of INSTEAD_OF, the source in the command that runs the companion (tools/base/beside.h).
@@ -88,7 +94,7 @@ CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives worklo
 TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
-TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(BUILD)/tools/report/page_parts.o $(BUILD)/tools/help/texts.o
+TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(addprefix $(BUILD)/tools/,report/page_parts.o help/texts.o base/version.o)
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
@@ -184,6 +190,15 @@ $(BUILD)/tools/help/texts.o: $(BUILD)/tools/help/texts.c $(BUILD)/flags
 	$(call say,CC  ,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# The version is in one object, so that a commit rebuilds no other.
+$(BUILD)/tools/base/version.c: FORCE
+	@mkdir -p $(@D)
+	@printf '#include "tools/base/version.h"\n\nconst char rlt_version[] = "%s";\n' '$(VERSION)$(COMMIT)' > $@.tmp
+	@if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(BUILD)/tools/base/version.o: $(BUILD)/tools/base/version.c $(BUILD)/flags
+	$(call say,CC  ,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 # Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
@@ -206,27 +221,32 @@ $(BUILD)/$(SONAME): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--as-needed -o $@ $(LIB_OBJ) $(PKG_LIBS) -lm -lpthread
 
-$(BUILD)/ringlet.1: $(BUILD)/ringlet
-	$(Q)$(BUILD)/ringlet --generate-man > $@.tmp && mv $@.tmp $@
+# One page for each command, and one that lists them.
+$(BUILD)/man/ringlet.1: $(BUILD)/ringlet
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && $(BUILD)/ringlet --generate-man > $@.tmp
+	$(Q)for c in $$(sed -n 's/^\.BR ringlet..\(.*\) (1)$$/\1/p' $@.tmp | tr -d '\\'); do \
+	    $(BUILD)/ringlet --generate-man $$c > $(@D)/ringlet-$$c.1 || exit 1; done
+	$(Q)mv $@.tmp $@
 $(BUILD)/ringlet.bash: $(BUILD)/ringlet
 	$(Q)$(BUILD)/ringlet --generate-completion > $@.tmp && mv $@.tmp $@
 $(BUILD)/ringlet.pc: FORCE
 	@mkdir -p $(BUILD)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include/ringlet' '' 'Name: ringlet' \
 	    'Description: discrete-event simulator of distributed deep-learning training' 'Version: $(VERSION)' \
 	    'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lringlet' 'Libs.private: -lm -lpthread -ldl' 'Cflags: -I$${includedir}' > $@
 
 D = $(DESTDIR)$(PREFIX)
-install: all $(BUILD)/$(SONAME) $(BUILD)/ringlet.1 $(BUILD)/ringlet.bash install-headers install-data
-	$(Q)install -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/man/man1 $(D)/share/bash-completion/completions
+L = $(DESTDIR)$(LIBDIR)
+install: all $(BUILD)/$(SONAME) $(BUILD)/man/ringlet.1 $(BUILD)/ringlet.bash install-headers install-data
+	$(Q)install -d $(D)/bin $(D)/share/man/man1
 	$(Q)install -m 755 $(BUILD)/ringlet $(D)/bin/ringlet
 	$(if $(strip $(BESIDE)),$(Q)install -m 755 $(BESIDE:%=$(BUILD)/%) $(D)/bin)
-	$(Q)install -m 644 $(BUILD)/libringlet.a $(D)/lib/libringlet.a
-	$(Q)install -m 644 $(BUILD)/$(SONAME) $(D)/lib/libringlet.so.$(VERSION)
-	$(Q)ln -sf libringlet.so.$(VERSION) $(D)/lib/$(SONAME)
-	$(Q)ln -sf $(SONAME) $(D)/lib/libringlet.so
-	$(Q)install -m 644 $(BUILD)/ringlet.1 $(D)/share/man/man1/ringlet.1
-	$(Q)install -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
+	$(Q)install -m 644 $(BUILD)/libringlet.a $(L)/libringlet.a
+	$(Q)install -m 644 $(BUILD)/$(SONAME) $(L)/libringlet.so.$(VERSION)
+	$(Q)ln -sf libringlet.so.$(VERSION) $(L)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(L)/libringlet.so
+	$(Q)install -m 644 $(BUILD)/man/*.1 $(D)/share/man/man1
+	$(Q)install -D -m 644 $(BUILD)/ringlet.bash $(D)/share/bash-completion/completions/ringlet
 
 # What is found by name: see workload/setup/locate.h.
 S = $(D)/share/ringlet
@@ -243,7 +263,7 @@ install-data:
 # Everything that a plug-in is built against.
 install-headers: $(BUILD)/ringlet.pc $(BUILD)/headers
 	$(Q)for h in $$(cat $(BUILD)/headers); do install -D -m 644 $$h $(D)/include/ringlet/$$h || exit 1; done
-	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(D)/lib/pkgconfig/ringlet.pc
+	$(Q)install -D -m 644 $(BUILD)/ringlet.pc $(L)/pkgconfig/ringlet.pc
 
 # The Python package calls the command. The wheel carries it, and needs no compiler and no network where it is installed.
 python: all
@@ -263,8 +283,13 @@ install-python: python
 
 uninstall:
 	$(if $(PYTHONDIR),rm -rf $(DESTDIR)$(PYTHONDIR)/ringlet)
-	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(D)/lib/libringlet.a $(D)/lib/libringlet.so $(D)/lib/$(SONAME)* $(D)/include/ringlet \
-	    $(D)/lib/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
+	rm -rf $(D)/bin/ringlet $(ALL_BESIDE:%=$(D)/bin/%) $(L)/libringlet.a $(L)/libringlet.so $(L)/$(SONAME)* $(D)/include/ringlet \
+	    $(L)/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/man/man1/ringlet-*.1 \
+	    $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
+
+# Debian packages, in build/deb. DEBFULLNAME and DEBEMAIL name the maintainer.
+deb:
+	@tools/packaging/deb.sh '$(BUILD)/deb' '$(VERSION)$(COMMIT)'
 
 deps:
 	@if [ '$(DEPS)' != no ]; then tools/deps.sh; fi
@@ -381,7 +406,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -76,7 +76,7 @@ if grep -q 'in ringlet-serve' "$dir/out"; then
     grep -q '^http://127' "$dir/url" || fail "serve does not tell its address"
 fi
 [ -s "$data/accelerators/h100-sxm.json" ] || fail "no accelerators"
-[ -s "$dir/usr/share/man/man1/ringlet.1" ] && [ -s "$dir/usr/share/bash-completion/completions/ringlet" ] || fail "no man page or completion"
+[ -s "$dir/usr/share/man/man1/ringlet.1" ] && [ -s "$dir/usr/share/man/man1/ringlet-run.1" ] && [ -s "$dir/usr/share/bash-completion/completions/ringlet" ] || fail "no man page or completion"
 make -s uninstall DESTDIR="$dir" PREFIX=/usr >/dev/null
 left=$(find "$dir/usr" -type f)
 [ -z "$left" ] || fail "uninstall left: $left"

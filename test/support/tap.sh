@@ -50,6 +50,11 @@ finish() {
     exit
 }
 
+man_pages() { # all of them
+    "$ringlet" --generate-man
+    for page in $("$ringlet" --generate-man | sed -n 's/^\.BR ringlet.-\(.*\) (1)$/\1/p' | tr -d '\\'); do "$ringlet" --generate-man "$page"; done
+}
+
 # Waits until a process has used so many hundredths of a second of processor time, however busy the machine is.
 spent() { # PID HUNDREDTHS
     while [ "$(awk '{ print $14 }' "/proc/$1/stat" 2>/dev/null || echo "$2")" -lt "$2" ]; do sleep 0.1; done

@@ -50,7 +50,8 @@ const rlt_command *rlt_command_at(uint32_t i);
 void rlt_print_help(FILE *out, const char *name, const rlt_command *c);
 void rlt_print_overview(FILE *out);
 extern const char rlt_config_help[]; /* help text of --config, which every command takes */
-int rlt_print_man(FILE *out, rlt_error *err) RLT_MUST_USE;
+int rlt_print_man(FILE *out, rlt_error *err) RLT_MUST_USE;                          /* ringlet.1 */
+int rlt_print_man_of(FILE *out, const rlt_command *c, rlt_error *err) RLT_MUST_USE; /* ringlet-COMMAND.1 */
 void rlt_print_completion(FILE *out);
 int rlt_print_tables(FILE *out, rlt_error *err) RLT_MUST_USE; /* commands and options as JSON */
 

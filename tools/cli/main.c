@@ -23,6 +23,7 @@
 #include "tools/base/options.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
+#include "tools/base/version.h"
 #include "tools/calibrate/calibrate.h"
 #include "tools/deploy/deploy.h"
 #include "tools/serve/serve.h"
@@ -34,7 +35,7 @@
 static void print_version(void)
 {
     char nlopt[32], mpi[64];
-    printf("ringlet %s\n", RLT_VERSION);
+    printf("ringlet %s\n", rlt_version);
     printf("networks:   ");
     for (uint32_t i = 0; rlt_net_model_at(i); i++)
         printf(" %s", rlt_net_model_at(i)->name);
@@ -186,6 +187,8 @@ static int dispatch(int argc, char **argv, rlt_error *err)
         char *help[] = {argv[2], "--help", NULL};
         return run_command(c, 2, help, err);
     }
+    if (strcmp(word, "--generate-man") == 0 && argc > 2)
+        return (c = find(argv[2])) ? rlt_print_man_of(stdout, c, err) : unknown_command(argv[2], err);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         print_version();
     else if (strcmp(word, "--generate-man") == 0)

@@ -90,10 +90,15 @@ int rlt_help_document(const rlt_chapter *c, char **text, rlt_error *err)
     return rlt_growing_whole(&out, err);
 }
 
-int rlt_help_man(FILE *out, const char *chapter, rlt_error *err)
+int rlt_help_man(FILE *out, const char *chapter, const char *slug, rlt_error *err)
 {
     rlt_chapter c;
-    if (!rlt_chapter_find(chapter, &c))
+    rlt_section s;
+    if (!rlt_chapter_find(chapter, &c) || (slug && !rlt_section_find(c.text, slug, &s)))
         return 0;
-    return rlt_roff(out, c.text, strlen(c.text), c.path, err);
+    const char *body = slug ? memchr(s.text, '\n', s.length) : c.text;
+    if (!body)
+        return 0;
+    return rlt_roff(out, body, slug ? rlt_section_whole(&s) - (size_t)(body - s.text) : strlen(body), c.path,
+                    err);
 }

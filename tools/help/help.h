@@ -37,7 +37,7 @@ int rlt_help_search(FILE *out, const char *word, rlt_error *err) RLT_MUST_USE;
 /* The start of `word` in the first n bytes of text, in any case; NULL: it is not there. */
 const char *rlt_help_find(const char *text, size_t n, const char *word);
 
-/* Parts of the man page: a chapter, by its name. RLT_ENOMEM. */
-int rlt_help_man(FILE *out, const char *chapter, rlt_error *err) RLT_MUST_USE;
+/* Parts of man pages: a chapter by its name, or what stands below one of its headings. RLT_ENOMEM. */
+int rlt_help_man(FILE *out, const char *chapter, const char *slug, rlt_error *err) RLT_MUST_USE;
 
 #endif

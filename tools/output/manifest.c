@@ -10,6 +10,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/param.h"
 #include "tools/base/file.h"
+#include "tools/base/version.h"
 #include "workload/plugin/plugin.h"
 
 static void write_list(rlt_jw *w, const char *name, const rlt_texts *list)
@@ -58,7 +59,7 @@ void rlt_document_begin(rlt_jw *w, const char *command, const rlt_parsed *args, 
     rlt_jw_object(w, NULL);
     rlt_jw_u64(w, "schema_version", RLT_SCHEMA_VERSION);
     rlt_jw_object(w, "manifest");
-    rlt_jw_string(w, "ringlet", RLT_VERSION);
+    rlt_jw_string(w, "ringlet", rlt_version);
     rlt_jw_string(w, "command", command);
     write_options(w, args);
     rlt_jw_array(w, "operands");

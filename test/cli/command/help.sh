@@ -134,8 +134,8 @@ else
 fi
 
 # ---- nothing without a text
-"$ringlet" --generate-man | sed 's/\\-/-/g; s/\\&//g; s/\\e/\\/g' >"$tmp/man"
-expect "the man page has examples" "$(grep -c '^\.SH EXAMPLES' "$tmp/man")" 1
+man_pages | sed 's/\\-/-/g; s/\\&//g; s/\\e/\\/g' >"$tmp/man"
+expect "each man page of a command has examples" "$(grep -c '^\.SH EXAMPLES' "$tmp/man")" "$(grep -c '^\.BR ringlet-' "$tmp/man")"
 missing=""
 while IFS= read -r line; do grep -qxF -- "$line" "$tmp/man" || missing="$missing
 $line"; done <<END

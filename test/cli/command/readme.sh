@@ -78,7 +78,7 @@ broken_links() { # page
 }
 
 # Options of the commands, those before a command, and those of pkg-config.
-"$ringlet" --generate-man | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
+man_pages | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
 printf '%s\n' --cflags --libs >>"$tmp/known"
 
 while IFS= read -r page; do

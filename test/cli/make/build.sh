@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../support/tap.sh"
 build=${BUILD:-build}
 # What make would do with unchanged flags: sources compiled, programs linked.
-would() { make --no-print-directory V= -n -o "$build/flags" -o "$build/objects" -o "$build/prefix" BUILD="$build" DEPS=no "$@" 2>"$tmp/err" >"$tmp/out"; }
+would() { make --no-print-directory V= -n -o "$build/flags" -o "$build/objects" -o "$build/prefix" -o "$build/tools/base/version.c" BUILD="$build" DEPS=no "$@" 2>"$tmp/err" >"$tmp/out"; }
 compiled() { sed -n 's/^echo "  CC    *\(.*\)"$/\1/p' "$tmp/out" | sort | tr '\n' ' '; }
 linked() { sed -n "s|^echo \"  LINK  *$build/\(.*\)\"\$|\1|p" "$tmp/out" | sort | tr '\n' ' '; }
 

@@ -12,6 +12,7 @@
 #include "sim/base/mem.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
+#include "tools/base/version.h"
 #include "tools/sweep/store/sqlite.h"
 #include "tools/sweep/study/study.h"
 #include "workload/experiment/figures.h"
@@ -177,7 +178,7 @@ static int insert_study(rlt_store *s, const rlt_sweep_study *st, const char *sha
         sqlite3_bind_text(q, 2, st->name, -1, SQLITE_STATIC);
         sqlite3_bind_text(q, 3, rlt_json_text(st->doc), -1, SQLITE_STATIC);
         sqlite3_bind_text(q, 4, st->hash, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 5, RLT_VERSION, -1, SQLITE_STATIC);
+        sqlite3_bind_text(q, 5, rlt_version, -1, SQLITE_STATIC);
         sqlite3_bind_int64(q, 6, (sqlite3_int64)st->points);
         sqlite3_bind_text(q, 7, objectives, -1, SQLITE_STATIC);
         sqlite3_bind_text(q, 8, shard, -1, SQLITE_STATIC);
