@@ -8,6 +8,7 @@
 #include "sim/base/param.h"
 #include "sim/text/json.h"
 #include "tools/base/command.h"
+#include "tools/base/version.h"
 
 static void put_text(rlt_jw *w, const char *key, const char *text)
 {
@@ -73,7 +74,7 @@ int rlt_print_tables(FILE *out, rlt_error *err)
     rlt_jw w;
     rlt_jw_init(&w, true);
     rlt_jw_object(&w, NULL);
-    rlt_jw_string(&w, "ringlet", RLT_VERSION);
+    rlt_jw_string(&w, "ringlet", rlt_version);
     rlt_jw_string(&w, "config", rlt_config_help);
     rlt_jw_array(&w, "commands");
     for (uint32_t i = 0; (c = rlt_command_at(i)); i++)
