@@ -46,7 +46,8 @@ struct rlt_command {
 /* Returns command i of the table, NULL past the end. */
 const rlt_command *rlt_command_at(uint32_t i);
 
-/* Help texts (help.c, man.c, completion.c, generate_json.c of tools/cli). `name` is whole: "ringlet topo route". */
+/* Help texts (help.c, man.c, completion.c, generate_json.c of tools/cli). `name` is whole: "ringlet topo
+ * route". */
 void rlt_print_help(FILE *out, const char *name, const rlt_command *c);
 void rlt_print_overview(FILE *out);
 extern const char rlt_config_help[]; /* help text of --config, which every command takes */

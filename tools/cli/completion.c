@@ -226,7 +226,7 @@ void rlt_print_completion(FILE *out)
 {
     const rlt_command *c;
     fputs("# bash completion for ringlet\n"
-          "_ringlet_list()\n{\n" /* WHAT [PREFIX]: the names, with PREFIX in front of each */
+          "_ringlet_list()\n{\n" /* KIND [PREFIX]: the names, with PREFIX in front of each */
           "    \"${COMP_WORDS[0]/#\\~\\//$HOME/}\" list \"$1\" --format csv 2>/dev/null |\n"
           "        sed \"1d; s/,.*//; s/\\\"//g; s|^|$2|\"\n"
           "}\n",

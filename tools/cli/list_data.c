@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What files define, for ringlet list: traces, studies, stacks, dispatchers; and the folders they are in. */
+/* Definitions in files, for ringlet list: traces, studies, stacks, dispatchers; and the folders they are in. */
 #include <limits.h>
 #include <string.h>
 

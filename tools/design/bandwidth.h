@@ -24,7 +24,7 @@ typedef struct rlt_budget {
     rlt_judged judged[RLT_SPLITS];
     rlt_split best;
     double closed_s;           /* time by the closed form, if `closed` */
-    uint32_t combinations;     /* of listed speeds; 0: none are listed */
+    uint32_t combinations;     /* number, of listed speeds; 0: none are listed */
     bool closed, equal_breaks; /* equal_breaks: the equal split violates the limits */
 } rlt_budget;
 

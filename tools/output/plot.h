@@ -50,7 +50,7 @@ typedef struct rlt_plot_scales {
     uint32_t marks;             /* most markers on a line, offset per line; 0: one at each point */
     const char *const *x_names; /* names of 1, 2, ... on a linear x; NULL: numbers */
     uint32_t n_x_names;
-    const char *legend; /* what tells the lines apart, such as "algorithm"; NULL: not said */
+    const char *legend; /* name of what differs between lines, such as "algorithm"; NULL: not said */
 } rlt_plot_scales;
 
 /* Writes the panels in rows of `columns`. RLT_EIO. */

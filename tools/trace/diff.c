@@ -77,7 +77,7 @@ typedef struct diff {
     rlt_diff_side a, b;
     row *rows;
     uint32_t n;
-    double span_a, span_b; /* of a step */
+    double span_a, span_b; /* mean, of a step */
 } diff;
 
 static double spent(const rlt_diff_side *s, uint32_t entry)

@@ -37,7 +37,7 @@ typedef struct rlt_diff_entry {
     uint32_t label; /* in the side's strings */
     rlt_diff_part part;
     uint64_t count;  /* operations; waits: communications with some */
-    double spent_ps; /* of the spans */
+    double spent_ps; /* sum over the spans */
     double lasts_ps; /* durations of the operations, also beside others */
     uint64_t place;  /* hash of where its operations stand among those of other names */
     uint32_t placed; /* operations in that hash */
@@ -55,7 +55,7 @@ typedef struct rlt_diff_side {
     rlt_diff_entry *entries;
     uint32_t n, capacity;
     double *span_ps, *waited_ps; /* by rank: span; time that others waited for it */
-    double sum_ps;               /* of the spans */
+    double sum_ps;               /* sum over the spans */
     uint32_t *entry_of;          /* by operation: its compute, transfer or host entry; RLT_NONE: none */
     rlt_time *transfer_ps;       /* by communication: shortest recorded time of a member; -1: unknown */
 } rlt_diff_side;

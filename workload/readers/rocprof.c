@@ -139,7 +139,7 @@ static int take_rccl(table *t, rlt_kin_event *e)
 }
 
 static const struct kind {
-    const char *end;                  /* of the file's name */
+    const char *end;                  /* end of the name of its file */
     uint32_t required[N_COLUMNS + 1]; /* columns, ends with N_COLUMNS */
     int (*take)(table *t, rlt_kin_event *e);
 } kinds[] = {

@@ -13,7 +13,7 @@
 /* A process that launched device work: one rank. */
 typedef struct rlt_nsys_process {
     int64_t id;         /* globalPid */
-    int64_t device;     /* of its first NCCL kernel, else of its first kernel */
+    int64_t device;     /* that of its first NCCL kernel, else of its first kernel */
     bool communicates;  /* has NCCL kernels */
     uint32_t recording; /* index in the run */
 } rlt_nsys_process;
