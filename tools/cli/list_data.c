@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Definitions in files, for ringlet list: traces, studies, stacks, dispatchers; and the folders they are in. */
+/* Definitions in files, for ringlet list: traces, studies, stacks, dispatchers; and the folders with them. */
 #include <limits.h>
 #include <string.h>
 
