@@ -141,8 +141,8 @@ static bool switch_of(const rlt_coll_request *req, rlt_dim *out)
 }
 
 /* Default number of chunks of an all-reduce, at most MAX_CHUNKS; others have nothing to overlap. A machine
- * whose library is known cuts as NCCL does. Elsewhere the first fetch, (n-1)/n M/B for one chunk, is cut until
- * it costs no more than a crossing of the switch. */
+ * whose library is known cuts as NCCL does. Elsewhere the first fetch, (n-1)/n M/B for one chunk, is cut
+ * until it costs no more than a crossing of the switch. */
 static uint32_t usual_chunks(const rlt_coll_request *req, uint32_t channels)
 {
     const rlt_endpoint *e = rlt_request_endpoint(req);
