@@ -200,7 +200,7 @@ rlt_time rlt_fabric_job_push(rlt_fabric_job *j, uint32_t worker, uint32_t chunk,
 bool rlt_fabric_job_lossy(const rlt_fabric_job *j)
 {
     const rlt_fabric_config *c = &j->fabric->cfg;
-    return c->packets.loss > 0 || c->lose || c->twice > 0 ||
+    return c->packets.loss > 0 || c->packets.lose.n || c->lose || c->twice > 0 ||
            (c->packets.buffer_bytes && c->packets.pause == RLT_PAUSE_NONE);
 }
 

@@ -353,6 +353,7 @@ void rlt_agg_counts_add(rlt_agg_counts *sum, const rlt_agg_counts *more)
     sum->late += more->late;
     sum->unicasts += more->unicasts;
     sum->collisions += more->collisions;
+    sum->foreign += more->foreign;
     sum->fallbacks += more->fallbacks;
     sum->resends += more->resends;
     sum->preemptions += more->preemptions;

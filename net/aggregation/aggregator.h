@@ -143,6 +143,7 @@ typedef struct rlt_agg_counts {
     uint64_t late;       /* results that nobody waits for */
     uint64_t unicasts;   /* packets answered from the shadow */
     uint64_t collisions; /* packets that found their slot taken */
+    uint64_t foreign;    /* those of them whose slot another job held */
     uint64_t fallbacks;  /* forwarded unaggregated: slot taken, or no slots at all */
     uint64_t resends;    /* forwarded because they were retransmissions */
     uint64_t preemptions, evictions, partials;

@@ -265,6 +265,7 @@ static void hash_taken(step *s, rlt_bank *b)
 {
     rlt_agg_tenant *owner = &s->a->jobs[b->job];
     s->t->counts.collisions++;
+    s->t->counts.foreign += b->job != s->p->job;
     if (!s->a->cfg.preempt || s->t->want.priority <= owner->want.priority || s->p->resend) {
         forward(s, &s->t->counts.fallbacks);
         return;

@@ -611,8 +611,8 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     net->set = cfg->packet ? *cfg->packet : rlt_packet_default();
     int rc = rlt_packet_check(&net->set, err);
     net->back_pressure = net->set.pause != RLT_PAUSE_NONE;
-    net->reliable =
-        net->set.loss <= 0 && cfg->changes != RLT_LINKS_FAIL && (net->set.buffer == 0 || net->back_pressure);
+    net->reliable = !rlt_packet_may_lose(&net->set) && cfg->changes != RLT_LINKS_FAIL &&
+                    (net->set.buffer == 0 || net->back_pressure);
     net->spray = rlt_router_routing(cfg->router) == RLT_ROUTE_SPRAY;
     net->quiet = net->reliable && !net->back_pressure && !net->spray && !net->set.window && !net->set.dcqcn;
     net->selective = net->set.selective || net->spray;

@@ -32,10 +32,16 @@ typedef struct rlt_packet_settings {
     int selective, cut_through, dcqcn, pause; /* pause is an rlt_pause */
     uint64_t buffer, ecn_min, ecn_max, pause_at, resume_at;
     double ecn_probability, loss;
+    rlt_named_losses lose; /* besides `loss` */
     uint64_t seed;
 } rlt_packet_settings;
 
 RLT_API rlt_packet_settings rlt_packet_default(void);
+/* Returns true if links lose packets, apart from full buffers and failures. */
+static inline bool rlt_packet_may_lose(const rlt_packet_settings *s)
+{
+    return s->loss > 0 || s->lose.n > 0;
+}
 /* Sets one setting by name, with its unit. RLT_EUSAGE for an unknown name or a wrong value. */
 RLT_API int rlt_packet_set(rlt_packet_settings *s, const char *name, const char *value,
                            rlt_error *err) RLT_MUST_USE;

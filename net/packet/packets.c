@@ -77,11 +77,12 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
 
 bool rlt__packet_is_lost(rlt_packets *n, uint32_t link)
 {
-    if (n->cfg.loss <= 0 ||
-        rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_LOSS, n->usage->links[link].messages) >= n->cfg.loss)
-        return false;
-    n->counts[link].losses++;
-    return true;
+    uint64_t before = n->usage->links[link].messages;
+    bool lost = n->cfg.loss > 0 && rlt_random_unit(n->cfg.seed, link, RLT_RANDOM_LOSS, before) < n->cfg.loss;
+    for (uint32_t i = 0; i < n->cfg.lose.n && !lost; i++)
+        lost = n->cfg.lose.items[i].link == link && n->cfg.lose.items[i].number == before + 1;
+    n->counts[link].losses += lost;
+    return lost;
 }
 
 void rlt__packet_mark(rlt_packets *n, rlt__slot *s, uint32_t link, double bytes)

@@ -81,6 +81,17 @@ typedef struct rlt_packets_client {
 
 typedef enum rlt_pause { RLT_PAUSE_NONE, RLT_PAUSE_PFC, RLT_PAUSE_CREDIT } rlt_pause;
 
+/* Packets to lose: the number-th packet that a link carries, from 1, acknowledgements and retransmissions
+ * included. */
+enum { RLT_NAMED_LOSSES = 16 };
+typedef struct rlt_named_losses {
+    struct {
+        uint64_t number;
+        uint32_t link;
+    } items[RLT_NAMED_LOSSES];
+    uint32_t n;
+} rlt_named_losses;
+
 typedef struct rlt_packets_config {
     rlt_sim *sim;
     const rlt_topology *topology;
@@ -100,6 +111,7 @@ typedef struct rlt_packets_config {
     rlt_pause pause;                    /* back-pressure instead of drops */
     uint64_t pause_bytes, resume_bytes; /* PFC thresholds at a port's ingress */
     double loss;                        /* probability that a packet is lost on a link */
+    rlt_named_losses lose;              /* packets that are lost whatever the probability */
     uint64_t seed;
     double bandwidth_scale, latency_scale;
     rlt_time series_bin_ps;

@@ -40,6 +40,15 @@ static int check(const rlt_packets_config *c, rlt_error *err)
     return 0;
 }
 
+static int check_lose(const rlt_named_losses *lose, uint32_t links, rlt_error *err)
+{
+    for (uint32_t i = 0; i < lose->n; i++)
+        if (lose->items[i].link >= links)
+            return rlt_fail(err, RLT_EUSAGE, "lose", "no link has number %u: the network has %u links",
+                            lose->items[i].link, links);
+    return 0;
+}
+
 static rlt_time scaled(rlt_time t, double scale)
 {
     double x = scale == 1.0 ? (double)t : nearbyint((double)t * scale);
@@ -128,13 +137,15 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     if (!rc) {
         n->usage->bandwidth_scale = cfg->bandwidth_scale;
         n->usage->packets = n;
-        rc = create_ports(n, err);
+        rc = check_lose(&cfg->lose, n->usage->n, err);
     }
+    if (!rc)
+        rc = create_ports(n, err);
     if (!rc)
         rc = rlt__packets_handlers(n, err);
     if (!rc && cfg->pause != RLT_PAUSE_NONE)
         rc = rlt__pause_create(n, err);
-    n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 &&
+    n->plain = !n->queues && !cfg->buffer_bytes && !cfg->ecn_max_bytes && cfg->loss <= 0 && !cfg->lose.n &&
                !cfg->client.left && !cfg->series_bin_ps && !cfg->links_fail;
     if (rc) {
         rlt_packets_free(n);

@@ -1,9 +1,54 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Settings of the packet model by name. */
+#include <stdio.h>
+#include <string.h>
+
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
+#include "sim/base/units.h"
+#include "sim/base/words.h"
+
+/* Reads "LINK:N,LINK:N". */
+static int read_lose(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
+{
+    rlt_packet_settings *s = into;
+    rlt_named_losses lose = {0};
+    const char *at = text, *item;
+    size_t length;
+    (void)p;
+    while ((item = rlt_next_item(&at, ',', &length))) {
+        char word[48], *colon;
+        uint64_t link = 0, number = 0;
+        snprintf(word, sizeof word, "%.*s", length < 47 ? (int)length : 47, item);
+        if ((colon = strchr(word, ':')))
+            *colon++ = '\0';
+        if (!colon || rlt_parse_count(word, &link, where, NULL) || link >= UINT32_MAX ||
+            rlt_parse_count(colon, &number, where, NULL) || number == 0)
+            return rlt_fail(err, RLT_EUSAGE, where,
+                            "expected LINK:N, the number of a link and that of a packet on it from 1, got "
+                            "'%.*s'",
+                            length < 47 ? (int)length : 47, item);
+        if (lose.n == RLT_NAMED_LOSSES)
+            return rlt_fail(err, RLT_EUSAGE, where, "expected at most %d packets", RLT_NAMED_LOSSES);
+        lose.items[lose.n].link = (uint32_t)link;
+        lose.items[lose.n++].number = number;
+    }
+    s->lose = lose;
+    return 0;
+}
+
+static void write_lose(const rlt_param *p, const void *from, char *text, size_t size)
+{
+    const rlt_named_losses *lose = &((const rlt_packet_settings *)from)->lose;
+    size_t used = 0;
+    (void)p;
+    *text = '\0';
+    for (uint32_t i = 0; i < lose->n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u:%llu", i ? "," : "", lose->items[i].link,
+                                 (unsigned long long)lose->items[i].number);
+}
 
 #define AT(field) RLT_FIELD(rlt_packet_settings, field)
 #define MAX_BYTES ((double)((uint64_t)1 << 40))
@@ -42,6 +87,9 @@ static const rlt_param settings[] = {
     {"resume_at", .kind = RLT_PARAM_SIZE, AT(resume_at), .max = MAX_BYTES,
      .help = "pfc: bytes at which the pause ends (half of pause_at)"},
     {"loss", .kind = RLT_PARAM_SHARE, AT(loss), .help = "probability that a link loses a packet (0)"},
+    {"lose", .kind = RLT_PARAM_OTHER, AT(lose), .read = read_lose, .write = write_lose,
+     .arg = "LINK:N[,LINK:N...]",
+     .help = "loses single packets: the N-th that link number LINK carries, from 1"},
     {"seed", .kind = RLT_PARAM_COUNT, AT(seed), .help = "seed of losses and marks (0)"},
     {"switch_latency", .kind = RLT_PARAM_DURATION, AT(switch_ps), .max = MAX_WAIT,
      .help = "time of a packet in a switch (0)"},
@@ -77,7 +125,7 @@ int rlt_packet_check(rlt_packet_settings *s, rlt_error *err)
         s->pause_at = s->buffer ? s->buffer / 2 : 256 << 10;
     if (s->resume_at == 0)
         s->resume_at = s->pause_at / 2;
-    if (s->ack == 0 && (s->loss > 0 || s->window || (s->buffer && s->pause == RLT_PAUSE_NONE)))
+    if (s->ack == 0 && (rlt_packet_may_lose(s) || s->window || (s->buffer && s->pause == RLT_PAUSE_NONE)))
         return rlt_fail(err, RLT_EUSAGE, "ack",
                         "packets that can be lost, and windows, need acknowledgements");
     if (s->window && s->ack > s->window)
@@ -104,6 +152,7 @@ rlt_packets_config rlt_packet_links(const rlt_packet_settings *s)
                                 .pause_bytes = s->pause_at,
                                 .resume_bytes = s->resume_at,
                                 .loss = s->loss,
+                                .lose = s->lose,
                                 .seed = s->seed,
                                 .bandwidth_scale = 1,
                                 .latency_scale = 1};

@@ -110,6 +110,23 @@ static void test_efficiency(void **state)
         }
 }
 
+/* By the default number of chunks, a crossing of the switch at most above (n+1)/n M/B and two crossings: one
+ * for the fetch of the first chunk alone. A byte takes 2.5 ps. */
+static void test_default_chunks(void **state)
+{
+    (void)state;
+    for (uint32_t n = 4; n <= 8; n++)
+        for (uint64_t bytes = UINT64_C(1) << 16; bytes <= UINT64_C(1) << 26; bytes *= 4) {
+            const rlt_time crossing = 2 * 500 * RLT_NS;
+            char topology[96];
+            snprintf(topology, sizeof topology, "switch:%u@400GB/s,500ns,in_network=reduce+multicast", n);
+            test_net net = {.topology = topology, .model = &rlt_net_flow, .algorithm = "nvls"};
+            rlt_time took = test_collective(&net, RLT_ALL_REDUCE, bytes, NULL).time_ps;
+            double form = (double)bytes * (n + 1) / n * 2.5 + 2 * (double)crossing;
+            assert_true((double)took >= form - 1e3 && (double)took <= form + (double)crossing + 1e3);
+        }
+}
+
 /* Bus bandwidth in GB/s at large sizes, measured on H100 and H200 (NCCL issues 1455 and 1442, nccl-tests
  * issue 212), within 3 % of links that reach 0.686 of their 450 GB/s. The other kinds are not faster than a
  * ring. */
@@ -303,9 +320,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),     cmocka_unit_test(test_latency),    cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_bandwidth), cmocka_unit_test(test_efficiency), cmocka_unit_test(test_measured),
-        cmocka_unit_test(test_traffic),   cmocka_unit_test(test_checked),    cmocka_unit_test(test_defects),
+        cmocka_unit_test(test_times),     cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_chunks),    cmocka_unit_test(test_default_chunks),
+        cmocka_unit_test(test_bandwidth), cmocka_unit_test(test_efficiency),
+        cmocka_unit_test(test_measured),  cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_checked),   cmocka_unit_test(test_defects),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

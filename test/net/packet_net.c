@@ -636,29 +636,17 @@ static void settings_by_name(void **state)
 {
     (void)state;
     rlt_packet_settings s = rlt_packet_default();
-    static const char *const good[][2] = {{"mtu", "1500B"},
-                                          {"header", "0B"},
-                                          {"ack", "8"},
-                                          {"ack_bytes", "64B"},
-                                          {"window", "64"},
-                                          {"rto", "500us"},
-                                          {"retries", "7"},
-                                          {"transport", "selective"},
-                                          {"congestion", "dcqcn"},
-                                          {"buffer", "1MiB"},
-                                          {"ecn_min", "100KB"},
-                                          {"ecn_max", "400KB"},
-                                          {"ecn_probability", "1%"},
-                                          {"pause", "pfc"},
-                                          {"pause_at", "64KiB"},
-                                          {"resume_at", "32KiB"},
-                                          {"loss", "0.1%"},
-                                          {"seed", "42"},
-                                          {"switch_latency", "300ns"},
-                                          {"switching", "cut"}};
+    static const char *const good[][2] = {
+        {"mtu", "1500B"},          {"header", "0B"},     {"ack", "8"},          {"ack_bytes", "64B"},
+        {"window", "64"},          {"rto", "500us"},     {"retries", "7"},      {"transport", "selective"},
+        {"congestion", "dcqcn"},   {"buffer", "1MiB"},   {"ecn_min", "100KB"},  {"ecn_max", "400KB"},
+        {"ecn_probability", "1%"}, {"pause", "pfc"},     {"pause_at", "64KiB"}, {"resume_at", "32KiB"},
+        {"loss", "0.1%"},          {"lose", "3:17,5:1"}, {"seed", "42"},        {"switch_latency", "300ns"},
+        {"switching", "cut"}};
     static const char *const bad[][2] = {
         {"mtu", "0B"},      {"mtu", "1500"}, {"loss", "101%"},  {"loss", "-1"},    {"rto", "0"},
-        {"pause", "maybe"}, {"speed", "1"},  {"transport", ""}, {"window", "1e9"}, {"header", "1GB"}};
+        {"pause", "maybe"}, {"speed", "1"},  {"transport", ""}, {"window", "1e9"}, {"header", "1GB"},
+        {"lose", "3"},      {"lose", "3:0"}, {"lose", "x:1"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(rlt_packet_set(&s, good[i][0], good[i][1], NULL), 0);
     uint32_t names = 0;
@@ -666,6 +654,7 @@ static void settings_by_name(void **state)
         assert_non_null(p->help);
     assert_int_equal(names, sizeof good / sizeof *good);
     assert_int_equal(s.mtu, 1500);
+    assert_true(s.lose.n == 2 && s.lose.items[0].link == 3 && s.lose.items[0].number == 17);
     assert_int_equal(s.ecn_max, 400000);
     assert_true(s.loss == 0.001 && s.selective == 1 && s.pause == RLT_PAUSE_PFC && s.switch_ps == 300 * NS);
     assert_int_equal(rlt_packet_check(&s, NULL), 0);

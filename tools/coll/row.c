@@ -36,6 +36,8 @@ const rlt_column rlt_row_columns[RLT_ROW_COLUMNS] = {
     {"peak_occupancy", "slots", NULL, RLT_COL_COUNT, 6, 0,
      "aggregation slots in use at the fullest switch, at most"},
     {"server_bytes", NULL, NULL, RLT_COL_COUNT, 0, 0, "bytes that arrived at parameter servers"},
+    {"collision_share", "taken", "%", RLT_COL_PERCENT, 6, 1,
+     "share of the packets at aggregating switches that found their slot taken by another job"},
     {"tenant_count", "tenants", NULL, RLT_COL_COUNT, 7, 0, "jobs at the same time (--tenants)"},
     {"fairness", "Jain", NULL, RLT_COL_REAL, 6, 3,
      "Jain's index of the rates of the jobs: 1 is equal, 1/J one job has all"},
@@ -69,6 +71,7 @@ void rlt_row_of(rlt_coll_row *row, const rlt_coll_result *r, const rlt_tenants *
     row->values[i++] = r->fallback;
     row->values[i++] = r->peak;
     row->values[i++] = r->server_bytes;
+    row->values[i++] = r->collided;
     row->values[i++] = tenants->list ? rlt_count(tenants->n) : rlt_absent();
     row->values[i++] = r->fairness;
 }

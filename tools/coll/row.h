@@ -10,7 +10,7 @@
 #include "workload/experiment/coll/tenants.h"
 
 /* Numbers of columns: of plain rows, with reactive protocols, and with tenants as well. */
-enum { RLT_ROW_OF_STEPS = 17, RLT_ROW_OF_PROTOCOLS = 21, RLT_ROW_COLUMNS = 23 };
+enum { RLT_ROW_OF_STEPS = 17, RLT_ROW_OF_PROTOCOLS = 21, RLT_ROW_COLUMNS = 24 };
 enum {
     RLT_ROW_COLLECTIVE = 0,
     RLT_ROW_BYTES = 1,

@@ -113,6 +113,21 @@ for seed in 1 2 3 4 5; do
             field retransmissions | awk '{ print ($1 > 100) }')" 1
 done
 
+# A named packet is lost: worker 0's N-th. Its timer of 10 ms began when the packet had left, after N tau. The packet that it sends
+# again completes the sum: (N + 2) tau + 10 ms + 2 d + s. All 8 workers have sent theirs again by then.
+for n in 1 3 60; do
+    expect "SwitchML loses packet $n of link 0" \
+        "$("$ringlet" coll -t "$star" -b 64KiB -a switchml --set switch_latency=500ns --set lose=0:$n -f csv 2>/dev/null | cut -d, -f5,16 | tail -1)" \
+        "$(((n + 2) * 88480 + 10000000000 + 2 * 1000000 + 500000)),8"
+done
+expect "a protocol that names one more loses it, too" \
+    "$("$ringlet" coll -t "$star" -b 64KiB -a switchml --set lose=0:3,0:5 -f json 2>/dev/null | grep -o '"lost": [0-9]*')" '"lost": 2'
+expect "and so do plain messages" "$("$ringlet" coll -t "$star" -b 64KiB -a ring --set lose=0:1,0:2,3:7 --links --expand-links -f json 2>/dev/null |
+    grep -o '"losses": [1-9]' | tr '\n' ' ')" '"losses": 2 "losses": 1 '
+refused "a link that is not there" 2 "lose: no link has number 99: the network has 16 links" -t "$star" -a ring -b 64KiB --set lose=99:1
+refused "a packet without its link" 2 "expected LINK:N, the number of a link and that of a packet on it from 1, got '3'" -t "$star" -a ring --set lose=3
+refused "packet 0" 2 "expected LINK:N" -t "$star" -a ring --set lose=3:0
+
 # all: includes reactive protocols if a switch can aggregate.
 "$ringlet" coll -t "$star" -a all -n packet -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
 expect "'all' has them where a switch adds up packets" "$(grep -c ',switchml,' "$tmp/all")" 1

@@ -143,6 +143,19 @@ for sharing in static dynamic; do
     expect "$sharing: their slots" "$(each slots <"$tmp/json")" "$([ $sharing = static ] && echo 128 128 || echo 256 256)"
     expect "$sharing: neither is much slower" "$(grep -o '"fairness": [0-9.]*' "$tmp/json" | awk '{ print ($2 > 0.95) }')" 1
 done
+# Packets whose slot another job holds: none with slots of one's own, some with shared ones, and never more than all that collide.
+share() { # SHARING   share of such packets, their number as a share of all collisions
+    coll "$(plain 18)" -a atp -b 256KiB --tenants 2 --set switch.slots=64 --set switch.sharing=$1 -f json |
+        awk -F'[:,]' '{ for (i = 1; i < NF; i++) {
+                if ($i ~ /"collision_share"/) share = $(i + 1) + 0
+                if ($i ~ /"collisions"/) all = $(i + 1)
+                if ($i ~ /"collisions_with_other_jobs"/) other = $(i + 1) + 0 } }
+            END { print (share == 0), (share > 0 && share < 1 && other > 0), (other < all) }'
+}
+expect "a job with slots of its own meets no other one" "$(share static)" "1 0 1"
+expect "jobs that hash over the same slots meet" "$(share dynamic)" "0 1 1"
+expect "one job has no such column" "$(coll "$(plain 9)" -a atp -b 256KiB -f csv | grep -c collision_share)" 0
+
 # 2 to 8 jobs, slots for a third of their windows, loss: all jobs end, and the accounts balance.
 for J in 2 3 5 8; do
     for sharing in static dynamic first_come; do

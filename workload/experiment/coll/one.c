@@ -72,7 +72,8 @@ static rlt_coll_result result_of(const rlt_coll_request *req, rlt_time time_ps, 
                              .fallback = rlt_absent(),
                              .peak = rlt_absent(),
                              .mean = rlt_absent(),
-                             .server_bytes = rlt_absent()};
+                             .server_bytes = rlt_absent(),
+                             .collided = rlt_absent()};
 }
 
 static rlt_coll_result result_of_steps(const rlt_coll_run *run)
@@ -106,6 +107,8 @@ static rlt_coll_result result_of_protocol(const rlt_react_run *run, const rlt_re
         r.peak = rlt_count(run->peak);
         r.mean = rlt_real(run->mean);
     }
+    if (run->tenants > 1 && all->switches.packets)
+        r.collided = rlt_real((double)all->switches.foreign / (double)all->switches.packets);
     if (run->servers)
         r.server_bytes = rlt_count(all->server_bytes);
     return r;

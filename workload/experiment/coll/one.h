@@ -35,6 +35,7 @@ typedef struct rlt_coll_result {
     uint64_t events, messages, simulated; /* simulated: ranks, or one per class if folded */
     rlt_value offered;                    /* bytes offered to the network */
     rlt_value retransmissions, fallback, peak, mean, server_bytes;
+    rlt_value collided; /* share of the packets at switches whose slot another job held */
     rlt_value fairness; /* between tenants */
 } rlt_coll_result;
 

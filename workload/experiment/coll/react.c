@@ -22,7 +22,7 @@ static rlt_fabric_config config_of(const rlt_react_ask *ask)
     cfg.aggregator.series_bin_ps = ask->occupancy_ps;
     cfg.aggregator.jobs = ask->tenants > 1 ? ask->tenants : 0;
     /* Partial sums may be lost between switches. */
-    cfg.aggregator.reemit = p->loss > 0 || (p->buffer && !p->pause);
+    cfg.aggregator.reemit = rlt_packet_may_lose(p) || (p->buffer && !p->pause);
     return cfg;
 }
 
