@@ -68,7 +68,7 @@ done
 expect "a row has all of it" "$(grep '^switchml.rto,' "$tmp/settings" | cut -d, -f1-4,7,8)" \
     'switchml.rto,switchml,--set switchml.rto=VALUE,duration,10ms,0 to 1000 s'
 "$ringlet" list settings >"$tmp/out"
-expect "as text" "$(grep -A 2 '^cv ' "$tmp/out" | tr -s ' \n' ' ')" \
+expect "as text" "$(grep -m 1 -A 2 '^cv ' "$tmp/out" | tr -s ' \n' ' ')" \
     'cv coefficient of variation, above 0 [number; 0 to 10; required] on work whose durations vary '
 "$ringlet" list settings -f json >"$tmp/out"
 expect "as json" "$(grep -c '"given": *"--failures mtbf=VALUE"' "$tmp/out")" 1

@@ -282,7 +282,7 @@ expect "as JSON, the parts of the bubble add up" "$(jq -c '[.ranks[] | .bubble_w
 
 # The bubble is in the sentence on what bounds the run. Folded or not, the account is the same, and --verify-fold
 # simulates both.
-says "the sentence names the bubble" "what bounds it: the pipeline bubble takes" $pipeline
+says "the sentence names the bubble" "what bounds it: the pipeline bubble; through the stages, compute takes" run --model llama3-8b -t switch:8@450GB/s,500ns --layout tp=2,pp=4 --train batch=8
 wide="run --model llama3-8b -t switch:8@450GB/s,500ns*switch:8@50GB/s,2us --layout tp=8,dp=8"
 "$ringlet" $wide -f json >"$tmp/whole.json"
 "$ringlet" $wide --fold -f json >"$tmp/folded.json"

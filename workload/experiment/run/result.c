@@ -108,11 +108,9 @@ int rlt_run_verdict(const rlt_run *r, char *buffer, size_t size, rlt_error *err)
         if (p.by_kind_ps[k] > p.by_kind_ps[best])
             best = k;
     double total = p.total_ps > 0 ? (double)p.total_ps : 1;
-    double bubble = bubble_share(r);
     int used = 0;
-    if (bubble > 0.005)
-        used = snprintf(buffer, size, "the pipeline bubble takes %.1f %% of all ranks; through the stages, ",
-                        100 * bubble);
+    if (bubble_share(r) > 0.1)
+        used = snprintf(buffer, size, "the pipeline bubble; through the stages, ");
     if (used >= 0 && (size_t)used < size)
         used += snprintf(buffer + used, size - (size_t)used, "%s %.1f %% of the critical path",
                          subjects[best], 100 * (double)p.by_kind_ps[best] / total);
