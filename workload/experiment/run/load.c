@@ -82,8 +82,15 @@ const rlt_option rlt_what_if_options[] = {
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_texts *given = &r->settings->trace;
-    int rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, o, &r->program,
-                                err);
+    rlt_read_options how = *o;
+    rlt_read_fold fold;
+    int rc = r->settings->fold ? rlt_run_fold_begin(r, &fold, err) : 0;
+    how.fold = r->settings->fold ? &fold : NULL;
+    if (!rc)
+        rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, &how,
+                                &r->program, err);
+    if (how.fold)
+        rlt_run_fold_end(&fold);
     if (!rc)
         rlt_inputs_add(&r->setup.inputs, "trace", given->n ? given->items[0] : r->args->operands[0],
                        r->program->hash);
@@ -304,7 +311,7 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->params = r->setup.params;
     o->network_scale = s->network_scale;
-    return r->folds ? 0 : check_libraries(o, err);
+    return r->folds || s->fold ? 0 : check_libraries(o, err);
 }
 
 int rlt_run_prepare(rlt_run *r, rlt_error *err)
