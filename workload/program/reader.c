@@ -396,6 +396,10 @@ int rlt_trace_read(const char *const *specs, uint32_t n_specs, const rlt_read_op
     if (rc == 0 && opts->ideal && !reader->ideals)
         rc = rlt_fail(err, RLT_EUSAGE, paths[0], "the %s reader cannot remove stragglers (--ideal)",
                       reader->name);
+    if (rc == 0 && opts->fold && !reader->folds)
+        rc = rlt_fail(err, RLT_EUSAGE, paths[0],
+                      "the %s reader cannot tell that ranks are identical (--fold): tables of layers can",
+                      reader->name);
     if (rc == 0)
         rc = reader->read((const char *const *)paths, n, opts, out, err);
     free(paths);

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "collectives/collective.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/registry.h"
+#include "sim/base/time.h"
 #include "workload/program/program.h"
 
 #ifdef __cplusplus
@@ -24,6 +26,21 @@ extern "C" {
 typedef struct rlt_replicate {
     uint32_t rank, from;
 } rlt_replicate;
+
+/* A collective of some ranks. */
+typedef struct rlt_read_collective {
+    const uint32_t *ranks;
+    uint32_t n;
+    rlt_coll_kind kind;
+    uint64_t bytes;
+} rlt_read_collective;
+
+/* Makes a program of rank 0 alone, if all ranks do the same: each collective becomes a delay of the time that
+ * it takes on an idle network. Only readers with rlt_reader.folds. */
+typedef struct rlt_read_fold {
+    void *ctx;
+    int (*duration)(void *ctx, const rlt_read_collective *c, rlt_time *duration_ps, rlt_error *err);
+} rlt_read_fold;
 
 typedef struct rlt_read_options {
     const char *host_trace_dir; /* PyTorch host execution traces recorded with this trace; NULL: none */
@@ -46,11 +63,13 @@ typedef struct rlt_read_options {
     /* Chakra and Kineto: reads the file of one rank of a job as a job of that rank alone, which becomes rank
      * 0. Groups have one member, sizes stay as recorded, and messages to other ranks become delays. */
     bool alone;
+    const rlt_read_fold *fold; /* NULL: all ranks */
 } rlt_read_options;
 
 typedef struct rlt_reader {
     const char *name, *summary;
     bool ideals; /* supports rlt_read_options.ideal */
+    bool folds;  /* supports rlt_read_options.fold */
     /* Returns how likely a file is of this format, 0 to 100, from its path and its first n bytes `head`. A
      * compressed file is inflated first. */
     int (*probe)(const char *path, const char *head, size_t n);

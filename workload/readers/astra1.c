@@ -202,6 +202,7 @@ static int probe(const char *path, const char *head, size_t n)
 const rlt_reader rlt_reader_astra1 = {
     .name = "astra1",
     .summary = "ASTRA-sim 1.0's text of layers, one file for all ranks",
+    .folds = true,
     .probe = probe,
     .read = read_astra1,
     .check = NULL,

@@ -22,7 +22,9 @@ typedef struct maker {
     uint32_t *groups[RLT_OVER_SCOPES]; /* by scope, then by rank */
     uint32_t size[RLT_OVER_SCOPES], stride[RLT_OVER_SCOPES];
     bool serial;
-    uint64_t unused; /* communications over groups of one rank */
+    const rlt_read_fold *fold;          /* NULL: all ranks are built */
+    uint32_t *members[RLT_OVER_SCOPES]; /* folded: the group of rank 0 */
+    uint64_t unused;                    /* communications over groups of one rank */
     /* The rank being built: */
     uint32_t rank, compute, stream[RLT_OVER_SCOPES];
     uint32_t last;     /* compute that the next one follows */
@@ -47,10 +49,11 @@ static int set_sizes(maker *m, rlt_error *err)
         m->size[s] = size[s];
         m->stride[s] = stride[s];
     }
-    if ((uint64_t)t->ranks * (t->n * UINT64_C(8) + 1) > MAX_OPS)
+    if ((uint64_t)(m->fold ? 1 : t->ranks) * (t->n * UINT64_C(8) + 1) > MAX_OPS)
         return rlt_fail(err, RLT_ERANGE, t->file,
-                        "%" PRIu32 " layers on %" PRIu32 " ranks exceed %d operations", t->n, t->ranks,
-                        MAX_OPS);
+                        "%" PRIu32 " layers on %" PRIu32 " ranks exceed %d operations; run --fold simulates "
+                        "identical ranks once",
+                        t->n, t->ranks, MAX_OPS);
     return 0;
 }
 
@@ -86,6 +89,15 @@ static int make_groups(maker *m, uint32_t scope, rlt_error *err)
     }
     free(members);
     return 0;
+}
+
+/* Lists the group of rank 0. */
+static int list_members(maker *m, uint32_t scope, rlt_error *err)
+{
+    m->members[scope] = malloc((size_t)m->size[scope] * sizeof *m->members[scope]);
+    for (uint32_t k = 0; k < m->size[scope] && m->members[scope]; k++)
+        m->members[scope][k] = k * m->stride[scope];
+    return m->members[scope] ? 0 : rlt_nomem(err);
 }
 
 static uint32_t name_of(maker *m, const rlt_layer *l, const char *what)
@@ -156,12 +168,23 @@ static uint32_t communicate(maker *m, const rlt_layer *l, rlt_layer_phase phase,
         rlt_build_fail(m->b, &err);
         return RLT_NONE;
     }
-    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, m->rank);
+    rlt_op_desc d = rlt_op_desc_init(m->fold ? RLT_OP_DELAY : RLT_OP_COLLECTIVE, m->rank);
     d.resource = m->stream[m->serial ? 0 : c->scope];
-    d.coll = (rlt_coll_kind)c->kind;
-    d.group = m->groups[c->scope][m->rank];
     d.purpose = c->scope == RLT_OVER_MODEL ? RLT_FOR_TP : RLT_FOR_UNKNOWN;
-    d.bytes = bytes;
+    if (m->fold) {
+        rlt_read_collective alone = {m->members[c->scope], n, (rlt_coll_kind)c->kind, bytes};
+        if (m->fold->duration(m->fold->ctx, &alone, &d.duration_ps, &err)) {
+            rlt_build_fail(m->b, &err);
+            return RLT_NONE;
+        }
+        d.purpose = c->scope == RLT_OVER_MODEL    ? RLT_FOR_TP
+                    : c->scope == RLT_OVER_EXPERT ? RLT_FOR_EP
+                                                  : RLT_FOR_DP;
+    } else {
+        d.coll = (rlt_coll_kind)c->kind;
+        d.group = m->groups[c->scope][m->rank];
+        d.bytes = bytes;
+    }
     d.name = name_of(m, l, what);
     uint32_t op = rlt_build_op(m->b, &d);
     follow_held(m, op);
@@ -260,7 +283,7 @@ static void make_rank(maker *m, uint32_t rank)
     for (uint32_t s = 0; s < RLT_OVER_SCOPES; s++) {
         char name[48];
         snprintf(name, sizeof name, "communication %s", scope_names[s]);
-        if (m->serial ? s == 0 : m->groups[s] != NULL)
+        if (m->serial ? s == 0 : m->groups[s] || m->members[s])
             m->stream[s] = rlt_build_resource(m->b, rank, m->serial ? RLT_RES_NETWORK : RLT_RES_STREAM,
                                               m->serial ? "network" : name);
     }
@@ -274,6 +297,11 @@ static void make_notes(maker *m)
     const rlt_layer_table *t = m->t;
     for (uint32_t i = 0; i < t->n_notes; i++)
         rlt_build_note(m->b, t->notes[i].count, "%s", t->notes[i].text);
+    if (m->fold)
+        rlt_build_note(
+            m->b, t->ranks,
+            "identical ranks, of which rank 0 is simulated: a collective takes its time on an idle "
+            "network");
     if (m->unused)
         rlt_build_note(m->b, m->unused, "communication over groups of one rank: left out");
 }
@@ -284,16 +312,18 @@ static int make(maker *m, rlt_error *err)
     int rc = 0;
     for (uint32_t s = RLT_OVER_ALL; s < RLT_OVER_SCOPES && !rc; s++)
         if (m->size[s] > 1 && used(t, s))
-            rc = make_groups(m, s, err);
+            rc = m->fold ? list_members(m, s, err) : make_groups(m, s, err);
     m->reduced = malloc(((size_t)t->n + 1) * sizeof *m->reduced);
     if (!rc && !m->reduced)
         rc = rlt_nomem(err);
-    for (uint32_t r = 0; r < t->ranks && !rc && !rlt_build_failed(m->b); r++)
+    for (uint32_t r = 0; r < (m->fold ? 1 : t->ranks) && !rc && !rlt_build_failed(m->b); r++)
         make_rank(m, r);
     if (!rc)
         make_notes(m);
-    for (uint32_t s = 0; s < RLT_OVER_SCOPES; s++)
+    for (uint32_t s = 0; s < RLT_OVER_SCOPES; s++) {
         free(m->groups[s]);
+        free(m->members[s]);
+    }
     free(m->reduced);
     return rc;
 }
@@ -301,10 +331,10 @@ static int make(maker *m, rlt_error *err)
 int rlt__layers_build(const rlt_layer_table *t, const rlt_read_options *opts, const char *reader,
                       uint64_t hash, rlt_program **out, rlt_error *err)
 {
-    maker m = {.t = t, .serial = opts->serial_communication};
+    maker m = {.t = t, .serial = opts->serial_communication, .fold = opts->fold};
     rlt_error own = {0};
     int rc = set_sizes(&m, err);
-    if (rc || (rc = rlt_builder_create(t->ranks, &m.b, err)))
+    if (rc || (rc = rlt_builder_create(m.fold ? 1 : t->ranks, &m.b, err)))
         return rc;
     if ((rc = make(&m, err))) {
         rlt_builder_free(m.b);

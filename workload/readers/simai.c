@@ -216,6 +216,7 @@ static int probe(const char *path, const char *head, size_t n)
 const rlt_reader rlt_reader_simai = {
     .name = "simai",
     .summary = "SimAI's text of layers (AICB), one file for all ranks",
+    .folds = true,
     .probe = probe,
     .read = read_simai,
     .check = NULL,

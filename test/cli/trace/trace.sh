@@ -109,4 +109,27 @@ run 3 "more ranks than accelerators" run --trace "$tmp/job" --rescale dp=16 -t $
 run 2 "a conversion that cannot be rescaled" trace convert "$tmp/job" --rescale pp=8 -o "$tmp/none"
 [ -e "$tmp/none" ]
 expect "makes no folder" $? 1
+
+# ---- tables of layers, folded: rank 0 stands for all
+layer='ALLGATHER 400000 300 REDUCESCATTER 200000 200 ALLREDUCE 900000 10'
+table() { # LAYERS RANKS
+    echo "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: $2 checkpoints: 0 checkpoint_initiates: 0"
+    echo "$1"
+    awk -v n="$1" -v layer="$layer" 'BEGIN { for (i = 0; i < n; i++) print "l" i, -1, 1000 + i, layer }'
+}
+table 20 32 >"$tmp/table.txt"
+net='switch:8@100GB/s,500ns*switch:4@25GB/s,1us'
+for fold in "" --fold; do
+    "$ringlet" run $fold --trace "$tmp/table.txt" -t "$net" -f json 2>"$tmp/err" | jq -c .iteration_time_ps
+done >"$tmp/times"
+expect "a folded table takes what all ranks take" "$(uniq -c "$tmp/times" | awk '{ print $1, ($2 != "") }')" "2 1"
+table 1789 9216 >"$tmp/large.txt"
+"$ringlet" run --trace "$tmp/large.txt" -t 'switch:8@100GB/s,500ns*switch:1152@25GB/s,1us' >"$tmp/out" 2>"$tmp/err"
+expect "too many operations: --fold is named" "$? $(grep -c 'run --fold simulates identical ranks once' "$tmp/err")" "3 1"
+"$ringlet" run --fold --trace "$tmp/large.txt" -t 'switch:8@100GB/s,500ns*switch:1152@25GB/s,1us' >"$tmp/out" 2>"$tmp/err"
+expect "1789 layers on 9216 ranks" "$? $(grep -c '^note: identical ranks.*(9216)' "$tmp/out")" "0 1"
+"$ringlet" run --fold --trace "$tmp/large.txt" -t hgx-h100-8 >"$tmp/out" 2>"$tmp/err"
+expect "on too few accelerators" "$? $(grep -c 'rank 8 does not exist; the placement has 8 ranks' "$tmp/err")" "3 1"
+"$ringlet" run --fold --trace traces/transformer-8 -t hgx-h100-8 >"$tmp/out" 2>"$tmp/err"
+expect "other traces do not fold" "$? $(grep -c 'the chakra reader cannot tell that ranks are identical' "$tmp/err")" "2 1"
 finish

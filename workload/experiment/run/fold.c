@@ -2,13 +2,16 @@
 /* Folds a training: identical ranks are simulated once. */
 #include <stdlib.h>
 
+#include "collectives/collective.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
 #include "workload/experiment/run/run.h"
 #include "workload/experiment/run/training.h"
+#include "workload/program/reader.h"
 #include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
@@ -120,4 +123,48 @@ int rlt_run_verify_fold(const rlt_run *r, rlt_error *err)
     }
     rlt_run_close(&whole);
     return rc;
+}
+
+/* ---- traces */
+
+typedef struct alone_ctx {
+    const rlt_run *run;
+    rlt_timing *timing;
+} alone_ctx;
+
+static int duration(void *ctx, const rlt_read_collective *c, rlt_time *duration_ps, rlt_error *err)
+{
+    const alone_ctx *a = ctx;
+    const rlt_replay_options *how = &a->run->options;
+    rlt_group group;
+    int rc = rlt_group_create(how->topology, how->placement, c->ranks, c->n, &group, err);
+    if (rc)
+        return rc;
+    rlt_coll_request req = rlt_group_request(&group, c->kind, c->bytes);
+    req.endpoint = &how->endpoint;
+    req.library = how->library;
+    rlt_request_params(&req, &how->params);
+    rc = a->timing->duration(a->timing, &req, duration_ps, err);
+    rlt_group_free(&group);
+    return rc;
+}
+
+int rlt_run_fold_begin(rlt_run *r, rlt_read_fold *fold, rlt_error *err)
+{
+    alone_ctx *a = calloc(1, sizeof *a);
+    *fold = (rlt_read_fold){.ctx = a, .duration = duration};
+    if (!a)
+        return rlt_nomem(err);
+    a->run = r;
+    int rc = check_alike(r->settings, err);
+    rc = rc ? rc : rlt_run_network(r, err);
+    return rc ? rc : rlt_timing_alone(&r->options, &a->timing, err);
+}
+
+void rlt_run_fold_end(rlt_read_fold *fold)
+{
+    alone_ctx *a = fold->ctx;
+    if (a)
+        rlt_timing_free(a->timing);
+    free(a);
 }

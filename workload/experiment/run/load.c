@@ -102,11 +102,18 @@ static int check_certificate(const rlt_run *r, const char *where, rlt_error *err
 static int read_trace(rlt_run *r, const rlt_read_options *o, rlt_error *err)
 {
     const rlt_texts *given = &r->settings->trace;
-    int rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, o, &r->program,
-                                err);
+    const char *name = given->n ? given->items[0] : r->args->operands[0];
+    rlt_read_options how = *o;
+    rlt_read_fold fold;
+    int rc = r->settings->fold ? rlt_run_fold_begin(r, &fold, err) : 0;
+    how.fold = r->settings->fold ? &fold : NULL;
+    if (!rc)
+        rc = rlt_workload_trace(r->settings, r->args->operands, (uint32_t)r->args->n_operands, &how,
+                                &r->program, err);
+    if (how.fold)
+        rlt_run_fold_end(&fold);
     if (rc)
         return rc;
-    const char *name = given->n ? given->items[0] : r->args->operands[0];
     rlt_inputs_add(&r->setup.inputs, "trace", name, r->program->hash);
     return check_certificate(r, name, err);
 }
@@ -311,7 +318,7 @@ int rlt_run_network(rlt_run *r, rlt_error *err)
     o->algorithm_where_able = s->algorithm && !strchr(s->algorithm, '=');
     o->params = r->setup.params;
     o->network_scale = s->network_scale;
-    return r->folds ? 0 : check_libraries(o, err);
+    return r->folds || s->fold ? 0 : check_libraries(o, err);
 }
 
 int rlt_run_prepare(rlt_run *r, rlt_error *err)

@@ -47,7 +47,8 @@ const rlt_option rlt_training_options[] = {
     {"fold", 0, RLT_PARAM_FLAG, NULL,
      "Simulate identical ranks once. If no other axis shares the dimensions of the tensor-parallel "
      "groups, simulate one rank of each group; the time equals that of a full simulation to the "
-     "picosecond. Otherwise works as --fold-stages.",
+     "picosecond. Otherwise works as --fold-stages. With --trace, for tables of layers (ASTRA-sim 1.0, "
+     "SimAI): simulate rank 0, whose collectives take their time on an idle network.",
      AT(fold)},
     {"fold-stages", 0, RLT_PARAM_FLAG, NULL,
      "Simulate one rank per pipeline stage. A collective takes its time on an idle network, and links "

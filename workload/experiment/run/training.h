@@ -10,6 +10,7 @@
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
+#include "workload/program/reader.h"
 #include "workload/training/training.h"
 
 extern const rlt_option rlt_training_options[]; /* offsets are in rlt_run_settings */
@@ -35,6 +36,10 @@ int rlt_run_train(rlt_run *r, rlt_error *err) RLT_MUST_USE;
 /* Builds it with identical ranks simulated once (--fold, --fold-stages), and places these. RLT_EUSAGE if an
  * option makes ranks different. */
 int rlt_run_fold(rlt_run *r, rlt_error *err) RLT_MUST_USE;
+/* Opens the durations with which a reader folds a trace whose ranks are identical. End it also after a
+ * failure. */
+int rlt_run_fold_begin(rlt_run *r, rlt_read_fold *fold, rlt_error *err) RLT_MUST_USE;
+void rlt_run_fold_end(rlt_read_fold *fold);
 
 /* Simulates every rank of a folded run that ended. RLT_ECHECK if an iteration takes another time. */
 int rlt_run_verify_fold(const rlt_run *r, rlt_error *err) RLT_MUST_USE;

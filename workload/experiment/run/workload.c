@@ -47,11 +47,11 @@ int rlt_workload_check(const rlt_run_settings *s, const char *operand, rlt_error
 {
     bool traced = s->trace.n || operand, jobs = s->jobs.job.n != 0;
     if (!s->model && (s->accelerator || s->layout || s->train || s->strategy || s->map || s->any_memory ||
-                      s->fold || s->fold_stages))
+                      (s->fold && !traced) || s->fold_stages))
         return rlt_fail(err, RLT_EUSAGE, s->accelerator ? "--accelerator" : NULL,
                         s->accelerator ? "needs --model"
                                        : "--layout, --train, --strategy, --map, --any-memory and "
-                                         "--fold(-stages) need --model");
+                                         "--fold-stages need --model, --fold that or --trace");
     if (s->map && s->sim.placement)
         return rlt_fail(err, RLT_EUSAGE, "--map", "places ranks: it does not go with --placement");
     if (s->map && (sets(s->layout, "order") || sets(s->train, "order")))
