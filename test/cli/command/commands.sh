@@ -53,6 +53,7 @@ t "an unknown command without a near one" 2 '' "unknown command; 'ringlet --help
 t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unknown option; did you mean '--version'?" --versoin
 t "the man page is made from the tables" 0 '\\-\\-collective' '' --generate-man
 t "the man page has the option of all commands" 0 '\\-\\-config FILE' '' --generate-man
+t "the tables are printed as JSON" 0 '"name": "rank-scale", .*"kind": "list"' '' --generate-json
 t "the completion is made from the tables" 0 'complete -o default -F _ringlet ringlet' '' --generate-completion
 "$ringlet" --generate-completion >"$tmp/completion"
 if command -v bash >/dev/null; then
