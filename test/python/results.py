@@ -114,6 +114,7 @@ def studies() -> None:
         ),
     )
     assert list(bad.result.points["status"])[0] == 0 and bad.result.points["error"].iloc[1]
+    assert len(bad.result.top(number=1).points) == 1
 
 
 @needs("pandas")
