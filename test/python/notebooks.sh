@@ -8,6 +8,10 @@ if ! "$python" -c 'import nbclient, ipykernel, pandas, matplotlib' 2>/dev/null; 
     skip "notebooks" "needs python3-nbclient, python3-ipykernel, python3-pandas and python3-matplotlib"
     finish
 fi
+if nm "$ringlet" | grep -q __asan_init; then
+    skip "notebooks" "needs a build without sanitizers" # whose simulations are tested elsewhere
+    finish
+fi
 for notebook in tools/python/notebooks/*.ipynb; do
     name=$(basename "$notebook" .ipynb)
     mkdir "$tmp/$name"
