@@ -191,21 +191,25 @@ def changed_inputs() -> None:
     )
 
 
+def stat(pid: int) -> list[str]:
+    """State, parent and further facts of a process (man 5 proc), [] if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def spent(pid: int) -> int:
     """Processor time of a process, in hundredths of a second; 0 if it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return 0 if fields[0] == "Z" else int(fields[11])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
+    fields = stat(pid)
+    return int(fields[11]) if fields and fields[0] != "Z" else 0
 
 
 def busy_child(pid: int) -> int:
     """Waits until a child of the process has begun to work."""
     while True:
-        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
-        for child in map(int, listed.stdout.split()):
-            if spent(child) > 5:
+        for child in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()):
+            if stat(child)[1:2] == [str(pid)] and spent(child) > 5:
                 return child
         time.sleep(0.05)
 
