@@ -250,19 +250,21 @@ def threads() -> None:
 
 
 def warned() -> None:
-    """Warnings and notes are kept; a warning also warns."""
+    """Warnings and notes are kept; a warning also warns, at the line of the caller."""
+    question = {
+        "topology": "ring:8@50GB/s,1us",
+        "collective": "all_to_all",
+        "algorithm": "direct",
+        "bytes": "1MiB",
+    }
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        r = ringlet.coll(
-            topology="switch:8@100Gbps,1us,in_network=reduce+multicast",
-            algorithm=["ring", "switchml"],
-            bytes="1MiB",
-            set={"loss": 0.01},
-        )
-    assert [str(w.message) for w in said] == [m[9:] for m in r.warnings if m.startswith("warning: ")], (
-        said,
-        r.warnings,
-    )
+        flow = ringlet.coll(**question)
+        r = flow.vary(network="alpha-beta")
+        ringlet.coll(**question, network="alpha-beta")
+    assert flow.warnings == [] and len(said) == 2 and said[0].category is ringlet.RingletWarning
+    assert r.warnings == [f"warning: {said[0].message}"] and "loads link 0" in r.warnings[0]
+    assert {w.filename for w in said} == {__file__} and "loads link 0" in r._repr_html_()
 
 
 @needs("pandas", "pyarrow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
 import warnings
 from dataclasses import replace
@@ -120,7 +121,7 @@ class _Call:
             raise _failure(outcome, shown, said, result)
         for text in result.warnings:
             if text.startswith("warning: "):
-                warnings.warn(text.partition(": ")[2], RingletWarning, stacklevel=5)
+                warnings.warn(text.partition(": ")[2], RingletWarning, stacklevel=_outside())
         return result
 
     def again(self, _form: str = "json", **changes: Any) -> Any:
@@ -139,6 +140,14 @@ class _Call:
             path = word.partition("=")[2] if word.startswith("--") else word
             if os.path.exists(path):
                 self.before[path] = _state(path)
+
+
+def _outside() -> int:
+    """Level of the first caller outside of the package, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _state(path: str) -> Any:
