@@ -52,6 +52,7 @@ verdict "functions have 60 lines at most" "$(rule length | sed 's/^[^ ]* //' | u
 verdict "functions take 6 parameters at most" "$(rule parameters | sed 's/^[^ ]* //' | unknown parameters)"
 # Two files fit side by side on a screen.
 verdict "lines have 110 columns at most" "$(rule width | sed 's/:[0-9]*:/ &/' | unknown width)"
+verdict "lines of Python, too" "$(git ls-files -- '*.py' | xargs awk 'length > 110 { print FILENAME ":" FNR }')"
 # The end of a comment does not stand alone if its beginning does not.
 verdict "comments end as they begin" "$(rule stranded | sed 's/:[0-9]*:/ &/' | unknown stranded)"
 # A comment names its noun first.

@@ -127,7 +127,8 @@ def values_become_words() -> None:
     coll = ringlet.coll(topology=BOARD, bytes=["1MiB", "2MiB"], algorithm=("ring", "nvls"), group=range(4))
     assert "--bytes=1MiB,2MiB --algorithm=ring,nvls --group=0,1,2,3" in coll.command, coll.command
     assert ringlet.run(Path(TRACE), topology=BOARD, config={"network-scale": 2}).time_s < 0.019
-    assert "1MiB" in ringlet.command("ringlet coll -t hgx-h100-8 -b 1MiB -a ring").command
+    assert "1MiB" in ringlet.command("ringlet coll -t hgx-h100-8 -b1MiB -a ring -f csv -o never.csv").command
+    assert ringlet.command(f"run -q {TRACE} --topology={BOARD} --format table").time_s > 0
 
 
 def unknown_keywords() -> None:

@@ -33,6 +33,13 @@ for what, call in (("pandas", lambda: r.ranks), ("matplotlib", r.plot), ("pyarro
 ' "$tmp/python" >"$tmp/out" 2>"$tmp/err"
 expect "without pandas, matplotlib and pyarrow: only what needs them says so" "$?" 0
 
+# Installed by make install-python: the command of the same prefix is called.
+mkdir -p "$tmp/prefix/bin" "$tmp/prefix/lib/python3/dist-packages"
+cp -R "$tmp/python/ringlet" "$tmp/prefix/lib/python3/dist-packages"
+ln -s "$ringlet" "$tmp/prefix/bin/ringlet"
+found=$(cd "$tmp" && env -u RINGLET PYTHONPATH=prefix/lib/python3/dist-packages "$python" -c 'import ringlet; print(ringlet.program())')
+expect "the command of the same prefix is called" "$found" "$(cd "$tmp" && pwd -P)/prefix/bin/ringlet"
+
 mkdir "$tmp/wheel"
 "$python" tools/python/build.py wheel "$tmp/wheel" "$tmp/python" "$ringlet" >"$tmp/out" 2>"$tmp/err" || cat "$tmp/err" >&2
 cp "$tmp"/wheel/*.whl "$tmp/first"

@@ -114,6 +114,7 @@ def studies() -> None:
         ),
     )
     assert list(bad.result.points["status"])[0] == 0 and bad.result.points["error"].iloc[1]
+    assert len(bad.result.top(number=1).points) == 1
 
 
 @needs("pandas")
@@ -190,21 +191,25 @@ def changed_inputs() -> None:
     )
 
 
+def stat(pid: int) -> list[str]:
+    """State, parent and further facts of a process (man 5 proc), [] if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def spent(pid: int) -> int:
     """Processor time of a process, in hundredths of a second; 0 if it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return 0 if fields[0] == "Z" else int(fields[11])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
+    fields = stat(pid)
+    return int(fields[11]) if fields and fields[0] != "Z" else 0
 
 
 def busy_child(pid: int) -> int:
     """Waits until a child of the process has begun to work."""
     while True:
-        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
-        for child in map(int, listed.stdout.split()):
-            if spent(child) > 5:
+        for child in (int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()):
+            if stat(child)[1:2] == [str(pid)] and spent(child) > 5:
                 return child
         time.sleep(0.05)
 
@@ -245,19 +250,21 @@ def threads() -> None:
 
 
 def warned() -> None:
-    """Warnings and notes are kept; a warning also warns."""
+    """Warnings and notes are kept; a warning also warns, at the line of the caller."""
+    question = {
+        "topology": "ring:8@50GB/s,1us",
+        "collective": "all_to_all",
+        "algorithm": "direct",
+        "bytes": "1MiB",
+    }
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        r = ringlet.coll(
-            topology="switch:8@100Gbps,1us,in_network=reduce+multicast",
-            algorithm=["ring", "switchml"],
-            bytes="1MiB",
-            set={"loss": 0.01},
-        )
-    assert [str(w.message) for w in said] == [m[9:] for m in r.warnings if m.startswith("warning: ")], (
-        said,
-        r.warnings,
-    )
+        flow = ringlet.coll(**question)
+        r = flow.vary(network="alpha-beta")
+        ringlet.coll(**question, network="alpha-beta")
+    assert flow.warnings == [] and len(said) == 2 and said[0].category is ringlet.RingletWarning
+    assert r.warnings == [f"warning: {said[0].message}"] and "loads link 0" in r.warnings[0]
+    assert {w.filename for w in said} == {__file__} and "loads link 0" in r._repr_html_()
 
 
 @needs("pandas", "pyarrow")

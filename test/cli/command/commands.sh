@@ -55,6 +55,7 @@ t "a man page is made from the tables" 0 '\\-\\-collective' '' --generate-man co
 t "the first man page lists the others" 0 '^\.BR ringlet.-calibrate.-training \(1\)' '' --generate-man
 t "no man page of what is no command" 2 '' "did you mean 'coll'" --generate-man col
 t "the man page has the option of all commands" 0 '\\-\\-config FILE' '' --generate-man
+t "the tables are printed as JSON" 0 '"name": "rank-scale", .*"kind": "list"' '' --generate-json
 t "the completion is made from the tables" 0 'complete -o default -F _ringlet ringlet' '' --generate-completion
 for c in run coll topo trace list check; do
     t "$c --help ends with an example" 0 '^  ringlet '"$c" '' $c --help

@@ -56,5 +56,5 @@ __all__ = [
     "data",
     "program",
     "record",
-    *COMMANDS,
+    *(_name for _name in COMMANDS if _name != "list"),  # the builtin stays
 ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -100,19 +102,18 @@ class _Call:
 
     def _study(self, outcome: Outcome, line: list[str], db: str, kept: Any) -> Any:
         """The points of a study come from its database."""
-        there = os.path.exists(db) and not self.given.get("dry_run")
+        there = os.path.exists(db) and outcome.status in (0, 1, INTERRUPTED) and not self.given.get("dry_run")
         points = execute(["sweep", "query", db, "--format=json"]) if there else outcome
-        result = self._end(Outcome(outcome.status, points.out, outcome.err, outcome.interrupted), line)
-        result.db, result._kept = db, kept
-        return result
+        return self._end(replace(outcome, out=points.out), line, db=db, _kept=kept)
 
-    def _end(self, outcome: Outcome, line: list[str]) -> Any:
+    def _end(self, outcome: Outcome, line: list[str], **more: Any) -> Any:
         shown = shlex.join(["ringlet", *line])
         said = _messages(outcome.err)
         kind = _result.OF_COMMAND.get(self.command.path, _result.Result)
         result = kind(
             outcome.out, shown, [m for m in said if m.startswith(("warning: ", "note: "))], self.again
         )
+        vars(result).update(more)
         self.result = result
         if outcome.interrupted or outcome.status == INTERRUPTED:
             raise Interrupted(result if outcome.out else None)
@@ -120,7 +121,7 @@ class _Call:
             raise _failure(outcome, shown, said, result)
         for text in result.warnings:
             if text.startswith("warning: "):
-                warnings.warn(text.partition(": ")[2], RingletWarning, stacklevel=5)
+                warnings.warn(text.partition(": ")[2], RingletWarning, stacklevel=_outside())
         return result
 
     def again(self, _form: str = "json", **changes: Any) -> Any:
@@ -128,11 +129,8 @@ class _Call:
         unknown = [k for k in changes if k not in self.command.options]
         if unknown and not self.command.more_options:
             raise TypeError(self.command.unknown(unknown))
-        for read in (
-            self.result.json["manifest"]["inputs"]
-            if self.command.prints_json and "manifest" in self.result.json
-            else []
-        ):
+        known = self.result.json.get("manifest", {}) if self.result.is_json else {}
+        for read in known.get("inputs", []):
             if read["path"] in self.before and _state(read["path"]) != self.before[read["path"]]:
                 raise Error(read["path"], "has changed since; the result does not belong to it any more")
         return _Call(self.command, self.operands, {**self.given, **changes}, _form).run()
@@ -142,6 +140,14 @@ class _Call:
             path = word.partition("=")[2] if word.startswith("--") else word
             if os.path.exists(path):
                 self.before[path] = _state(path)
+
+
+def _outside() -> int:
+    """Level of the first caller outside of the package, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _state(path: str) -> Any:

@@ -91,16 +91,15 @@ def table(rows: list[dict[str, Any]]) -> str:
     """The first rows, with the columns that are single figures."""
     names = [k for k, v in rows[0].items() if not isinstance(v, (list, dict))]
     head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_shown(r.get(n)))}</td>" for n in names) + "</tr>"
-        for r in rows[:MOST_ROWS]
-    )
+    body = "".join("<tr>" + "".join(_cell(r.get(n)) for n in names) + "</tr>" for r in rows[:MOST_ROWS])
     more = f"<div>{len(rows) - MOST_ROWS} more rows: frame()</div>" if len(rows) > MOST_ROWS else ""
     return f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>{more}'
 
 
-def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _cell(value: Any) -> str:
+    side = "right" if isinstance(value, (int, float)) else "left"
+    text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f'<td style="text-align:{side};white-space:nowrap">{html.escape(text)}</td>'
 
 
 def breakdown(time_s: float, parts: dict[str, float], run: dict[str, Any]) -> str:
@@ -114,8 +113,8 @@ def breakdown(time_s: float, parts: dict[str, float], run: dict[str, Any]) -> st
     lines = "".join(
         f'<tr><td style="text-align:left"><span style="display:inline-block;width:.8em;height:.8em;'
         f'background:{STATES[k][0]}"></span> {STATES[k][1]}</td>'
-        f'<td style="text-align:right">{seconds(t)}</td>'
-        f'<td style="text-align:right">{100 * t / whole:.1f} %</td></tr>'
+        f'<td style="text-align:right;white-space:nowrap">{seconds(t)}</td>'
+        f'<td style="text-align:right;white-space:nowrap">{100 * t / whole:.1f} %</td></tr>'
         for k, t in parts.items()
     )
     partial = "; stopped before the end" if run.get("partial") else ""

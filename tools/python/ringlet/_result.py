@@ -63,6 +63,11 @@ class Result:
         return found
 
     @property
+    def is_json(self) -> bool:
+        """False if the command prints text only."""
+        return self.text.lstrip().startswith("{")
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The single figures, by name."""
         return {
@@ -92,7 +97,7 @@ class Result:
         return self.rows if self.rows in self.json or not self.lists else self.lists[0]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not self.__dict__.get("text", "").lstrip().startswith("{"):
+        if name.startswith("_") or "text" not in vars(self) or not self.is_json:
             raise AttributeError(name)
         if name not in self.json:
             raise AttributeError(f"the result has no '{name}'; it has {', '.join(self.json)}")
@@ -104,7 +109,7 @@ class Result:
         )
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(self.json if self.text.lstrip().startswith("{") else [])]
+        return [*super().__dir__(), *(self.json if self.is_json else [])]
 
     def vary(self, **changes: Any) -> Result:
         """The same command with other keywords: run.vary(network_scale=2). None takes a keyword away."""
@@ -154,7 +159,7 @@ class Result:
         return f"<{type(self).__name__}: {self.command}>"
 
     def _repr_html_(self) -> str:
-        lists = self.lists if self.text.lstrip().startswith("{") else []
+        lists = self.lists if self.is_json else []
         body = _page.table(self._rows(self._main())) if lists else _page.block(self.text)
         return _page.cell(self.command, self.warnings, body)
 

@@ -78,6 +78,7 @@ class Command:
     runs: bool
     operands: str
     options: dict[str, Option]  # by keyword
+    hidden: tuple[Option, ...]  # those that the package sets itself
     more_options: bool
     verbs: tuple[Command, ...]
     prints_json: bool
@@ -89,7 +90,7 @@ class Command:
     def find(self, word: str) -> Option | None:
         """The option of a word of a command line: --name, --name=value, -n."""
         name = word[2:].split("=", 1)[0] if word.startswith("--") else None
-        for o in self.options.values():
+        for o in (*self.options.values(), *self.hidden):
             if o.name == name or (name is None and o.letter and word.startswith("-" + o.letter)):
                 return o
         return None
@@ -166,12 +167,10 @@ class Command:
             if o is None and word.startswith("--") and self.more_options:
                 name, _, value = word[2:].partition("=")
                 given[name.replace("-", "_")] = value or next(rest, "")
-            elif o is None and (word[2:] if word.startswith("--") else "").split("=")[0] in OWN | {"output"}:
-                None if "=" in word or word == "--quiet" else next(rest, None)
             elif o is None:
                 operands.append(word)
             else:
-                self._take(given, o, word, rest)
+                self._take({} if o in self.hidden else given, o, word, rest)
         return operands, given
 
     @staticmethod
@@ -194,15 +193,17 @@ class Command:
 
 def _command(path: tuple[str, ...], c: dict[str, Any]) -> Command:
     rows = c["options"]
-    where_format = {o.get("group") for o in rows if o["name"] == "format"}
+    where_format = {o.get("group", Option.group) for o in rows if o["name"] == "format"}
     options: dict[str, Option] = {}
+    hidden: list[Option] = []
     for row in rows:
-        # The result is the return value. Elsewhere --output is a file of another kind: a topology, a trace.
-        if row["name"] in OWN or (row["name"] == "output" and row.get("group") in where_format):
-            continue
         values: dict[str, Any] = {**row, "words": tuple(row.get("words", ()))}
         o = Option(**values)
-        options[o.keyword] = o
+        # The result is the return value. Elsewhere --output is a file of another kind: a topology, a trace.
+        if o.name in OWN or (o.name == "output" and o.group in where_format):
+            hidden.append(o)
+        else:
+            options[o.keyword] = o
     if c["runs"] and rows:
         options["config"] = replace(CONFIG, help=_config_help)
     path = (*path, c["name"])
@@ -214,6 +215,7 @@ def _command(path: tuple[str, ...], c: dict[str, Any]) -> Command:
         c["runs"],
         c.get("operands", ""),
         options,
+        tuple(hidden),
         c["more_options"],
         tuple(_command(path, v) for v in c["verbs"]),
         bool(where_format),
