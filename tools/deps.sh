@@ -4,7 +4,7 @@
 # Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
 # installed it is named, and the build or the tests leave out what needs it.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
-# check the format, count instructions and follow the tour.
+# check the format, compile with clang, build Debian packages, count instructions and follow the tour.
 set -u
 # Proof that a package is installed: a command, a library by its pkg-config name, a header, or a library that links.
 # cblas.h alone proves nothing: other packages have one, too.
@@ -14,7 +14,7 @@ optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
-    clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev"
+    clang-format:clang-format clang:clang dh:debhelper dh_python3:dh-python lintian:lintian valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do
