@@ -287,7 +287,7 @@ uninstall:
 	    $(L)/pkgconfig/ringlet.pc $(D)/share/man/man1/ringlet.1 $(D)/share/man/man1/ringlet-*.1 \
 	    $(D)/share/bash-completion/completions/ringlet $(D)/share/ringlet
 
-# Debian packages, in build/deb. DEBFULLNAME and DEBEMAIL name the maintainer.
+# Debian packages, in build/deb: see tools/packaging/README.md.
 deb:
 	@tools/packaging/deb.sh '$(BUILD)/deb' '$(VERSION)$(COMMIT)'
 

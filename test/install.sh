@@ -59,6 +59,8 @@ for link in shared static; do
     expect '^network-scale=1: [1-9][0-9]* ps$' "$dir/vary-$link" "trace=$data/traces/transformer-8" "topology=$data/topologies/hgx-h100-8.json"
     awk '/^network-scale=[0-9]+: [0-9]+ ps$/ { n++; if (n > 1 && $2 > last) exit 1; last = $2 } END { if (n != 10) exit 1 }' "$dir/out" ||
         fail "ten networks: $(cat "$dir/out")"
+    # By name: the library finds data where the environment says so.
+    (cd "$dir" && export RINGLET_DATA="$data" && expect '^network-scale=1: [1-9][0-9]* ps$' "$dir/vary-$link" trace=transformer-8 topology=hgx-h100-8)
     LD_LIBRARY_PATH="$dir/usr/lib" "$dir/replay-$link" /nowhere ring:2@1GB/s,0ns 2>"$dir/out" && fail "a missing trace is no error"
     grep -q '^/nowhere: no such file' "$dir/out" || fail "a missing trace: $(cat "$dir/out")"
 done

@@ -4,7 +4,7 @@
 # Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
 # installed it is named, and the build or the tests leave out what needs it.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
-# check the format, count instructions, follow the tour and run the notebooks.
+# check the format, compile with clang, build Debian packages, count instructions, follow the tour and run the notebooks.
 set -u
 # Proof that a package is installed: a command, a library by its pkg-config name, a header, a library that links, or a
 # module of Debian's Python, which may not be the first in PATH.
@@ -15,7 +15,8 @@ optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
-    clang-format:clang-format valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev python3:python3
+    clang-format:clang-format clang:clang dh:debhelper dh_python3:dh-python lintian:lintian
+    valgrind:valgrind gdb:gdb header=glpk.h:libglpk-dev python3:python3
     python=pip:python3-pip python=ensurepip:python3-venv python=pandas:python3-pandas
     python=matplotlib:python3-matplotlib python=nbclient:python3-nbclient python=nbconvert:python3-nbconvert
     python=ipykernel:python3-ipykernel"

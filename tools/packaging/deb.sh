@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # deb.sh DIR VERSION: builds the Debian packages of this source tree in DIR, and checks them where lintian is installed.
-# The maintainer is DEBFULLNAME <DEBEMAIL>; without them the user and the name of this machine. DEB_BUILD_OPTIONS as usual.
+# The maintainer is DEBFULLNAME <DEBEMAIL>; without them an address that nobody has. DEB_BUILD_OPTIONS as usual.
 set -eu
 cd "$(dirname "$0")/../.."
 version=$2
@@ -20,7 +20,7 @@ date=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date -r Makef
 cd "$tree"
 find . -name __pycache__ -type d -prune -exec rm -rf {} +
 [ -d tools/python ] || sed -i '/^Package: python3-ringlet/,$d' debian/control
-maintainer="${DEBFULLNAME:-$(id -un)} <${DEBEMAIL:-$(id -un)@$(hostname -f)}>"
+maintainer="${DEBFULLNAME:-ringlet maintainers} <${DEBEMAIL:-maintainers@ringlet.example}>"
 sed -i "s/@MAINTAINER@/$maintainer/" debian/control
 cat >debian/changelog <<END
 ringlet ($version) unstable; urgency=medium

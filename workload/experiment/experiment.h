@@ -6,6 +6,9 @@
  * is one collective of one size by one algorithm, and settings are the options of `ringlet coll`:
  * "bytes=64MiB", "algorithm=ring". Nothing is printed.
  *
+ * Names such as hgx-h100-8 are looked for in the folders of the environment variable RINGLET_DATA, in a
+ * source tree, in ../share/ringlet beside this program, and where the library was installed.
+ *
  * Experiments of one rlt_experiments share the inputs they load. Create, vary and free them on one thread,
  * which loads inputs and makes all calls to igraph. Run them on any threads, several at once. The shared
  * inputs must outlive the experiments. Errors name an option as "--NAME".

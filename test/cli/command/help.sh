@@ -119,6 +119,8 @@ if [ -x "${ringlet%/*}/ringlet-serve" ]; then
     grep '^ringlet serve ' "$tmp/commands" | sed 's/^ringlet serve /&--port 0 /; s/\(--port 0\) \1/\1/' >"$tmp/serve"
     while IFS= read -r line; do
         cd "$tmp/work" || exit 1
+        # What the command before it printed must not be taken for its own.
+        rm -f "$tmp/out" "$tmp/err"
         # shellcheck disable=SC2086
         "$ringlet" ${line#ringlet } >"$tmp/out" 2>"$tmp/err" </dev/null &
         job=$!
