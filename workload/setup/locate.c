@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collectives/stated.h"
@@ -91,15 +92,23 @@ rlt_dirs rlt_accelerator_dirs(void)
     return rlt_data_dirs(RLT_DATA_ACCELERATORS);
 }
 
-/* Copies "-", the name of a file, or the path of a file with this name in one of the folders. */
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Copies "-", the name of a file, or the path of a file with this name in one of the folders. A folder here,
+ * such as collectives in the source tree, does not hide a study of that name. */
 static int path_of(rlt_data_kind kind, const char *what, const char *spec, char *path, size_t size,
                    rlt_error *err)
 {
     rlt_dirs dirs = rlt_data_dirs(kind);
+    bool here = strcmp(spec, "-") == 0 || (access(spec, F_OK) == 0 && !is_folder(spec));
+    if (!here && !strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))
+        return 0;
     int n = snprintf(path, size, "%s", spec);
-    if (n >= 0 && (size_t)n < size &&
-        (strcmp(spec, "-") == 0 || access(spec, F_OK) == 0 ||
-         (!strchr(spec, '/') && rlt_find_file(dirs.list, spec, path, size))))
+    if (n >= 0 && (size_t)n < size && (here || is_folder(spec)))
         return 0;
     return rlt_find_fail(dirs.list, what, spec, NULL, err);
 }

@@ -22,6 +22,9 @@ expect "moved: the same time" "$(grep '"time_ps"' "$tmp/out")" "$here"
 works "accelerator, stack, dispatcher" run --model mixtral-8x7b --accelerator h100 -t 'hgx-h100-8*switch:2@50GB/s,2us' \
     --layout tp=4,dp=4,ep=4,stack=megatron,dispatcher=uccl-p5
 works "study" sweep replay --dry-run
+mkdir replay
+works "study, beside a folder of that name" sweep replay --dry-run
+rmdir replay
 [ ! -x "$moved-deploy" ] || works "operator graph and weights" deploy -g small-cnn -t testbed-4xv100-4xv100 --weights tag --budget 4
 works "trace info" trace info transformer-16
 works "job" run --job transformer-8@0-7 -t hgx-h100-8
