@@ -61,6 +61,8 @@ static size_t inflated_length(const char *name)
  * beside execution traces and timelines, JSON files are settings or results. */
 enum { NAME_ET, NAME_TIMELINE, NAME_KERNELS, NAME_JSON, NAME_SQLITE, NAME_OTHER };
 
+static const char kernels_end[] = "kernel_trace.csv";
+
 static int kind_of_name(const char *name)
 {
     size_t length = inflated_length(name);
@@ -68,7 +70,7 @@ static int kind_of_name(const char *name)
         return NAME_OTHER;
     return ends_with(name, length, ".et")                                           ? NAME_ET
            : ends_with(name, length, ".csv") && strncasecmp(name, "trace-", 6) == 0 ? NAME_TIMELINE
-           : ends_with(name, length, "kernel_trace.csv")                            ? NAME_KERNELS
+           : ends_with(name, length, kernels_end)                                   ? NAME_KERNELS
            : ends_with(name, length, ".json")                                       ? NAME_JSON
            : ends_with(name, length, ".sqlite")                                     ? NAME_SQLITE
                                                                                     : NAME_OTHER;
@@ -171,7 +173,17 @@ static int scan(file_list *l, const char *directory, const char *base, rlt_error
     return rc;
 }
 
-/* Adds the files of a directory that are not of its trace: those that `kept` does not list. */
+/* Returns true if a reader looks for `path` beside the trace file `kept`: NAME_hip_api_trace.csv beside
+ * NAME_kernel_trace.csv. */
+static bool is_companion(const char *path, const trace_file *kept)
+{
+    size_t length = strlen(kept->path) - (kept->kind == NAME_KERNELS ? strlen(kernels_end) : 0);
+    return kept->kind == NAME_KERNELS && strncmp(path, kept->path, length) == 0 &&
+           ends_with(path, strlen(path), ".csv");
+}
+
+/* Adds the files of a directory that are not of its trace: those that `kept` does not list, and that stand
+ * beside none of these. */
 static int scan_ignored(file_list *l, const char *directory, const file_list *kept, rlt_error *err)
 {
     DIR *d = opendir(directory);
@@ -185,7 +197,8 @@ static int scan_ignored(file_list *l, const char *directory, const file_list *ke
             continue;
         bool out = stat(l->files[l->n - 1].path, &st) == 0 && S_ISREG(st.st_mode);
         for (uint32_t i = 0; i < kept->n && out; i++)
-            out = strcmp(kept->files[i].path, l->files[l->n - 1].path) != 0;
+            out = strcmp(kept->files[i].path, l->files[l->n - 1].path) != 0 &&
+                  !is_companion(l->files[l->n - 1].path, &kept->files[i]);
         if (!out)
             free(l->files[--l->n].path);
     }

@@ -135,7 +135,7 @@ for command in run coll 'coll arithmetic' sweep plan calibrate calibrate-trainin
 done
 if command -v script >/dev/null; then
     expect "and shows none" "$(TERM=xterm script -qec "'$ringlet' coll -t switch:64@50GB/s,1us -n packet -b 64MiB -a direct -q" /dev/null |
-        awk '/simulating/ { bar++ } /all_reduce / { rows++ } END { print bar + 0, rows }')" "0 1"
+        awk '/simulating/ { bar++ } /all_reduce  / { rows++ } END { print bar + 0, rows }')" "0 1"
 else
     skip "no bar on a terminal" "needs script"
 fi

@@ -7,26 +7,8 @@
 #   console   commands that need root, a shell of the reader's or files of theirs: not run
 #   text      output; c, python, json: code
 # Options that a page names are options of ringlet, and its links lead to files and headings that exist.
-set -u
-cd "$(dirname "$0")/../../.." || exit 1
+. "$(dirname "$0")/../../support/tap.sh"
 top=$PWD
-ringlet=${RINGLET:-build/ringlet}
-case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-number=0 failed=0
-unset NO_COLOR COLUMNS
-
-verdict() { # name, complaint or ""
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        failed=$((failed + 1))
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /' | head -30
-    fi
-}
 
 mkdir "$tmp/bin"
 ln -s "$ringlet" "$tmp/bin/ringlet"
@@ -96,4 +78,4 @@ for c in run coll topo trace sweep report design list check; do
 done
 verdict "each subcommand is shown" "$missing"
 
-[ "$failed" = 0 ]
+finish

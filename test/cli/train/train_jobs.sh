@@ -112,7 +112,7 @@ refused 3 "b.json: expected --trace, --model or --job" $net --job "$tmp/b.json@0
 job ''
 refused 3 "b.json:1:1: the text ends" $net --job "$tmp/b.json@0-3"
 job '{"trace": "nowhere"}'
-refused 5 "nowhere" $net --job "$tmp/b.json@0-3"
+refused 3 "nowhere: no such file, and no trace of that name" $net --job "$tmp/b.json@0-3"
 refused 5 "no such file" $net --job "$tmp/nowhere.json@0-3"
 refused 2 "accelerator 3 already has rank 3" $net --job "$tmp/gpt.json@0-3" --job "$tmp/gpt.json@3-6"
 refused 2 "expected an accelerator from 0 to 7" $net --job "$tmp/gpt.json@6-9"
