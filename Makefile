@@ -376,7 +376,7 @@ pictures: design-page
 
 # Pictures of all kinds of pages and drawings, to look at: build/page/screenshots/index.html.
 screenshots: all deps-page
-	$(Q)sh test/page/screenshots.sh $(BUILD) $(BUILD)/page/screenshots
+	$(Q)sh test/screenshots/screenshots.sh $(BUILD) $(BUILD)/page/screenshots
 
 # A shared object that makes the k-th allocation fail; tests preload it.
 tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)

@@ -23,6 +23,6 @@ done
 server=$!
 for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$out/serve.url" ] || sleep 0.2; done
 status=0
-node test/page/screenshots.js "$out" "$PWD/$1/page/node_modules/playwright-core" "$(command -v chromium || command -v chromium-browser)" || status=$?
+node test/screenshots/screenshots.js "$out" "$PWD/$1/page/node_modules/playwright-core" "$(command -v chromium || command -v chromium-browser)" || status=$?
 kill $server
 exit $status
