@@ -189,7 +189,7 @@ static int synthesise(draft *d, bool reduce, uint32_t at, rlt_error *err)
                          .chunks = d->chunks,
                          .owner = d->owner,
                          .bytes = d->bytes,
-                         .endpoint = rlt_topology_endpoint(req->topology),
+                         .endpoint = req->endpoint ? req->endpoint : rlt_topology_endpoint(req->topology),
                          .restarts = RESTARTS};
     rlt_time time = 0;
     int rc = rlt_tacos_match(&job, d->sends + at, &time, err);

@@ -156,6 +156,24 @@ static void counted_shares(void **state)
     assert_int_equal(test_collective(&net, RLT_REDUCE_SCATTER, 6000000, counts).time_ps, 301 * RLT_US);
 }
 
+/* The synthesis counts the costs in force, not those of the topology: 100 us for 1 MB, 1 us of latency, and here
+ * 5 us per message. */
+static void costs_in_force(void **state)
+{
+    (void)state;
+    test_group s;
+    rlt_plan plan;
+    test_group_open(&s, "ring:3@20GB/s,1us", 0);
+    rlt_endpoint e = *rlt_topology_endpoint(s.t);
+    e.message_ps = 5 * RLT_US;
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 3000000);
+    req.endpoint = &e;
+    assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
+    assert_int_equal(rlt_tacos_time(&plan), 106 * RLT_US);
+    rlt_plan_free(&plan);
+    test_group_close(&s);
+}
+
 static int plan_steps(const rlt_coll_request *req, rlt_step *steps, uint32_t room, uint32_t *n)
 {
     rlt_plan plan;
@@ -224,6 +242,7 @@ int main(void)
         cmocka_unit_test(runs_take_what_was_synthesised),
         cmocka_unit_test(chunks_and_uneven_links),
         cmocka_unit_test(counted_shares),
+        cmocka_unit_test(costs_in_force),
         cmocka_unit_test(same_request_same_plan),
         cmocka_unit_test(refusals),
     };
