@@ -18,7 +18,7 @@
 #include "sim/base/time.h"
 
 /* A schedule of a million transfers takes about 100 MB and a second. */
-enum { MAX_MEMBERS = 512, MAX_TRANSFERS = 1 << 20, RESTARTS = 16, MAX_PIECES = 64 };
+enum { MAX_MEMBERS = 512, MAX_TRANSFERS = 1 << 20, RESTARTS = 32, MAX_PIECES = 64 };
 #define PIECE_BYTES ((uint64_t)512 << 10)
 #define NO_WAIT     UINT16_MAX
 
@@ -189,7 +189,7 @@ static int synthesise(draft *d, bool reduce, uint32_t at, rlt_error *err)
                          .chunks = d->chunks,
                          .owner = d->owner,
                          .bytes = d->bytes,
-                         .endpoint = rlt_topology_endpoint(req->topology),
+                         .endpoint = req->endpoint ? req->endpoint : rlt_topology_endpoint(req->topology),
                          .restarts = RESTARTS};
     rlt_time time = 0;
     int rc = rlt_tacos_match(&job, d->sends + at, &time, err);

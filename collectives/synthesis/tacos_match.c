@@ -4,9 +4,12 @@
  * that may have work are tried in random order, those with the earliest arrival first. A free edge takes a
  * chunk that its source holds and that its destination neither holds nor awaits.
  *
- * Restarts differ in their random numbers and in three rules. RAREST: take the rarest such chunk instead of
- * any. STAND_BACK: leave an edge idle if faster ones can bring all missing chunks sooner. DISTANT: do not use
- * a slow edge for a chunk that a nearer member has or awaits. The schedule with the earliest end wins.
+ * Restarts differ in their random numbers and in four rules. RAREST: take the rarest such chunk instead of
+ * any. STAND_BACK: leave an edge idle if faster ones can bring all missing chunks sooner. DISTANT: do not
+ * use a slow edge for a chunk that a nearer member has or awaits. EXCHANGE: an edge without such a chunk
+ * takes one that is under way to its destination, and the transfer under way brings another one instead. The
+ * choice of a chunk is thus final only at its arrival, as in the authors' program; but a transfer brings no
+ * chunk that its source lacked when it began. The schedule with the earliest end wins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 
-enum { PURPOSE = 0x7ac05, RAREST = 1, STAND_BACK = 2, DISTANT = 4 };
+enum { PURPOSE = 0x7ac05, RAREST = 1, STAND_BACK = 2, DISTANT = 4, EXCHANGE = 16 };
 /* Budget of tried edges and visited chunks, after which no restart begins: a few tenths of a second. */
 #define MAX_TRIES ((uint64_t)1 << 25)
 
@@ -45,12 +48,15 @@ typedef struct matching {
     rlt_time *free_at; /* per edge: time when it is free again */
     uint32_t *holders; /* per chunk: members that have or await it */
     uint32_t *missing; /* per member: chunks that it neither has nor awaits */
+    uint32_t *came;    /* per member and chunk: the instant when it came */
+    uint32_t *began;   /* per send: the instant when it began */
+    uint32_t *carries; /* per edge: its latest send */
     candidate *tries;
     uint8_t *listed; /* per edge: whether it is in `tries` */
     happening *heap;
     rlt_tacos_send *sends, *best;
     uint32_t n_tries, n_heap, n_sends, n_all;
-    uint32_t restart, rules;
+    uint32_t restart, rules, instant;
     uint64_t drawn, tried;
     rlt_time now;
 } matching;
@@ -130,10 +136,9 @@ static void find_possible(matching *m, uint32_t e)
     }
 }
 
-/* Draws one of the chunks that edge e may bring, or one of the rarest of them. RLT_NONE if there is none. */
-static uint32_t pick(matching *m, uint32_t e)
+/* Draws one of the chunks in m->could, or one of the rarest of them. RLT_NONE if there is none. */
+static uint32_t draw(matching *m)
 {
-    find_possible(m, e);
     uint32_t least = RLT_NONE, count = 0, picked = RLT_NONE;
     for (uint32_t w = 0; w < m->words; w++) {
         uint64_t could = m->could[w];
@@ -183,6 +188,64 @@ static bool stands_back(const matching *m, uint32_t e, uint32_t to)
     return could >= m->missing[to];
 }
 
+static bool contains(const matching *m, const uint64_t *sets, uint32_t member, uint32_t chunk)
+{
+    return sets[(size_t)member * m->words + chunk / 64] >> chunk % 64 & 1;
+}
+
+/* Makes a member await a chunk, or no longer await it. */
+static void await(matching *m, uint32_t member, uint32_t chunk, bool yes)
+{
+    uint64_t *due = &m->due[(size_t)member * m->words + chunk / 64], bit = (uint64_t)1 << chunk % 64;
+    *due = yes ? *due | bit : *due & ~bit;
+    m->holders[chunk] += yes ? 1 : UINT32_MAX;
+    m->missing[member] += yes ? UINT32_MAX : 1;
+}
+
+/* Gives a transfer under way another chunk that its source held when it began and its destination lacks.
+ * Chunks of one size only, so that its end remains. */
+static bool exchange(matching *m, uint32_t send)
+{
+    rlt_tacos_send *s = &m->sends[send];
+    uint32_t from = source(m, s->edge), to = destination(m, s->edge);
+    const uint64_t *has = m->has + (size_t)from * m->words, *due = m->due + (size_t)to * m->words;
+    for (uint32_t w = 0; w < m->words; w++) {
+        m->could[w] = 0;
+        for (uint64_t rest = has[w] & ~due[w]; rest; rest &= rest - 1) {
+            uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(rest);
+            bool fits = m->came[(size_t)from * m->job->chunks + c] <= m->began[send] &&
+                        m->job->bytes[c] == m->job->bytes[s->chunk];
+            m->could[w] |= fits ? rest & -rest : 0;
+            m->tried++;
+        }
+    }
+    uint32_t chunk = draw(m);
+    if (chunk == RLT_NONE)
+        return false;
+    await(m, to, s->chunk, false);
+    await(m, to, chunk, true);
+    s->chunk = chunk;
+    return true;
+}
+
+/* Finds a chunk for edge e, whose destination has or awaits all that e may bring: a transfer under way brings
+ * one of them, and may as well bring another one. Returns the chunk; RLT_NONE if there is none. */
+static uint32_t take_over(matching *m, uint32_t e)
+{
+    uint32_t from = source(m, e), to = destination(m, e);
+    const uint32_t *first = m->job->reversed ? m->net->out_first : m->net->in_first;
+    const uint32_t *rows = m->job->reversed ? m->net->out : m->net->in;
+    uint32_t degree = first[to + 1] - first[to], skip = below(m, degree);
+    for (uint32_t k = 0; k < degree; k++) {
+        uint32_t i = m->carries[rows[first[to] + (k + skip) % degree]];
+        uint32_t chunk = i == RLT_NONE ? 0 : m->sends[i].chunk;
+        if (i != RLT_NONE && !contains(m, m->has, to, chunk) && contains(m, m->has, from, chunk) &&
+            exchange(m, i))
+            return chunk;
+    }
+    return RLT_NONE;
+}
+
 static void start(matching *m, uint32_t e, uint32_t chunk)
 {
     uint32_t to = destination(m, e);
@@ -190,9 +253,9 @@ static void start(matching *m, uint32_t e, uint32_t chunk)
     rlt_time arrival, busy = hold(m, e, m->job->bytes[chunk], &arrival);
     for (uint32_t i = edge->first; i < edge->first + edge->hops; i++)
         m->used_Bps[m->net->path[i]] += edge->bw_Bps;
-    m->due[(size_t)to * m->words + chunk / 64] |= (uint64_t)1 << chunk % 64;
-    m->holders[chunk]++;
-    m->missing[to]--;
+    await(m, to, chunk, true);
+    m->carries[e] = m->n_sends;
+    m->began[m->n_sends] = m->instant;
     m->free_at[e] = rlt_time_add(m->now, busy);
     m->sends[m->n_sends] = (rlt_tacos_send){
         .start_ps = m->now, .end_ps = rlt_time_add(m->now, arrival), .edge = e, .chunk = chunk};
@@ -229,11 +292,18 @@ static void match_now(matching *m)
         m->listed[e] = 0;
         if (!m->missing[to] || !is_free(m, e))
             continue;
-        uint32_t chunk = pick(m, e);
-        if (chunk != RLT_NONE && !((m->rules & STAND_BACK) && stands_back(m, e, to)))
+        find_possible(m, e);
+        uint32_t chunk = draw(m);
+        if ((chunk == RLT_NONE && !(m->rules & EXCHANGE)) ||
+            ((m->rules & STAND_BACK) && stands_back(m, e, to)))
+            continue;
+        if (chunk == RLT_NONE)
+            chunk = take_over(m, e);
+        if (chunk != RLT_NONE)
             start(m, e, chunk);
     }
     m->n_tries = 0;
+    m->instant++;
 }
 
 static void apply(matching *m, happening h)
@@ -245,6 +315,7 @@ static void apply(matching *m, happening h)
         const uint32_t *first = m->job->reversed ? m->net->in_first : m->net->out_first;
         const uint32_t *rows = m->job->reversed ? m->net->in : m->net->out;
         m->has[(size_t)at * m->words + s->chunk / 64] |= (uint64_t)1 << s->chunk % 64;
+        m->came[(size_t)at * m->job->chunks + s->chunk] = m->instant;
         for (uint32_t i = first[at]; i < first[at + 1]; i++)
             list(m, rows[i]);
         return;
@@ -268,15 +339,18 @@ static void reset(matching *m, uint32_t restart)
     for (uint32_t c = 0; c < chunks; c++) {
         uint32_t o = m->job->owner[c];
         m->has[(size_t)o * m->words + c / 64] |= (uint64_t)1 << c % 64;
+        m->came[(size_t)o * chunks + c] = 0;
         m->holders[c] = 1;
         m->missing[o]--;
     }
     memcpy(m->due, m->has, (size_t)n * m->words * sizeof *m->has);
     m->n_heap = m->n_sends = m->n_tries = 0;
+    memset(m->carries, 0xff, m->net->n_edges * sizeof *m->carries); /* RLT_NONE */
     m->now = 0;
+    m->instant = 0;
     m->drawn = 0;
     m->restart = restart;
-    m->rules = restart & RAREST;
+    m->rules = restart & (RAREST | EXCHANGE);
     m->rules |= m->net->uneven ? ~restart & (STAND_BACK | DISTANT) : 0;
 }
 
@@ -311,11 +385,14 @@ static bool allocate(matching *m)
     m->holders = malloc(m->job->chunks * sizeof *m->holders);
     m->missing = malloc(net->n * sizeof *m->missing);
     m->tries = malloc(((size_t)net->n_edges + 1) * sizeof *m->tries);
+    m->came = malloc((size_t)net->n * m->job->chunks * sizeof *m->came);
+    m->began = malloc((size_t)m->n_all * sizeof *m->began);
+    m->carries = malloc(((size_t)net->n_edges + 1) * sizeof *m->carries);
     m->listed = calloc((size_t)net->n_edges + 1, 1);
     m->heap = malloc(2 * (size_t)m->n_all * sizeof *m->heap);
     m->sends = malloc((size_t)m->n_all * sizeof *m->sends);
     return m->has && m->due && m->used_Bps && m->could && m->cost && m->free_at && m->holders && m->missing &&
-           m->tries && m->listed && m->heap && m->sends;
+           m->came && m->began && m->carries && m->tries && m->listed && m->heap && m->sends;
 }
 
 static void release(matching *m)
@@ -323,6 +400,9 @@ static void release(matching *m)
     free(m->sends);
     free(m->heap);
     free(m->listed);
+    free(m->carries);
+    free(m->began);
+    free(m->came);
     free(m->tries);
     free(m->missing);
     free(m->holders);
