@@ -6,6 +6,7 @@
 #             lines may use what earlier ones of the page wrote. A backslash at the end of a line continues it.
 #   console   commands that need root, a shell of the reader's or files of theirs: not run
 #   text      output; c, python, json: code
+# The output that README.md shows behind commands is what they print; "..." stands for what it leaves out.
 # Options that a page names are options of ringlet, and its links lead to files and headings that exist.
 . "$(dirname "$0")/../../support/tap.sh"
 top=$PWD
@@ -34,13 +35,26 @@ run_page() { # page
         esac
         (cd "$work" && PATH="$tmp/bin:$PATH" sh -c "$until $line" >"$tmp/out" 2>"$tmp/err" </dev/null)
         status=$?
+        cat "$tmp/out" "$tmp/err" >>"$work/printed"
         [ -z "$until" ] || [ $status != 130 ] || status=0
         why=""
         [ $status = 0 ] || why="status $status
 $(tail -5 "$tmp/err")"
         verdict "$1: $line" "$why"
     done <"$tmp/commands"
+    [ "$1" != README.md ] || verdict "$1: output is what the commands print" "$(not_printed "$1" "$work/printed")"
     rm -rf "$work"
+}
+
+# Lines of output on a page with which no line begins that a command printed. Columns may be narrower.
+not_printed() { # page, file
+    awk '
+    { gsub(/ +/, " "); sub(/^ /, ""); sub(/ $/, "") }
+    FNR == NR { all = all "\n" $0; next }
+    /^```/ { if (inside) { shown = inside == "```sh"; inside = "" } else inside = $0; next }
+    inside == "" && $0 != "" { shown = 0 }
+    inside == "```text" && shown { sub(/ ?\.\.\.$/, "") }
+    inside == "```text" && shown && !index(all, "\n" $0)' "$2" "$1"
 }
 
 # Headings as links name them.
@@ -59,9 +73,9 @@ broken_links() { # page
     done
 }
 
-# Options of the commands, those before a command, and those of pkg-config.
+# Options of the commands, those before a command, and those of pkg-config, rocprofv3 and nsys.
 man_pages | sed 's/\\-/-/g' | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/known"
-printf '%s\n' --cflags --libs >>"$tmp/known"
+printf '%s\n' --cflags --libs --output-format --runtime-trace --cuda-event-trace --cuda-graph-trace --type >>"$tmp/known"
 
 while IFS= read -r page; do
     run_page "$page"
