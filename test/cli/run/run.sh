@@ -54,6 +54,9 @@ for key in time_ps iteration_time_ps compute_ps exposed_comm_ps host_ps idle_ps 
     ok "JSON has $key"
 done
 
+expect 0 "  waiting for other ranks" run $m $t --rank-scale 3:compute=0.5 --explain
+expect 0 "levers: the ranks that start late" run $m $t --rank-delay 5=700ms
+
 # A trace written as Chakra and read back takes the same time.
 mkdir "$dir/et"
 "$ringlet" trace generate --set ranks=8 --set layers=4 --set hidden=256 --set heads=4 --set vocabulary=1000 -o "$dir/et" --prefix t >/dev/null 2>"$dir/err"
