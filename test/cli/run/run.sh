@@ -170,6 +170,9 @@ embedding() { grep '"bytes": 13393152,.*"count": 2, "members": "'"$1"'"' "$2" >"
 json "$dir/inner" $pipeline,order=pp-tp-dp
 embedding 0-3 "$dir/classes" && embedding 0-6:2 "$dir/inner" && ok "and say which ranks take part" || no "and say which ranks take part"
 "$ringlet" run --compare "$dir/classes" "$dir/each" >"$dir/out" 2>"$dir/err"
+cp "$dir/out" "$dir/compared"
+expect 0 "--compare explains the difference by itself" run --compare "$dir/classes" "$dir/each" --explain
+cmp -s "$dir/out" "$dir/compared" && ok "--explain changes no comparison" || no "--explain changes no comparison"
 [ "$(grep -cE ' \(([0-9]+), \1\) ' "$dir/out")" = 3 ] && ok "a comparison counts them" || no "a comparison counts them"
 
 exit $bad
