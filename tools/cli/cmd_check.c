@@ -287,7 +287,7 @@ static int check_updates(const char *path, rlt_error *err)
 static int check_training(const char *path, rlt_error *err)
 {
     rlt_train_rows t = {0};
-    char names[PATH_MAX], skipped[320] = "";
+    char names[PATH_MAX], skipped[600] = "";
     int rc = rlt_names_path("names", names, sizeof names, err);
     const rlt_train_reading how = {.names = names, .measured = true};
     if (!rc)
@@ -322,7 +322,7 @@ static int check_collectives(const char *path, rlt_error *err)
     rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
     rlt_measurements t = {0};
     int rc = rlt_measurements_read(&t, path, &hints, err);
-    char skipped[400];
+    char skipped[512];
     if (!rc)
         printf("%s: ok: %u measured collectives%s%s\n", path, t.n, t.skipped ? "; " : "",
                rlt_measurements_skipped(&t, skipped, sizeof skipped));
