@@ -149,7 +149,7 @@ const shots = process.env.SHOTS;
       ok((await inked(p.page, "#memory canvas")) > 5, "memory is drawn");
       // Causes: those of each rank add up to the run, and the figures are those of the rank that ends last.
       const run = await p.page.evaluate(() => { const { ranks, ...rest } = window.ringlet.data.run; return rest; });
-      const drawn = await p.page.evaluate(() => { const r = window.ringlet.data.run.ranks, at = (k) => r.columns.indexOf(k); return r.rows.map((x) => ["compute_ps", "host_ps", "idle_ps", "bubble_ps", "start_skew_ps", "exposed_tp_ps", "exposed_cp_ps", "exposed_ep_ps", "exposed_dp_ps", "exposed_pp_ps", "exposed_offload_ps", "exposed_other_ps", "ended_ps"].reduce((a, k) => a + x[at(k)], 0)); });
+      const drawn = await p.page.evaluate(() => { const r = window.ringlet.data.run.ranks, at = (k) => r.columns.indexOf(k); return r.rows.map((x) => ["compute_ps", "host_ps", "idle_ps", "bubble_ps", "start_skew_ps", "peer_wait_ps", "exposed_tp_ps", "exposed_cp_ps", "exposed_ep_ps", "exposed_dp_ps", "exposed_pp_ps", "exposed_offload_ps", "exposed_other_ps", "ended_ps"].reduce((a, k) => a + x[at(k)], 0)); });
       ok(drawn.length > 0 && drawn.every((x) => x === run.time_ps), "causes of each rank add up to the run", drawn.slice(0, 3));
       f = await figures(p.page);
       ok(run.bubble_ps > 0 && f["pipeline bubble"] === ((100 * run.bubble_ps) / run.time_ps).toFixed(1) + " %" && f["exposed TP communication"] === ((100 * run.exposed_tp_ps) / run.time_ps).toFixed(1) + " %", "the bubble and exposed TP communication are named", f);

@@ -41,8 +41,8 @@ int rlt_beside_missing(const rlt_beside *b, rlt_error *err)
     return rlt_fail(
         err, RLT_EUNSUPPORTED, b->command,
         "%s %s, which is missing: ringlet was built without %s or copied without this file; apt-get install "
-        "%s, then make%s",
-        b->need, path_of(b, path, sizeof path), b->library, b->packages, b->otherwise);
+        "%s, or for a build of your own apt-get install %s, then make%s",
+        b->need, path_of(b, path, sizeof path), b->library, b->package, b->packages, b->otherwise);
 }
 
 int rlt_beside_become(const rlt_beside *b, char **argv, rlt_error *err)

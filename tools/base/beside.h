@@ -15,8 +15,9 @@ typedef struct rlt_beside {
     const char *name;      /* file name */
     const char *command;   /* command that the companion runs */
     const char *need;      /* start of the message when it is missing, such as "several ranks need" */
+    const char *package;   /* package of ringlet that has the file */
     const char *library;   /* library that it is linked with */
-    const char *packages;  /* Debian packages that provide the library */
+    const char *packages;  /* Debian packages that provide the library to a build */
     const char *otherwise; /* alternative offered in the message, such as ", or take --shard"; "": none */
 } rlt_beside;
 

@@ -34,7 +34,7 @@ int rlt_calib_read(rlt_calib_job *j, rlt_error *err)
                                .collective = j->s->collective,
                                .ranks = (uint32_t)j->s->ranks,
                                .nodes = (uint32_t)j->s->nodes};
-    char system[300], skipped[400];
+    char system[300], skipped[512];
     const char *item = system;
     rlt_texts only = {&item, 1, 1};
     int rc = 0;

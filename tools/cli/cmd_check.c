@@ -9,6 +9,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/find.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
@@ -157,6 +158,55 @@ static bool is_shared_object(const char *path)
            memcmp(head, "\177ELF", sizeof head) == 0;
 }
 
+static bool is_model(const char *spec)
+{
+    const char *settings = rlt_model_settings(spec);
+    rlt_error ignored = {0};
+    rlt_model m = {0};
+    char *name = settings ? strndup(spec, (size_t)(settings - spec)) : strdup(spec);
+    bool is = name && rlt_model_open(name, &m, &ignored) == 0;
+    rlt_model_free(&m);
+    free(name);
+    return is;
+}
+
+/* Names of 'ringlet list' that other checks cover, and which. */
+static const struct {
+    rlt_data_kind kind;
+    const char *text;
+} elsewhere[] = {
+    {RLT_DATA_STUDIES, "is a study: 'ringlet sweep --dry-run' checks it"},
+    {RLT_DATA_STACKS, "is a stack of software: the check of any accelerator reads all stacks"},
+    {RLT_DATA_DISPATCHERS, "is a dispatcher: the check of any accelerator reads all dispatchers"}};
+static const char elsewhere_kind[] = "of another check"; /* compared by address */
+
+/* Returns where a name is checked; NULL: it is none of these names. */
+static const char *checked_elsewhere(const char *name)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (rlt_find_file(rlt_data_dirs(elsewhere[i].kind).list, name, path, sizeof path))
+            return elsewhere[i].text;
+    return NULL;
+}
+
+/* Returns the kind of what is no file: a PREFIX of a trace, or a name of 'ringlet list'. */
+static const char *kind_of_name(const char *name)
+{
+    char path[PATH_MAX], **paths = NULL;
+    uint32_t n = 0;
+    rlt_error ignored = {0};
+    bool trace = !strchr(name, '@') && rlt_find_trace_files(&name, 1, &paths, &n, &ignored) == 0 && n > 0;
+    free(paths);
+    if (trace)
+        return "trace";
+    if (strchr(name, '/') || rlt_find_file(rlt_topology_dirs().list, name, path, sizeof path))
+        return "topology";
+    if (rlt_accelerator_path(name, rlt_accelerator_dirs().list, path, sizeof path))
+        return "accelerator";
+    return is_model(name) ? "model" : checked_elsewhere(name) ? elsewhere_kind : "topology";
+}
+
 static const char *kind_of(const char *path)
 {
     const rlt_reader *reader;
@@ -165,15 +215,8 @@ static const char *kind_of(const char *path)
     const char *kind = "topology";
     if (strcmp(path, "-") == 0)
         return kind;
-    if (stat(path, &st)) {
-        /* Perhaps it is the PREFIX of a trace. */
-        char **paths = NULL;
-        uint32_t n = 0;
-        if (!strchr(path, '@') && rlt_find_trace_files(&path, 1, &paths, &n, &ignored) == 0 && n > 0)
-            kind = "trace";
-        free(paths);
-        return kind;
-    }
+    if (stat(path, &st))
+        return kind_of_name(path);
     if (S_ISREG(st.st_mode) && is_shared_object(path))
         return "plugin";
     if (S_ISREG(st.st_mode) && is_host_trace(path))
@@ -248,7 +291,7 @@ static int check_system(const char *path, const char *topology, rlt_error *err)
 static int check_accelerator(const char *path, rlt_error *err)
 {
     rlt_accelerator a;
-    int rc = rlt_accelerator_load(path, NULL, &a, err);
+    int rc = rlt_find_accelerator(path, &a, err);
     if (!rc)
         printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name, (double)a.memory_bytes / 1e9,
                a.n_peaks);
@@ -287,7 +330,7 @@ static int check_updates(const char *path, rlt_error *err)
 static int check_training(const char *path, rlt_error *err)
 {
     rlt_train_rows t = {0};
-    char names[PATH_MAX], skipped[320] = "";
+    char names[PATH_MAX], skipped[600] = "";
     int rc = rlt_names_path("names", names, sizeof names, err);
     const rlt_train_reading how = {.names = names, .measured = true};
     if (!rc)
@@ -322,7 +365,7 @@ static int check_collectives(const char *path, rlt_error *err)
     rlt_measure_hints hints = {.collective = "all_reduce", .ranks = 2};
     rlt_measurements t = {0};
     int rc = rlt_measurements_read(&t, path, &hints, err);
-    char skipped[400];
+    char skipped[512];
     if (!rc)
         printf("%s: ok: %u measured collectives%s%s\n", path, t.n, t.skipped ? "; " : "",
                rlt_measurements_skipped(&t, skipped, sizeof skipped));
@@ -358,6 +401,8 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
 {
     bool found = strcmp(s->as, "auto") == 0;
     const char *kind = found ? kind_of(path) : s->as;
+    if (kind == elsewhere_kind)
+        return rlt_fail(err, RLT_EUNSUPPORTED, path, "%s", checked_elsewhere(path));
     int rc = check_as(kind, path, s, err);
     size_t n = strlen(err->what);
     if (rc && found && rc != RLT_ECHECK && rc != RLT_EIO && n < sizeof err->what - 64)
@@ -385,14 +430,15 @@ const rlt_command rlt_cmd_check = {
     .max_operands = -1,
     .description =
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
-        "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' (--config), "
-        "jobs (--job), update counts (--updates), measured trainings (CSV) and measured collectives (CSV, "
-        "nccl-tests), and PyTorch's host traces. The kind of a file is detected from its content, and said. "
-        "Prints a summary of each file, or file, line, column, the path of the bad value and what was "
-        "expected. A row with a bad value in a table of measurements is skipped; their number and the first "
-        "one are said. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something for "
-        "a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a grid "
-        "of groups, readers on their samples, models and strategies by training.",
+        "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
+        "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
+        "collectives (CSV, nccl-tests), and PyTorch's host traces. The kind of a file is detected from its "
+        "content, and said. Prints a summary of each file, or file, line, column, the path of the bad value "
+        "and what was expected. A row with a bad value in a table of measurements is skipped; their number "
+        "and the first one are said. Names of topologies, accelerators, models and traces ('ringlet list') "
+        "are found, too. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something "
+        "for a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a "
+        "grid of groups, readers on their samples, models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

@@ -184,6 +184,7 @@ static const rlt_option_group judges_groups[] = {{"Input", many_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {NULL, action_options, 0},
                                                  {"Strategies", judges_options, 0},
+                                                 QUIET,
                                                  OUTPUT,
                                                  {0}};
 static const rlt_option_group train_groups[] = {
@@ -193,6 +194,7 @@ static const rlt_option_group policy_groups[] = {{"Comparison", policy_options, 
                                                  {"Graph", graph_options, 0},
                                                  {"Groups", grouping_options, 0},
                                                  {"Policy", weights_options, 0},
+                                                 QUIET,
                                                  OUTPUT,
                                                  {0}};
 

@@ -8,6 +8,7 @@
 static const rlt_beside deploy = {.name = "ringlet-deploy",
                                   .command = "deploy",
                                   .need = "a deployment search needs",
+                                  .package = "ringlet",
                                   .library = "METIS and OpenBLAS",
                                   .packages = "libmetis-dev libopenblas-serial-dev",
                                   .otherwise = ""};

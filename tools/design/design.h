@@ -132,6 +132,7 @@ typedef struct rlt_design_settings {
     uint64_t chunks;
     rlt_time endpoint_ps;
     const char *format, *output;
+    bool quiet;
 } rlt_design_settings;
 extern const rlt_option rlt_design_work_options[], rlt_design_goal_options[], rlt_design_cost_options[],
     rlt_design_sim_options[], rlt_design_report_options[]; /* offsets in rlt_design_settings */

@@ -44,7 +44,7 @@ typedef struct rlt_table {
     int failed;
 } rlt_table;
 
-enum { RLT_MAX_COLUMNS = 24 };
+enum { RLT_MAX_COLUMNS = 32 };
 
 /* Writes the heading, unless it must wait for the widths. At most RLT_MAX_COLUMNS columns. */
 void rlt_table_begin(rlt_table *t, rlt_format format, const rlt_column *columns, uint32_t n, FILE *out,

@@ -54,7 +54,7 @@ static void print_counts(FILE *out, const rlt_fleets *c)
     describe(c, counts, sizeof counts);
     fprintf(out, "\n%s; %" PRIu64 " searches, %" PRIu64 " simulations\n", counts, c->searches, c->simulated);
     for (uint32_t i = 0; i < c->n; i++)
-        if (c->at[i].end == RLT_FLEET_AGAINST) {
+        if (c->at[i].end == RLT_FLEET_AGAINST && c->at[i].why) {
             fprintf(out, "  against a rule: %u, such as: %s\n", c->at[i].ranks, c->at[i].why);
             break;
         }
@@ -111,7 +111,7 @@ static void fleets_json(rlt_jw *w, const rlt_fleets *c)
         rlt_jw_string(w, "end", ends[one->end]);
         if (one->least_ps)
             rlt_jw_u64(w, "least_ps", (uint64_t)one->least_ps);
-        if (one->end == RLT_FLEET_AGAINST)
+        if (one->end == RLT_FLEET_AGAINST && one->why)
             rlt_jw_string(w, "why", one->why);
         rlt_jw_end_object(w);
     }
@@ -151,7 +151,7 @@ static int nothing(const rlt_fleets *c, const rlt_plan_asked *s, const rlt_layou
     if (count_ends(c, RLT_FLEET_SLOWER) + count_ends(c, RLT_FLEET_SKIPPED))
         return missed(c, s, how, counts, err);
     for (uint32_t i = 0; i < c->n; i++)
-        rule = c->at[i].end == RLT_FLEET_AGAINST ? c->at[i].why : rule;
+        rule = c->at[i].end == RLT_FLEET_AGAINST && c->at[i].why ? c->at[i].why : rule;
     return rlt_fail(err, RLT_ERANGE, "plan", "no layout is possible on %u to %u accelerators%s%s%s",
                     c->at[0].ranks, c->at[c->n - 1].ranks, counts, *rule ? ", such as: " : "", rule);
 }

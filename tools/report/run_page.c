@@ -127,6 +127,7 @@ static int lists_json(rlt_json run, rlt_jw *w, rlt_error *err)
                                         "exposed_by_dims_ps",
                                         "bubble_ps",
                                         "start_skew_ps",
+                                        "peer_wait_ps",
                                         "exposed_tp_ps",
                                         "exposed_cp_ps",
                                         "exposed_ep_ps",

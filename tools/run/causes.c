@@ -145,7 +145,9 @@ static void lever(const rlt_run *r, rlt_cause c, char *text, size_t size)
         [RLT_CAUSE_COMPUTE] = "faster accelerators, lower precision, less recomputation",
         [RLT_CAUSE_BUBBLE] = "more microbatches, chunks of stages (interleaving), fewer or more even stages",
         [RLT_CAUSE_SKEW] =
-            "the ranks that others wait for, listed below: even out their work and their start",
+            "the ranks that start late: let all start together (--no-skew drops recorded offsets)",
+        [RLT_CAUSE_WAIT] =
+            "the ranks that others wait for, which --explain lists: mend slow ones, spread the work evenly",
         [RLT_CAUSE_TP] = "fewer ranks a layer, faster links inside a node",
         [RLT_CAUSE_CP] = "fewer ranks a sequence, faster links",
         [RLT_CAUSE_EP] = "fewer ranks for the experts, dispatcher=two-level, faster links",

@@ -240,7 +240,7 @@ const rlt_command rlt_cmd_run = {
         "again, over the given network.\n\nThe span of each rank is the sum of four states. compute: device "
         "work is running. exposed communication: a communication is under way and nothing computes. host: "
         "only host threads work. idle: the rest. Exposed communication is told apart as pipeline bubble, "
-        "start skew, and transfers by what they are for.",
+        "start skew, waiting for other ranks, and transfers by what they are for.",
     .example = "ringlet run --trace traces/transformer-8 --topology hgx-h100-8 --explain",
     .options = groups,
     .settings_size = sizeof(rlt_run_asked),

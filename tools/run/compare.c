@@ -467,7 +467,7 @@ static int put_json(const side *sides, const rlt_parsed *args, const char *path,
 
 int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *err)
 {
-    static const char *const taken[] = {"compare", "format", "output", "quiet", NULL};
+    static const char *const taken[] = {"compare", "explain", "format", "output", "quiet", NULL};
     rlt_file f = {0};
     int rc = rlt_given_only(args, taken, "--compare: set options in the two files", err);
     if (rc)
@@ -476,6 +476,8 @@ int rlt_run_compare(const rlt_parsed *args, const rlt_run_asked *s, rlt_error *e
         return rlt_fail(err, RLT_EUSAGE, "--format", "--compare writes a table or json");
     if (args->n_operands != 2)
         return rlt_fail(err, RLT_EUSAGE, "--compare", "expected two files, got %d", args->n_operands);
+    if (s->explain)
+        rlt_note("--compare explains the difference by itself: --explain of one run adds its critical path");
     side *sides = calloc(2, sizeof *sides);
     if (!sides)
         return rlt_nomem(err);

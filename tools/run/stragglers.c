@@ -57,7 +57,10 @@ static const rlt_option own_options[] = {
     {0}};
 #undef AT
 static const rlt_option_group groups[] = {
-    {"Training", own_options, 0}, {"Output", rlt_format_options, offsetof(stragglers_settings, report)}, {0}};
+    {"Training", own_options, 0},
+    {"Output", rlt_format_options, offsetof(stragglers_settings, report)},
+    {NULL, rlt_quiet_options, offsetof(stragglers_settings, report)},
+    {0}};
 
 static const rlt_column columns[] = {
     {"nodes", "nodes", NULL, RLT_COL_COUNT, 7, 0, "nodes that train together"},

@@ -9,6 +9,7 @@
 static const rlt_beside server = {.name = "ringlet-serve",
                                   .command = "serve",
                                   .need = "a server needs",
+                                  .package = "ringlet",
                                   .library = "libmicrohttpd",
                                   .packages = "libmicrohttpd-dev",
                                   .otherwise = ""};

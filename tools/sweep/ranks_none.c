@@ -12,6 +12,7 @@
 
 static const rlt_beside ranks = {.name = "ringlet-mpi",
                                  .need = "several ranks need",
+                                 .package = "ringlet-mpi",
                                  .library = "Open MPI",
                                  .packages = "libopenmpi-dev openmpi-bin",
                                  .otherwise = ""};

@@ -41,6 +41,7 @@ typedef enum rlt_figure {
     /* causes of the time of the rank that ends last */
     RLT_FIG_BUBBLE,
     RLT_FIG_SKEW,
+    RLT_FIG_WAIT,
     RLT_FIG_EXPOSED_TP,
     RLT_FIG_EXPOSED_CP,
     RLT_FIG_EXPOSED_EP,

@@ -67,12 +67,17 @@ int rlt_run_figures(const rlt_run *r, rlt_figure_links links, rlt_outcome *o, rl
     rlt_outcome_integer(o, RLT_FIG_COMM, k.exposed_comm_ps);
     rlt_outcome_integer(o, RLT_FIG_HOST, k.host_ps);
     rlt_outcome_integer(o, RLT_FIG_IDLE, k.idle_ps);
-    static const rlt_figure of_cause[RLT_CAUSES] = {
-        [RLT_CAUSE_BUBBLE] = RLT_FIG_BUBBLE,      [RLT_CAUSE_SKEW] = RLT_FIG_SKEW,
-        [RLT_CAUSE_TP] = RLT_FIG_EXPOSED_TP,      [RLT_CAUSE_CP] = RLT_FIG_EXPOSED_CP,
-        [RLT_CAUSE_EP] = RLT_FIG_EXPOSED_EP,      [RLT_CAUSE_DP] = RLT_FIG_EXPOSED_DP,
-        [RLT_CAUSE_PP] = RLT_FIG_EXPOSED_PP,      [RLT_CAUSE_OFFLOAD] = RLT_FIG_EXPOSED_OFFLOAD,
-        [RLT_CAUSE_COMM] = RLT_FIG_EXPOSED_OTHER, [RLT_CAUSE_ENDED] = RLT_FIG_ENDED};
+    static const rlt_figure of_cause[RLT_CAUSES] = {[RLT_CAUSE_BUBBLE] = RLT_FIG_BUBBLE,
+                                                    [RLT_CAUSE_SKEW] = RLT_FIG_SKEW,
+                                                    [RLT_CAUSE_WAIT] = RLT_FIG_WAIT,
+                                                    [RLT_CAUSE_TP] = RLT_FIG_EXPOSED_TP,
+                                                    [RLT_CAUSE_CP] = RLT_FIG_EXPOSED_CP,
+                                                    [RLT_CAUSE_EP] = RLT_FIG_EXPOSED_EP,
+                                                    [RLT_CAUSE_DP] = RLT_FIG_EXPOSED_DP,
+                                                    [RLT_CAUSE_PP] = RLT_FIG_EXPOSED_PP,
+                                                    [RLT_CAUSE_OFFLOAD] = RLT_FIG_EXPOSED_OFFLOAD,
+                                                    [RLT_CAUSE_COMM] = RLT_FIG_EXPOSED_OTHER,
+                                                    [RLT_CAUSE_ENDED] = RLT_FIG_ENDED};
     for (int c = 0; c < RLT_CAUSES; c++)
         if (of_cause[c])
             rlt_outcome_integer(o, of_cause[c], r->causes[r->last_rank].ps[c]);

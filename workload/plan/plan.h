@@ -186,7 +186,7 @@ typedef struct rlt_layout_search {
 
 /* Reasons for which points are impossible: the setting that is against a rule, with one example. */
 typedef struct rlt_layout_reason {
-    char where[24], what[160];
+    char where[24], what[256];
     double points;
 } rlt_layout_reason;
 

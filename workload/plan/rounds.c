@@ -102,7 +102,7 @@ static void against_rule(tree *s, const rlt_layout_outcome *why, double points)
         r->n_reasons++;
         *reason = (rlt_layout_reason){.points = 0};
         snprintf(reason->where, sizeof reason->where, "%.23s", why->where);
-        snprintf(reason->what, sizeof reason->what, "%.159s", why->what);
+        snprintf(reason->what, sizeof reason->what, "%.255s", why->what);
     }
     reason->points += points;
 }

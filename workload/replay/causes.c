@@ -17,6 +17,7 @@ const char *rlt_cause_name(rlt_cause c)
         [RLT_CAUSE_COMPUTE] = "compute",
         [RLT_CAUSE_BUBBLE] = "pipeline bubble",
         [RLT_CAUSE_SKEW] = "start skew",
+        [RLT_CAUSE_WAIT] = "waiting for other ranks",
         [RLT_CAUSE_TP] = "exposed TP communication",
         [RLT_CAUSE_CP] = "exposed CP communication",
         [RLT_CAUSE_EP] = "exposed EP communication",
@@ -34,11 +35,17 @@ const char *rlt_cause_name(rlt_cause c)
 const char *rlt_cause_key(rlt_cause c)
 {
     static const char *const keys[RLT_CAUSES] = {
-        [RLT_CAUSE_BUBBLE] = "bubble_ps",      [RLT_CAUSE_SKEW] = "start_skew_ps",
-        [RLT_CAUSE_TP] = "exposed_tp_ps",      [RLT_CAUSE_CP] = "exposed_cp_ps",
-        [RLT_CAUSE_EP] = "exposed_ep_ps",      [RLT_CAUSE_DP] = "exposed_dp_ps",
-        [RLT_CAUSE_PP] = "exposed_pp_ps",      [RLT_CAUSE_OFFLOAD] = "exposed_offload_ps",
-        [RLT_CAUSE_COMM] = "exposed_other_ps", [RLT_CAUSE_ENDED] = "ended_ps",
+        [RLT_CAUSE_BUBBLE] = "bubble_ps",
+        [RLT_CAUSE_SKEW] = "start_skew_ps",
+        [RLT_CAUSE_WAIT] = "peer_wait_ps",
+        [RLT_CAUSE_TP] = "exposed_tp_ps",
+        [RLT_CAUSE_CP] = "exposed_cp_ps",
+        [RLT_CAUSE_EP] = "exposed_ep_ps",
+        [RLT_CAUSE_DP] = "exposed_dp_ps",
+        [RLT_CAUSE_PP] = "exposed_pp_ps",
+        [RLT_CAUSE_OFFLOAD] = "exposed_offload_ps",
+        [RLT_CAUSE_COMM] = "exposed_other_ps",
+        [RLT_CAUSE_ENDED] = "ended_ps",
     };
     return keys[c];
 }
@@ -64,6 +71,59 @@ const char *rlt_bubble_key(rlt_bubble_part b)
     return keys[b];
 }
 
+typedef struct stretch {
+    rlt_time start_ps, end_ps;
+    uint32_t op;
+    uint32_t
+        next; /* iteration of this compute operation or the next one; RLT_NONE: only memory work follows */
+} stretch;
+
+/* State of a search over all ranks. The ranks of a pipeline form a list from its root. */
+typedef struct search {
+    const rlt_replay *r;
+    uint32_t *root, *first, *next;
+    stretch *list;       /* room for the compute of a rank */
+    rlt_time *end_ps;    /* when each iteration ends in the pipeline at hand */
+    rlt_time *origin_ps; /* see origin_of_end, by operation; -1: not known yet. NULL: all ranks start at 0 */
+} search;
+
+/* The end of an operation has a cause, which has a cause, and so on, back to the start of some rank. Returns
+ * when that rank started. Notes it for each operation on the way, so that none is visited twice. */
+static rlt_time origin_of_end(const search *s, uint32_t op)
+{
+    const rlt_replay *r = s->r;
+    rlt_time *origin = s->origin_ps, begin;
+    uint32_t at = op;
+    while (origin[at] < 0) {
+        uint32_t from = rlt__replay_beginner(r, at, &begin);
+        if (r->ops[from].cause == RLT_NONE)
+            origin[at] = r->ops[from].start_ps;
+        else
+            at = r->ops[from].cause;
+    }
+    for (rlt_time found = origin[at]; origin[op] < 0; op = r->ops[rlt__replay_beginner(r, op, &begin)].cause)
+        origin[op] = found;
+    return origin[at];
+}
+
+/* The same for the start of an operation, which ranks that wait for it wait for. */
+static rlt_time origin_of_start(const search *s, uint32_t op)
+{
+    const op_state *st = &s->r->ops[op];
+    return st->cause == RLT_NONE ? st->start_ps : origin_of_end(s, st->cause);
+}
+
+/* Returns how much of a wait of an operation comes from the later start of the rank it waits for. */
+static rlt_time late_start(const search *s, uint32_t op, rlt_time wait)
+{
+    rlt_time begin;
+    if (!s->origin_ps || wait <= 0)
+        return 0;
+    uint32_t last = rlt__replay_beginner(s->r, op, &begin);
+    rlt_time late = origin_of_start(s, last) - origin_of_start(s, op);
+    return late < 0 ? 0 : late > wait ? wait : late;
+}
+
 /* Parts of the bubble in a gap of compute: those before and after a time. */
 typedef struct border {
     rlt_time at_ps;
@@ -79,9 +139,10 @@ static void add_bubble(const border *b, rlt_time from, rlt_time to, rlt_rank_cau
 }
 
 /* Adds the part [from, to) of an operation that holds up its rank. */
-static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_time to, const border *b,
+static void add_part(const search *s, uint32_t index, rlt_time from, rlt_time to, const border *b,
                      rlt_rank_causes *out)
 {
+    const rlt_replay *r = s->r;
     const rlt_op *op = &r->program->ops[index];
     rlt_time begun = from;
     if (rlt__replay_state(op) != RANK_COMM)
@@ -89,33 +150,30 @@ static void add_part(const rlt_replay *r, uint32_t index, rlt_time from, rlt_tim
     if (op->comm != RLT_NONE)
         begun = r->comms[op->comm].result.last_arrival_ps;
     begun = begun < from ? from : begun > to ? to : begun;
-    if (op->purpose == RLT_FOR_PP)
+    if (op->purpose == RLT_FOR_PP) {
         add_bubble(b, from, begun, out);
-    else
-        out->ps[RLT_CAUSE_SKEW] += begun - from;
+    } else {
+        rlt_time late = late_start(s, index, begun - from);
+        out->ps[RLT_CAUSE_SKEW] += late;
+        out->ps[RLT_CAUSE_WAIT] += begun - from - late;
+    }
     out->ps[cause_of((rlt_purpose)op->purpose)] += to - begun;
 }
 
 /* Follows the causes back from an operation that ended at `to`, the end of a gap in compute. */
-static void add_gap(const rlt_replay *r, uint32_t op, rlt_time from, rlt_time to, const border *b,
+static void add_gap(const search *s, uint32_t op, rlt_time from, rlt_time to, const border *b,
                     rlt_rank_causes *out)
 {
+    const rlt_replay *r = s->r;
     while (op != RLT_NONE && to > from) {
         rlt_time start = r->ops[op].start_ps > from ? r->ops[op].start_ps : from;
         if (start < to) {
-            add_part(r, op, start, to, b, out);
+            add_part(s, op, start, to, b, out);
             to = start;
         }
         op = r->ops[op].cause;
     }
 }
-
-typedef struct stretch {
-    rlt_time start_ps, end_ps;
-    uint32_t op;
-    uint32_t
-        next; /* iteration of this compute operation or the next one; RLT_NONE: only memory work follows */
-} stretch;
 
 static int by_start(const void *a, const void *b)
 {
@@ -169,23 +227,24 @@ static border border_of(uint32_t before, uint32_t after, const rlt_time *end_ps)
     return (border){end_ps[before], RLT_BUBBLE_DRAIN, RLT_BUBBLE_WARM_UP};
 }
 
-static void find_causes(const rlt_replay *r, uint32_t rank, stretch *list, const rlt_time *end_ps,
-                        rlt_rank_causes *out)
+static void find_causes(const search *s, uint32_t rank, rlt_rank_causes *out)
 {
+    const rlt_replay *r = s->r;
+    const stretch *list = s->list;
     rlt_rank_result k = rlt_replay_rank(r, rank);
     rlt_time busy_until = k.start_ps, known = 0;
-    uint32_t last, before = RLT_NONE, n = find_compute(r, rank, list, &last);
+    uint32_t last, before = RLT_NONE, n = find_compute(r, rank, s->list, &last);
     border b;
     for (uint32_t i = 0; i < n; i++) {
-        b = border_of(before, list[i].next, end_ps);
-        add_gap(r, r->ops[list[i].op].cause, busy_until, list[i].start_ps, &b, out);
+        b = border_of(before, list[i].next, s->end_ps);
+        add_gap(s, r->ops[list[i].op].cause, busy_until, list[i].start_ps, &b, out);
         if (list[i].end_ps > busy_until)
             busy_until = list[i].end_ps;
         before = computed(r, list[i].op) ? list[i].next : before;
     }
-    b = border_of(before, RLT_NONE, end_ps);
+    b = border_of(before, RLT_NONE, s->end_ps);
     if (last != RLT_NONE)
-        add_gap(r, last, busy_until, r->ops[last].end_ps, &b, out);
+        add_gap(s, last, busy_until, r->ops[last].end_ps, &b, out);
     for (int c = 0; c < RLT_CAUSES; c++)
         known += c == RLT_CAUSE_COMM ? 0 : out->ps[c];
     out->ps[RLT_CAUSE_COMM] = k.exposed_comm_ps - known;
@@ -216,14 +275,6 @@ static void connect(const rlt_replay *r, uint32_t *root)
     }
 }
 
-/* State of a search over all ranks. The ranks of a pipeline form a list from its root. */
-typedef struct search {
-    const rlt_replay *r;
-    uint32_t *root, *first, *next;
-    stretch *list;    /* room for the compute of a rank */
-    rlt_time *end_ps; /* when each iteration ends in the pipeline at hand */
-} search;
-
 /* Notes when the iterations of a rank end, or forgets it. */
 static void note_ends(const search *s, uint32_t rank, bool forget)
 {
@@ -244,7 +295,7 @@ static rlt_time search_pipeline(const search *s, uint32_t root, rlt_rank_causes 
     }
     for (uint32_t i = s->first[root]; i != RLT_NONE; i = s->next[i]) {
         const border after = {0, RLT_BUBBLE_DRAIN, RLT_BUBBLE_DRAIN};
-        find_causes(s->r, i, s->list, s->end_ps, &out[i]);
+        find_causes(s, i, &out[i]);
         add_bubble(&after, s->r->ranks[i].end_ps, end, &out[i]);
         out[i].ps[RLT_CAUSE_ENDED] = end; /* for now */
     }
@@ -276,6 +327,23 @@ static void search_all(const search *s, rlt_rank_causes *out)
         out[i].ps[RLT_CAUSE_ENDED] = all - out[i].ps[RLT_CAUSE_ENDED];
 }
 
+/* Makes room for origins if ranks start at different times. */
+static int make_origins(search *s, rlt_error *err)
+{
+    const rlt_program *p = s->r->program;
+    bool differ = false;
+    for (uint32_t i = 0; i < p->n_ranks; i++)
+        differ = differ || s->r->ranks[i].start_ps > 0;
+    if (!differ)
+        return 0;
+    s->origin_ps = malloc(((size_t)p->n_ops + 1) * sizeof *s->origin_ps);
+    if (!s->origin_ps)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        s->origin_ps[i] = -1;
+    return 0;
+}
+
 int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err)
 {
     const rlt_program *p = r->program;
@@ -290,7 +358,7 @@ int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err)
                 .root = ranks,
                 .list = malloc(((size_t)most + 1) * sizeof *s.list),
                 .end_ps = calloc((size_t)steps + 1, sizeof *s.end_ps)};
-    int rc = ranks && s.list && s.end_ps ? 0 : rlt_nomem(err);
+    int rc = ranks && s.list && s.end_ps ? make_origins(&s, err) : rlt_nomem(err);
     if (!rc) {
         s.first = ranks + n;
         s.next = s.first + n;
@@ -299,5 +367,6 @@ int rlt_replay_causes(const rlt_replay *r, rlt_rank_causes *out, rlt_error *err)
     free(ranks);
     free(s.list);
     free(s.end_ps);
+    free(s.origin_ps);
     return rc;
 }

@@ -6,9 +6,11 @@
  * Compute, host and idle are the rank's states (replay.h). Exposed communication is divided by what holds up
  * the rank. From the operation that ends a gap in compute, the causes of its start are followed back to the
  * beginning of the gap. Each communication on that chain is, until its last member arrives, a wait; then it
- * is a transfer for its purpose (rlt_purpose). A wait for another pipeline stage is the pipeline's bubble,
- * any other is start skew. Both also count outside the rank's span: start skew before its start, the bubble
- * after its end until the last stage of its pipeline ends.
+ * is a transfer for its purpose (rlt_purpose). A wait for another pipeline stage is the pipeline's bubble.
+ * Any other is start skew as far as the rank from which the member's work came started later than the one
+ * from which this rank's own work came; the rest is waiting for other ranks, which have more to do or are
+ * slower. Start skew also counts before the rank's start, the bubble also after its end until the last stage
+ * of its pipeline ends.
  *
  * The bubble has three parts. Warm-up ends when the rank first computes in an iteration. Drain begins after
  * its last compute operation there (an optimizer step is memory work, not counted), and lasts until the
@@ -33,7 +35,8 @@ extern "C" {
 typedef enum rlt_cause {
     RLT_CAUSE_COMPUTE,
     RLT_CAUSE_BUBBLE, /* waits for another pipeline stage */
-    RLT_CAUSE_SKEW,   /* waits for a rank that is late, or is late itself at the start */
+    RLT_CAUSE_SKEW,   /* waits for a rank that started later, or starts late itself */
+    RLT_CAUSE_WAIT,   /* waits for a rank that is late for any other reason */
     /* exposed communication, by purpose */
     RLT_CAUSE_TP,
     RLT_CAUSE_CP,

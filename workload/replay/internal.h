@@ -154,6 +154,11 @@ static inline rlt_router *rlt__replay_built(const rlt_replay *r)
 
 /* Returns the state of a rank in which only this operation is under way. */
 int rlt__replay_state(const rlt_op *op);
+/* result.c. Returns the operation that let a transfer begin, and sets when: a collective depends on the
+ * member that arrived last, a message on its sender. A receive that found its message there depends on
+ * itself, as does a member that ended before the last one arrived, and an operation that communicates
+ * nothing: *begin_ps stays as it is. */
+uint32_t rlt__replay_beginner(const rlt_replay *r, uint32_t op, rlt_time *begin_ps);
 /* Ends an operation now. */
 void rlt__replay_end_op(rlt_replay *r, uint32_t op);
 /* Returns the duration of an operation that does not use the network: no communication, or one of recorded

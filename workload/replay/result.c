@@ -96,9 +96,7 @@ static rlt_path_kind path_kind(const rlt_op *op)
     return op->purpose == RLT_FOR_OFFLOAD ? RLT_PATH_DELAY : kinds[rlt__replay_state(op)];
 }
 
-/* Returns the operation that let a transfer begin: a collective depends on the member that arrived last, a
- * message on its sender. A receive that found its message there depends on itself. */
-static uint32_t beginner(const rlt_replay *r, uint32_t op, rlt_time *begin_ps)
+uint32_t rlt__replay_beginner(const rlt_replay *r, uint32_t op, rlt_time *begin_ps)
 {
     const rlt_program *p = r->program;
     uint32_t index = p->ops[op].comm;
@@ -107,7 +105,7 @@ static uint32_t beginner(const rlt_replay *r, uint32_t op, rlt_time *begin_ps)
     const rlt_comm *comm = &p->comms[index];
     const rlt_comm_result *res = &r->comms[index].result;
     bool there = comm->kind == RLT_SEND_RECV && res->end_ps >= 0 && res->end_ps <= r->ops[op].start_ps;
-    if (there)
+    if (there || res->last_arrival_ps > r->ops[op].end_ps)
         return op;
     *begin_ps = res->last_arrival_ps;
     return p->comm_ops[comm->first_op + res->last_member];
@@ -124,7 +122,7 @@ int rlt_replay_critical_path(const rlt_replay *r, rlt_path_item **items, uint32_
                             .op = op,
                             .begin_ps = r->ops[op].start_ps,
                             .end_ps = r->ops[op].end_ps};
-        uint32_t from = beginner(r, op, &it.begin_ps);
+        uint32_t from = rlt__replay_beginner(r, op, &it.begin_ps);
         rc = rlt_grow(&list, &capacity, sizeof *list, (uint64_t)count + 2, UINT32_MAX, "critical path", err);
         if (rc < 0)
             goto fail;

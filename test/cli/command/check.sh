@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../support/tap.sh"
 good() { # what is said, file
     "$ringlet" check "$2" >"$tmp/out" 2>"$tmp/err" </dev/null
-    expect "good: $1" "$?-$(cat "$tmp/out")" "0-$2: ok: $1"
+    expect "good: $1" "$?-$(cut -c"1-$((${#2} + ${#1} + 6))" "$tmp/out")" "0-$2: ok: $1"
 }
 bad() { # status, what is said behind the file's name, the content, the file's name
     printf '%s\n' "$3" >"$tmp/$4"
@@ -67,6 +67,18 @@ bad 3 ":1: no column 'n_gpus'" "model,gpu_system,iteration_time_s
 a,b,1" t.csv
 bad 3 ":1:1: unknown column 'foo'; a table of layers has" "foo,bar
 1,2" f.csv
+# What 'ringlet list' names is found by kind.
+good "accelerator h100-sxm, " h100-sxm
+good "accelerator a100-80gb, " a100
+good "topology of 8 accelerators, " hgx-h100-8
+good "model of 51 layers, " gpt2-small
+named() { # what is said, name
+    "$ringlet" check "$2" >"$tmp/out" 2>"$tmp/err"
+    [ $? = 3 ] && grep -qF -- "ringlet: $2: $1" "$tmp/err" && verdict "$2: $1" "" || verdict "$2: $1" "$(cat "$tmp/err")"
+}
+named "is a study: 'ringlet sweep --dry-run' checks it" replay
+named "is a stack of software" megatron
+named "no such file, and no topology of that name" nowhere
 printf '{"peaks": {}}' >"$tmp/x"
 "$ringlet" check --as model "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
 expect "--as says what it is" $? 0

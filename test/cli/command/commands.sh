@@ -65,6 +65,10 @@ for c in run coll topo trace list check; do
     long=$(grep -v '^  ringlet\|^usage' "$tmp/out" | awk 'length($0) > 80' | head -1)
     expect "$c --help fits 80 columns" "$long" ""
 done
+for c in run 'run stragglers' plan sweep 'design bandwidth' 'design dimensions' 'deploy search' 'deploy judges' 'deploy policy'; do
+    # shellcheck disable=SC2086
+    t "$c takes -q" 0 '-q, --quiet' '' $c -q --help
+done
 for v in describe analyse route check import export; do
     t "topo $v --help" 0 "^usage: ringlet topo $v" '' topo $v --help
 done

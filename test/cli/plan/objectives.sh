@@ -81,6 +81,10 @@ line=$(sed -n 's/^ *1  ringlet //p' "$tmp/out")
 expect "the command takes its time" "$(sh -c "\"$ringlet\" $line -q -f json" | sed -n 's/^  "time_ps": *\([0-9]*\).*/\1/p')" "${want#* }"
 plan -t "$net" --accelerators 4:60
 grep -q '^  against a rule: [0-9]*, such as: batch: 48 samples are not a multiple' "$tmp/out" && verdict "numbers that cannot be cut" "" || verdict "numbers that cannot be cut" "$(cat "$tmp/out")"
+"$ringlet" plan -q --model "$model" --accelerator a100-80gb --train "$train" --layout "$space" --accelerators 36+44 \
+    -t "$inner*dragonfly:8@25GB/s,2us,groups=2,routers=2" >"$tmp/out" 2>"$tmp/err"
+grep -qF "such as: $inner*dragonfly:11@25GB/s,2us,groups=2,routers=2: column 24: groups 2 x routers 2 x hosts 1 is not size 11" "$tmp/err" &&
+    verdict "a long rule is said in full" "" || verdict "a long rule is said in full" "$(cat "$tmp/err")"
 
 # What is said to be least on a number is not above its plan, for a model near the peak, too; and with so little memory
 # that more accelerators are fewer accelerator-hours.

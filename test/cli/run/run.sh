@@ -54,6 +54,9 @@ for key in time_ps iteration_time_ps compute_ps exposed_comm_ps host_ps idle_ps 
     ok "JSON has $key"
 done
 
+expect 0 "  waiting for other ranks" run $m $t --rank-scale 3:compute=0.5 --explain
+expect 0 "levers: the ranks that start late" run $m $t --rank-delay 5=700ms
+
 # A trace written as Chakra and read back takes the same time.
 mkdir "$dir/et"
 "$ringlet" trace generate --set ranks=8 --set layers=4 --set hidden=256 --set heads=4 --set vocabulary=1000 -o "$dir/et" --prefix t >/dev/null 2>"$dir/err"
@@ -167,6 +170,9 @@ embedding() { grep '"bytes": 13393152,.*"count": 2, "members": "'"$1"'"' "$2" >"
 json "$dir/inner" $pipeline,order=pp-tp-dp
 embedding 0-3 "$dir/classes" && embedding 0-6:2 "$dir/inner" && ok "and say which ranks take part" || no "and say which ranks take part"
 "$ringlet" run --compare "$dir/classes" "$dir/each" >"$dir/out" 2>"$dir/err"
+cp "$dir/out" "$dir/compared"
+expect 0 "--compare explains the difference by itself" run --compare "$dir/classes" "$dir/each" --explain
+cmp -s "$dir/out" "$dir/compared" && ok "--explain changes no comparison" || no "--explain changes no comparison"
 [ "$(grep -cE ' \(([0-9]+), \1\) ' "$dir/out")" = 3 ] && ok "a comparison counts them" || no "a comparison counts them"
 
 exit $bad

@@ -49,7 +49,7 @@ refused() {
 }
 cp "$ringlet" "$tmp/alone"
 alone=$(readlink -f "$tmp/alone")
-why="a server needs $alone/ringlet-serve, which is missing: ringlet was built without libmicrohttpd or copied without this file; apt-get install libmicrohttpd-dev, then make"
+why="a server needs $alone/ringlet-serve, which is missing: ringlet was built without libmicrohttpd or copied without this file; apt-get install ringlet, or for a build of your own apt-get install libmicrohttpd-dev, then make"
 refused "missing" 3 "ringlet: serve: $why" "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
 refused "missing, and no study" 5 "ringlet: $tmp/none.sqlite: cannot open" "$alone/ringlet" serve "$tmp/none.sqlite"
 refused "missing, and wrong use" 2 "ringlet: --port: expected" "$alone/ringlet" serve "$tmp/study.sqlite" --port 70000
@@ -67,7 +67,7 @@ rm "$alone/ringlet-serve"
 echo >"$alone/ringlet-serve"
 refused "a file that is no program" 5 "ringlet: $alone/ringlet-serve: cannot be run: Permission denied" "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
 # The other executable beside it.
-refused "several ranks without ringlet-mpi" 3 "ringlet: sweep: several ranks need $alone/ringlet-mpi, which is missing: ringlet was built without Open MPI" \
+refused "several ranks without ringlet-mpi" 3 "ringlet: sweep: several ranks need $alone/ringlet-mpi, which is missing: ringlet was built without Open MPI or copied without this file; apt-get install ringlet-mpi, or for a build of your own apt-get install libopenmpi-dev" \
     env OMPI_COMM_WORLD_SIZE=2 "$alone/ringlet" sweep replay --db "$tmp/ranks.db"
 expect "several ranks without ringlet-mpi: nothing is begun" "$(ls "$tmp" | grep -c ranks)" 0
 finish

@@ -277,7 +277,7 @@ says "folded: exposed communication by purpose" "exposed TP communication" $pipe
 expect "folded: parts add up" "$(spent 3)" 100.0
 expect "folded: the same parts" "$(named)" "$parts"
 "$ringlet" $pipeline -f json >"$tmp/out"
-expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
+expect "as JSON, the causes add up" "$(jq -c '[([.explain.causes[].cause_ps] | add) == .time_ps, .explain.largest_loss, ([.ranks[] | .compute_ps + .host_ps + .idle_ps + .bubble_ps + .start_skew_ps + .peer_wait_ps + .exposed_tp_ps + .exposed_cp_ps + .exposed_ep_ps + .exposed_dp_ps + .exposed_pp_ps + .exposed_offload_ps + .exposed_other_ps + .ended_ps] | unique) == [.time_ps]]' "$tmp/out")" '[true,"pipeline bubble",true]'
 expect "as JSON, the parts of the bubble add up" "$(jq -c '[.ranks[] | .bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] + [.bubble_warm_up_ps + .bubble_inside_ps + .bubble_drain_ps == .bubble_ps] | unique' "$tmp/out")" '[true]'
 
 # The bubble is in the sentence on what bounds the run. Folded or not, the account is the same, and --verify-fold

@@ -231,23 +231,35 @@ static void exposed(void **state)
 }
 
 /* Rank 1 of two computes at half speed and starts 5 ms late: rank 0 waits 36 + 5 ms for it in the one
- * all-reduce; rank 1 is late by 5 ms at the start. In a pipeline the wait is the bubble's. */
+ * all-reduce, and only the 5 ms are start skew; rank 1 itself is late by 5 ms at the start. In a second
+ * iteration the ranks begin together. A rank that starts late but is ahead where they meet costs the others
+ * nothing. In a pipeline the wait is the bubble's. */
 static void late_rank(void **state)
 {
     static const double speed[] = {1, 0.5};
-    static const rlt_time delay[] = {0, 5 * RLT_MS};
+    static const rlt_time delay[] = {0, 5 * RLT_MS}, early[] = {5 * RLT_MS, 0};
     static const char *const settings[] = {"overlap", "off", "dp", "2", NULL};
     static const char *const stages[] = {"overlap", "off", "pp", "2", "batch", "1", NULL};
     fixture f;
     (void)state;
-    open_fixture(&f, FREE, settings);
-    f.o.rank_compute_scale = speed;
-    f.o.rank_delay_ps = delay;
-    run_all(&f, 2);
-    assert_int_equal(f.causes[0].ps[RLT_CAUSE_SKEW], 41 * RLT_MS);
-    assert_int_equal(f.causes[1].ps[RLT_CAUSE_SKEW], 5 * RLT_MS);
-    assert_int_equal(f.causes[0].ps[RLT_CAUSE_BUBBLE], 0);
-    close_fixture(&f);
+    for (uint32_t iterations = 1; iterations <= 2; iterations++) {
+        open_fixture(&f, FREE, settings);
+        f.t.steps = iterations;
+        f.o.rank_compute_scale = speed;
+        f.o.rank_delay_ps = delay;
+        run_all(&f, 2);
+        assert_int_equal(f.causes[0].ps[RLT_CAUSE_SKEW], 5 * RLT_MS);
+        assert_int_equal(f.causes[0].ps[RLT_CAUSE_WAIT], iterations * 36 * RLT_MS);
+        assert_int_equal(f.causes[1].ps[RLT_CAUSE_SKEW], 5 * RLT_MS);
+        assert_int_equal(f.causes[1].ps[RLT_CAUSE_WAIT], 0);
+        assert_int_equal(f.causes[0].ps[RLT_CAUSE_BUBBLE], 0);
+        f.o.rank_delay_ps = early;
+        run_all(&f, 2);
+        assert_int_equal(f.causes[0].ps[RLT_CAUSE_SKEW], 5 * RLT_MS);
+        assert_int_equal(f.causes[0].ps[RLT_CAUSE_WAIT], (31 + (iterations - 1) * 36) * RLT_MS);
+        assert_int_equal(f.causes[1].ps[RLT_CAUSE_SKEW] + f.causes[1].ps[RLT_CAUSE_WAIT], 0);
+        close_fixture(&f);
+    }
     open_fixture(&f, FREE, stages);
     for (uint32_t k = 0; k < BLOCKS; k++)
         f.model.layers[k].output_elements = 0;
@@ -259,6 +271,26 @@ static void late_rank(void **state)
     assert_int_equal(f.causes[1].bubble_ps[RLT_BUBBLE_WARM_UP], 6 * RLT_MS);
     assert_int_equal(f.causes[1].bubble_ps[RLT_BUBBLE_DRAIN], 12 * RLT_MS);
     assert_int_equal(f.causes[0].ps[RLT_CAUSE_SKEW] + f.causes[1].ps[RLT_CAUSE_SKEW], 0);
+    close_fixture(&f);
+}
+
+/* Rank 3 of two pairs starts 5 ms late. Its tensor-parallel partner waits for it. The other pair, which sums
+ * gradients with them, waits for ranks that waited: that is start skew, too. */
+static void late_start_spreads(void **state)
+{
+    static const rlt_time delay[] = {0, 0, 0, 5 * RLT_MS};
+    static const char *const settings[] = {"overlap", "off", "tp", "2", "dp", "2", NULL};
+    fixture f;
+    (void)state;
+    open_fixture(&f, FREE, settings);
+    for (uint32_t k = 0; k < BLOCKS; k++)
+        f.model.layers[k].tp_elements = 500;
+    f.o.rank_delay_ps = delay;
+    run_all(&f, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(f.causes[i].ps[RLT_CAUSE_SKEW], 5 * RLT_MS);
+        assert_int_equal(f.causes[i].ps[RLT_CAUSE_WAIT], 0);
+    }
     close_fixture(&f);
 }
 
@@ -387,9 +419,9 @@ static void labels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bubble_law),    cmocka_unit_test(zero_bubble),
-                                       cmocka_unit_test(exposed),       cmocka_unit_test(late_rank),
-                                       cmocka_unit_test(critical_path), cmocka_unit_test(offloading),
-                                       cmocka_unit_test(same_causes),   cmocka_unit_test(labels)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bubble_law), cmocka_unit_test(zero_bubble),        cmocka_unit_test(exposed),
+        cmocka_unit_test(late_rank),  cmocka_unit_test(late_start_spreads), cmocka_unit_test(critical_path),
+        cmocka_unit_test(offloading), cmocka_unit_test(same_causes),        cmocka_unit_test(labels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

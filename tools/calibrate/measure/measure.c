@@ -31,7 +31,7 @@ int rlt_measure_skip(rlt_measurements *t, const rlt_measure_text *in, uint32_t l
     if (t->skipped++ == 0) {
         t->first_skipped.file = in->path;
         t->first_skipped.line = line;
-        snprintf(t->first_skipped.why, sizeof t->first_skipped.why, "%.159s", why->what);
+        snprintf(t->first_skipped.why, sizeof t->first_skipped.why, "%.319s", why->what);
     }
     *why = (rlt_error){0};
     return 0;

@@ -65,7 +65,7 @@ typedef struct rlt_measurements {
     struct {
         const char *file; /* owned by the arena */
         uint32_t line;
-        char why[160];
+        char why[320];
     } first_skipped;
     rlt_arena arena;
 } rlt_measurements;

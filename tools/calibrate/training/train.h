@@ -33,7 +33,7 @@ typedef struct rlt_train_row {
     uint32_t line, file; /* file: index in the order read */
     char model[RLT_TRAIN_NAME], precision[32];
     double measured_s;
-    char reason[256];                 /* why the row is not covered; "": it is covered and the rest is set */
+    char reason[512];                 /* why the row is not covered; "": it is covered and the rest is set */
     char spec[256];                   /* model, as --model takes it */
     char accelerator[RLT_TRAIN_PATH]; /* name or file */
     /* Topologies: as sold, for the messages of pipelines; as an all-reduce was measured on it, for
@@ -61,7 +61,7 @@ typedef struct rlt_train_rows {
     rlt_train_row *rows;
     uint32_t n, room, covered, files;
     uint32_t malformed;        /* rows with a cell that cannot be read; they are not covered */
-    char first_malformed[256]; /* line of the first one, and why */
+    char first_malformed[512]; /* line of the first one, and why */
 } rlt_train_rows;
 
 /* How rows are read. Systems and models that `names` does not know are accelerators and models by name or

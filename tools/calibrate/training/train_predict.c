@@ -98,7 +98,7 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
 {
     rlt_error why = {0};
     if (rlt_model_open(row->spec, &row->shape, &why)) {
-        snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
+        snprintf(row->reason, sizeof row->reason, "%.80s: %.400s", why.where, why.what);
         return 0;
     }
     int rc = find_machine(p, row->accelerator, &row->machine, err);
@@ -110,7 +110,7 @@ static int prepare_row(rlt_train_predictor *p, rlt_train_row *row, rlt_error *er
     for (uint32_t i = 0; i < row->shape.n_layers; i++)
         row->dense &= row->shape.layers[i].experts == 0;
     if (rlt_training_plan(&row->training, row->ranks, &why)) {
-        snprintf(row->reason, sizeof row->reason, "%.80s: %.160s", why.where, why.what);
+        snprintf(row->reason, sizeof row->reason, "%.80s: %.400s", why.where, why.what);
         return 0;
     }
     if (state_is_too_large(&row->training)) {

@@ -459,7 +459,7 @@ static void set_settings(reader *r, rlt_training *t)
         rlt_error why = {0};
         const char *text = cell(r, settings[i]);
         if (*text && rlt_training_set(t, columns[settings[i]][0], text, &why))
-            cannot(r, "%.80s: %.160s", why.where, why.what);
+            cannot(r, "%.80s: %.400s", why.where, why.what);
     }
 }
 
@@ -563,10 +563,10 @@ static int forgive(rlt_train_rows *t, reader *r, const rlt_error *why, rlt_error
         return why->code;
     }
     if (t->malformed++ == 0)
-        snprintf(t->first_malformed, sizeof t->first_malformed, "row %u: %.200s", r->row->line, why->what);
+        snprintf(t->first_malformed, sizeof t->first_malformed, "row %u: %.490s", r->row->line, why->what);
     if (r->malformed++ == 0)
         r->first = *why;
-    snprintf(r->row->reason, sizeof r->row->reason, "%.255s", why->what);
+    snprintf(r->row->reason, sizeof r->row->reason, "%.511s", why->what);
     return 0;
 }
 

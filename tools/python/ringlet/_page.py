@@ -21,6 +21,7 @@ STATES = {
     "exposed_other": ("#cc7a2b", "exposed communication"),
     "bubble": ("#c2a24c", "pipeline bubble"),
     "start_skew": ("#98a2aa", "start skew"),
+    "peer_wait": ("#6f8791", "waiting for other ranks"),
     "host": ("#8f8460", "host"),
     "idle": ("#b9bfc4", "idle"),
     "ended": ("#d5d9dc", "ended before the others"),

@@ -1,9 +1,10 @@
 // Time of each rank by cause; they add up to the run. If no purpose of communication is known: by state, with exposed
 // communication by dimension; these add up to the rank's span.
-const CAUSES = [["bubble_ps", "pipeline bubble", "wait"], ["start_skew_ps", "start skew", "wait"], ["exposed_tp_ps", "exposed TP", "collective"],
+const CAUSES = [["bubble_ps", "pipeline bubble", "wait"], ["start_skew_ps", "start skew", "wait"],
+  ["peer_wait_ps", "waiting for other ranks", "wait"], ["exposed_tp_ps", "exposed TP", "collective"],
   ["exposed_cp_ps", "exposed CP", "collective"], ["exposed_ep_ps", "exposed EP", "collective"], ["exposed_dp_ps", "exposed DP", "collective"],
   ["exposed_pp_ps", "exposed PP", "send"], ["exposed_offload_ps", "exposed offloading", "recv"], ["exposed_other_ps", "exposed communication", "collective"]];
-const PURPOSES = CAUSES.slice(2, 8).concat([CAUSES[0]]).map((c) => c[0]);
+const PURPOSES = CAUSES.slice(3, 9).concat([CAUSES[0]]).map((c) => c[0]);
 const namesCauses = (run) => run.ranks.rows.some((x) => PURPOSES.some((k) => x[run.ranks.columns.indexOf(k)] > 0));
 const breakdownParts = (run) => {
   const r = run.ranks, at = (k) => r.columns.indexOf(k), dims = run.exposed_dims || null, by = at("exposed_by_dims_ps");

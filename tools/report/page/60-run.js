@@ -2,7 +2,7 @@
 const pairs = (list) => h("dl", { class: "pairs" }, list.flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
 
 const runFigures = (run) => {
-  const waits = (run.bubble_ps || 0) + (run.start_skew_ps || 0), sent = CAUSES.slice(2).filter(([k]) => run[k] > 0);
+  const waits = (run.bubble_ps || 0) + (run.start_skew_ps || 0) + (run.peer_wait_ps || 0), sent = CAUSES.slice(3).filter(([k]) => run[k] > 0);
   const span = run.compute_ps + (sent.length || waits ? waits + sent.reduce((a, [k]) => a + run[k], 0) : run.exposed_comm_ps) + run.host_ps + run.idle_ps;
   const of = (x) => (span ? x / span : 0), share = (x, name) => (x ? figure(percent(of(x)), name) : null);
   const l = run.links, at = (k) => l.columns.indexOf(k), busiest = l.rows.length && l.rows[0][at("utilization")] > 0 ? l.rows[0] : null;
@@ -10,7 +10,7 @@ const runFigures = (run) => {
   s.append(h("div", { class: "figures" },
     figure(time(iterations.length ? iterations[iterations.length - 1] : run.time_ps), iterations.length > 1 ? `last of ${iterations.length} iterations` : "iteration"),
     iterations.length > 1 ? figure(time(run.time_ps), "total time") : null,
-    figure(percent(of(run.compute_ps)), "compute"), share(run.bubble_ps, "pipeline bubble"), share(run.start_skew_ps, "start skew"),
+    figure(percent(of(run.compute_ps)), "compute"), share(run.bubble_ps, "pipeline bubble"), share(run.start_skew_ps, "start skew"), share(run.peer_wait_ps, "waiting for other ranks"),
     sent.length || waits ? sent.map(([k, name]) => figure(percent(of(run[k])), name.replace(/^exposed (..)$/, "exposed $1 communication"))) : share(run.exposed_comm_ps, "exposed communication"),
     share(run.host_ps, "host"), share(run.idle_ps, "idle"),
     busiest ? figure(percent(busiest[at("utilization")]), "busiest link") : null,

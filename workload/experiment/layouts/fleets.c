@@ -127,8 +127,19 @@ static const rlt_layout_point *best_of(const rlt_layout_result *r, rlt_time limi
     return best;
 }
 
+/* Notes the rule that is against a fleet. */
+static int note_rule(rlt_fleet *one, const char *where, const char *what, rlt_error *err)
+{
+    size_t size = strlen(where) + strlen(what) + 3;
+    free(one->why);
+    if (!(one->why = malloc(size)))
+        return rlt_nomem(err);
+    snprintf(one->why, size, "%s%s%s", where, *where ? ": " : "", what);
+    return 0;
+}
+
 /* Notes how the search of a fleet ended, from its result. */
-static void end_of(rlt_fleet *one, const rlt_layout_result *r, bool found)
+static int end_of(rlt_fleet *one, const rlt_layout_result *r, bool found, rlt_error *err)
 {
     const rlt_layout_reason *most = NULL;
     rlt_time fastest = r->n ? r->points[0].time_ps : RLT_TIME_MAX;
@@ -141,8 +152,7 @@ static void end_of(rlt_fleet *one, const rlt_layout_result *r, bool found)
         one->least_ps = 0;
     for (uint32_t i = 0; i < r->n_reasons; i++)
         most = !most || r->reasons[i].points > most->points ? &r->reasons[i] : most;
-    if (one->end == RLT_FLEET_AGAINST && most)
-        snprintf(one->why, sizeof one->why, "%.23s: %.130s", most->where, most->what);
+    return one->end == RLT_FLEET_AGAINST && most ? note_rule(one, most->where, most->what, err) : 0;
 }
 
 static bool wants_memory(const rlt_fleets *c)
@@ -174,7 +184,8 @@ static int walk(rlt_fleets *c, uint32_t i, const rlt_layout_search *how, rlt_err
             p.capacity_bytes = nextafter(best->memory_bytes, 0);
         }
         if (first.total <= 0) {
-            end_of(one, &l->result, best != NULL);
+            int noted = end_of(one, &l->result, best != NULL, err);
+            rc = noted ? noted : rc;
             first = l->result;
         } else
             rlt_layout_result_free(&l->result);
@@ -200,8 +211,7 @@ static int open_one(rlt_fleets *c, rlt_fleet *one, rlt_error *err)
     if (rc == RLT_ENOMEM || rc == RLT_EIO || rc == RLT_ENAME || !one->topology)
         return rlt_fail(err, rc, why.where, "%s", why.what);
     one->end = RLT_FLEET_AGAINST;
-    snprintf(one->why, sizeof one->why, "%.60s: %.90s", why.where, why.what);
-    return 0;
+    return note_rule(one, why.where, why.what, err);
 }
 
 static void close_one(rlt_fleet *one)
@@ -301,6 +311,7 @@ void rlt_fleets_close(rlt_fleets *c)
     for (uint32_t i = 0; i < c->n; i++) {
         close_one(&c->at[i]);
         free(c->at[i].topology);
+        free(c->at[i].why);
     }
     free(c->at);
     free(c->found);

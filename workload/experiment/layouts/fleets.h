@@ -56,7 +56,7 @@ typedef struct rlt_fleet {
     rlt_time least_ps;    /* no layout of this fleet is faster; 0: unknown */
     char *topology;       /* NULL: as the settings have it */
     rlt_layouts *layouts; /* open while a layout of the answer is this fleet's, with its first result */
-    char why[160];        /* AGAINST: the rule */
+    char *why;            /* AGAINST: the rule, malloc'ed; NULL: no rule is known */
 } rlt_fleet;
 
 /* A layout of the answer. */

@@ -47,6 +47,7 @@ PART(rank_inside, RLT_BUBBLE_INSIDE)
 PART(rank_drain, RLT_BUBBLE_DRAIN)
 #undef PART
 CAUSE(rank_skew, RLT_CAUSE_SKEW)
+CAUSE(rank_peers, RLT_CAUSE_WAIT)
 CAUSE(rank_tp, RLT_CAUSE_TP)
 CAUSE(rank_cp, RLT_CAUSE_CP)
 CAUSE(rank_ep, RLT_CAUSE_EP)
@@ -87,8 +88,11 @@ const rlt_run_column rlt_rank_columns[] = {
       "after its compute of an iteration, until its pipeline ends that of the same iteration"},
      rank_drain},
     {{"start_skew_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
-      "its late start, and exposed communication that waits for a late member, not of the pipeline"},
+      "its late start, and exposed communication that waits for ranks that started later"},
      rank_skew},
+    {{"peer_wait_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
+      "exposed communication that waits for ranks late for another reason, not of the pipeline"},
+     rank_peers},
     {{"exposed_tp_ps", NULL, NULL, RLT_COL_TIME, 0, 0,
       "transfers of tensor parallelism hold it up; the next ones likewise"},
      rank_tp},
