@@ -25,6 +25,7 @@
 #include "tools/cli/check_plugin.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "tools/sweep/study/study.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/run.h"
@@ -46,7 +47,7 @@ static const rlt_option own_options[] = {
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
          "auto|topology|placement|system|trace|host-trace|accelerator|model|options|job|updates|training|"
-         "collectives|plugin"},
+         "collectives|plugin|study"},
     {"topology", 't', RLT_PARAM_TEXT, "T", "Topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
@@ -55,7 +56,9 @@ static const rlt_option_group options[] = {{"Options", own_options, 0}, {0}};
 /* Keys that identify the kind of an object; the first key present decides. */
 static const char *kind_of_object(rlt_json root)
 {
-    static const char *const keys[][2] = {{"scheduling-policy", "system"},
+    static const char *const keys[][2] = {{"axes", "study"},
+                                          {"base", "study"},
+                                          {"scheduling-policy", "system"},
                                           {"endpoint-delay", "system"},
                                           {"active-chunks-per-dimension", "system"},
                                           {"preferred-dataset-splits", "system"},
@@ -175,7 +178,6 @@ static const struct {
     rlt_data_kind kind;
     const char *text;
 } elsewhere[] = {
-    {RLT_DATA_STUDIES, "is a study: 'ringlet sweep --dry-run' checks it"},
     {RLT_DATA_STACKS, "is a stack of software: the check of any accelerator reads all stacks"},
     {RLT_DATA_DISPATCHERS, "is a dispatcher: the check of any accelerator reads all dispatchers"}};
 static const char elsewhere_kind[] = "of another check"; /* compared by address */
@@ -204,6 +206,8 @@ static const char *kind_of_name(const char *name)
         return "topology";
     if (rlt_accelerator_path(name, rlt_accelerator_dirs().list, path, sizeof path))
         return "accelerator";
+    if (rlt_find_file(rlt_data_dirs(RLT_DATA_STUDIES).list, name, path, sizeof path))
+        return "study";
     return is_model(name) ? "model" : checked_elsewhere(name) ? elsewhere_kind : "topology";
 }
 
@@ -309,6 +313,19 @@ static int check_model(const char *path, rlt_error *err)
     return rc;
 }
 
+static int check_study(const char *spec, rlt_error *err)
+{
+    char path[PATH_MAX];
+    rlt_sweep_study t = {0};
+    int rc = rlt_study_path(spec, path, sizeof path, err);
+    rc = rc ? rc : rlt_sweep_study_read(path, &t, err);
+    if (!rc)
+        printf("%s: ok: study of %llu point%s over %u ax%ss\n", spec, (unsigned long long)t.points,
+               rlt_s(t.points), t.n_axes, t.n_axes == 1 ? "i" : "e");
+    rlt_sweep_study_free(&t);
+    return rc;
+}
+
 static int check_options(const char *path, bool whole, rlt_error *err)
 {
     int rc = rlt_job_file_check(path, whole ? rlt_cmd_run.options : NULL, rlt_cmd_run.settings_size, err);
@@ -378,10 +395,15 @@ static int check_as(const char *kind, const char *path, const check_settings *s,
     static const struct {
         const char *kind;
         int (*check)(const char *path, rlt_error *err);
-    } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
-                  {"updates", check_updates},         {"training", check_training},
-                  {"collectives", check_collectives}, {"topology", check_topology},
-                  {"host-trace", check_host_trace},   {"plugin", rlt_check_plugin}};
+    } simple[] = {{"accelerator", check_accelerator},
+                  {"model", check_model},
+                  {"updates", check_updates},
+                  {"training", check_training},
+                  {"collectives", check_collectives},
+                  {"topology", check_topology},
+                  {"host-trace", check_host_trace},
+                  {"plugin", rlt_check_plugin},
+                  {"study", check_study}};
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strcmp(kind, simple[i].kind) == 0)
             return simple[i].check(path, err);
@@ -432,10 +454,10 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
         "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
-        "collectives (CSV, nccl-tests), and PyTorch's host traces. The kind of a file is detected from its "
+        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies. The kind of a file is detected from its "
         "content, and said. Prints a summary of each file, or file, line, column, the path of the bad value "
         "and what was expected. A row with a bad value in a table of measurements is skipped; their number "
-        "and the first one are said. Names of topologies, accelerators, models and traces ('ringlet list') "
+        "and the first one are said. Names of 'ringlet list' "
         "are found, too. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something "
         "for a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a "
         "grid of groups, readers on their samples, models and strategies by training.",

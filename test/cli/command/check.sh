@@ -67,16 +67,17 @@ bad 3 ":1: no column 'n_gpus'" "model,gpu_system,iteration_time_s
 a,b,1" t.csv
 bad 3 ":1:1: unknown column 'foo'; a table of layers has" "foo,bar
 1,2" f.csv
+bad 3 ":1:60: axes[0].pointer: expected a pointer" '{"base": {"trace": "x"}, "axes": [{"name": "a", "pointer": "x"}]}' study.json
 # What 'ringlet list' names is found by kind.
 good "accelerator h100-sxm, " h100-sxm
 good "accelerator a100-80gb, " a100
 good "topology of 8 accelerators, " hgx-h100-8
 good "model of 51 layers, " gpt2-small
+good "study of 401 points over 3 axes" replay
 named() { # what is said, name
     "$ringlet" check "$2" >"$tmp/out" 2>"$tmp/err"
     [ $? = 3 ] && grep -qF -- "ringlet: $2: $1" "$tmp/err" && verdict "$2: $1" "" || verdict "$2: $1" "$(cat "$tmp/err")"
 }
-named "is a study: 'ringlet sweep --dry-run' checks it" replay
 named "is a stack of software" megatron
 named "no such file, and no topology of that name" nowhere
 printf '{"peaks": {}}' >"$tmp/x"
@@ -87,7 +88,7 @@ expect "even where it is not" "$?-$(grep -c 'model.csv:1: expected' "$tmp/err")"
 "$ringlet" check --as modle "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
 expect "--as of nothing there is" "$?-$(grep -c "did you mean 'model'" "$tmp/err")" 2-1
 "$ringlet" check --help >"$tmp/out"
-for word in accelerators models '--config' '--job' '--updates' 'measured trainings' 'measured collectives' placements; do
+for word in accelerators models '--config' '--job' '--updates' 'measured trainings' 'measured collectives' placements studies; do
     tr -s '\n ' '  ' <"$tmp/out" | grep -qF -- "$word" && verdict "--help lists $word" "" || verdict "--help lists $word" "it does not"
 done
 data=../shared/data
