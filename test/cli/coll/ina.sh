@@ -84,9 +84,10 @@ expect "a row does not depend on the others" "$(coll "$star" -a ring,switchml --
     "$(sed -n 2p "$tmp/lossy")"
 expect "without either, flow" "$("$ringlet" coll -t "$star" -b 4MiB -a ring,nvls -f csv | field network)" "flow flow"
 "$ringlet" coll -t switch:1024@50GB/s,1us -b 256MiB -a ring --set loss=0.01 >"$tmp/out" 2>"$tmp/err" </dev/null &
-sleep 1
-kill -INT $!
-wait $!
+job=$!
+until [ -s "$tmp/err" ] || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
+kill -INT $job
+wait $job
 expect "many packets are announced with their cost" "$? $(grep -c 'about 134 million packets; a million takes' "$tmp/err")" "130 1"
 expect "a server gets every chunk once where all are added up" \
     "$(field server_bytes <"$tmp/rows" | awk '{ print $NF }')" $((4096 * 1106))
@@ -351,9 +352,9 @@ expect "rows of one number of workers do not depend on the others" "$(arithmetic
 expect "the table names distribution and seed" "$(grep -c '^# gradients: log-uniform, size 0.01; 500 values, seed 5;' "$tmp/out")" 1
 "$ringlet" coll arithmetic -g "$tmp/tenth" -w 3 -m fixed -f json >"$tmp/out" 2>"$tmp/err"
 expect "JSON has the manifest, and the file's hash" "$(grep -c '"command": "coll arithmetic"\|"what": "gradients".*"hash": "[0-9a-f]\{16\}"\|^  "seed": 1' "$tmp/out")" 3
-"$ringlet" coll arithmetic -w 64:127:+1 -n 20000 --any-order -m native,table16,table32 -f json -o "$tmp/part.json" 2>"$tmp/err" </dev/null &
+"$ringlet" coll arithmetic -w 64:127:+1 -n 6000 --any-order -m native,table16,table32 -f json -o "$tmp/part.json" 2>"$tmp/err" </dev/null &
 job=$!
-sleep 2
+spent $job 300
 kill -INT $job
 wait $job
 expect "Ctrl-C ends it, and says so" "$? $(cat "$tmp/err")" "130 ringlet: interrupted: the results are partial"
