@@ -83,12 +83,12 @@ expect "a setting of packets does so, too, and what cannot run there drops out" 
 expect "a row does not depend on the others" "$(coll "$star" -a ring,switchml --set loss=0.001 -f csv | grep ',ring,' | cut -d, -f1-15)" \
     "$(sed -n 2p "$tmp/lossy")"
 expect "without either, flow" "$("$ringlet" coll -t "$star" -b 4MiB -a ring,nvls -f csv | field network)" "flow flow"
-"$ringlet" coll -t switch:1024@50GB/s,1us -b 256MiB -a ring --set loss=0.01 >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ringlet" coll -t switch:1024@50GB/s,1us -b 256MiB -a ring --set loss=0.01 >"$tmp/out" 2>"$tmp/many" </dev/null &
 job=$!
-until [ -s "$tmp/err" ] || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
+until [ -s "$tmp/many" ] || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
 kill -INT $job
 wait $job
-expect "many packets are announced with their cost" "$? $(grep -c 'about 134 million packets; a million takes' "$tmp/err")" "130 1"
+expect "many packets are announced with their cost" "$? $(grep -c 'about 134 million packets; a million takes' "$tmp/many")" "130 1"
 expect "a server gets every chunk once where all are added up" \
     "$(field server_bytes <"$tmp/rows" | awk '{ print $NF }')" $((4096 * 1106))
 expect "without a server, a share of fallbacks has no meaning" "$(field fallback_share <"$tmp/rows" | sed 's/^ *//')" 0.000000
