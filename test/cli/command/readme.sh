@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every command that the README and the chapters show works. Code blocks say which kind they are:
-#   sh        commands to run here: each line that begins with "ringlet " or "echo " must end with status 0, in the order of the page. Each page
-#             has a folder of its own in which topologies/, traces/ and the sample studies are as in the source folder; later
-#             lines may use what earlier ones of the page wrote. A backslash at the end of a line continues it.
+#   sh        commands to run here: each line that begins with ringlet, echo, mkdir, printf or sed must end with status 0, in
+#             the order of the page. Each page has a folder of its own in which topologies/, traces/ and the sample studies
+#             are as in the source folder; later lines may use what earlier ones of the page wrote. A backslash at the end
+#             of a line continues it.
 #   console   commands that need root, a shell of the reader's or files of theirs: not run
 #   text      output; c, python, json: code
 # The output that README.md shows behind commands is what they print; "..." stands for what it leaves out.
@@ -23,7 +24,7 @@ run_page() { # page
     ln -s "$top/tools/sweep/examples" "$work/tools/sweep/examples"
     awk '
     /^```/ { if (inside) inside = 0; else inside = $0 == "```sh"; next }
-    inside && joined == "" && !/^(ringlet|echo) / { next }
+    inside && joined == "" && !/^(ringlet|echo|mkdir|printf|sed) / { next }
     inside { line = joined $0; if (sub(/\\$/, "", line)) joined = line; else { print line; joined = "" } }
     ' "$1" >"$tmp/commands"
     cat "$tmp/commands" >>"$tmp/all"
