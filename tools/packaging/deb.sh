@@ -19,6 +19,7 @@ cp -Rp tools/packaging/debian "$tree/debian"
 date=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date -r Makefile +%s)}
 cd "$tree"
 find . -name __pycache__ -type d -prune -exec rm -rf {} +
+find . -type f -exec touch -d "@$date" {} +
 [ -d tools/python ] || sed -i '/^Package: python3-ringlet/,$d' debian/control
 maintainer="${DEBFULLNAME:-ringlet maintainers} <${DEBEMAIL:-maintainers@ringlet.example}>"
 sed -i "s/@MAINTAINER@/$maintainer/" debian/control
