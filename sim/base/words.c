@@ -81,6 +81,15 @@ bool rlt_is_one_of(const char *name, const char *const *words)
     return *words != NULL;
 }
 
+bool rlt_contains(const char *text, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= n; i++)
+        if (text[i] == word[0] && memcmp(text + i, word, length) == 0)
+            return true;
+    return false;
+}
+
 int rlt_names_once(const char *list, rlt_error *err)
 {
     enum { SHOWN = 40 };

@@ -29,6 +29,9 @@ RLT_API const char *rlt_next_item(const char **cursor, char separator, size_t *l
 /* Returns true if `name` is one of `words`, whose last is NULL. */
 RLT_API bool rlt_is_one_of(const char *name, const char *const *words);
 
+/* Returns true if `word` stands in the first n bytes of `text`. O(n). */
+RLT_API bool rlt_contains(const char *text, size_t n, const char *word);
+
 /* Returns RLT_EUSAGE, with the name as its place, if two items of the list "NAME=VALUE,NAME=VALUE" have the
  * same name. NULL is an empty list. Ignores items without '=' and blanks in front of names. O(n^2). */
 RLT_API int rlt_names_once(const char *list, rlt_error *err) RLT_MUST_USE;

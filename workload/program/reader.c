@@ -13,6 +13,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/file.h"
 
 enum { HEAD_BYTES = 1 << 16, MAX_FILES = RLT_MAX_RANKS, MAX_PATH_BYTES = 1 << 14 };
@@ -333,23 +334,15 @@ int rlt_trace_files(const char *const *specs, uint32_t n_specs, char ***paths, u
     return rc;
 }
 
-static bool holds(const char *head, size_t n, const char *word)
-{
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length <= n; i++)
-        if (head[i] == word[0] && memcmp(head + i, word, length) == 0)
-            return true;
-    return false;
-}
-
 bool rlt_is_host_trace(const char *head, size_t n)
 {
     size_t i = 0;
     while (i < n && isspace((unsigned char)head[i]))
         i++;
-    return i < n && head[i] == '{' && holds(head, n, "\"schema\"") && holds(head, n, "\"nodes\"") &&
-           (holds(head, n, "|execution_graph|") || holds(head, n, "|execution_trace|") ||
-            holds(head, n, "record_param_comms"));
+    return i < n && head[i] == '{' && rlt_contains(head, n, "\"schema\"") &&
+           rlt_contains(head, n, "\"nodes\"") &&
+           (rlt_contains(head, n, "|execution_graph|") || rlt_contains(head, n, "|execution_trace|") ||
+            rlt_contains(head, n, "record_param_comms"));
 }
 
 /* Describes an unrecognised file by its first bytes, for the message. */

@@ -19,6 +19,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/json.h"
 
 #define MBps UINT64_C(1000000)
@@ -104,15 +105,6 @@ static uint32_t gpu_of(const word *w)
     return w->n > 3 && memcmp(w->p, "GPU", 3) == 0 && digits(w->p + 3, w->p + w->n, &gpu) ? gpu : RLT_NONE;
 }
 
-static bool has(const char *line, const char *end, const char *text)
-{
-    size_t n = strlen(text);
-    for (; (size_t)(end - line) >= n; line++)
-        if (memcmp(line, text, n) == 0)
-            return true;
-    return false;
-}
-
 static int set_size(reader *r, uint32_t n)
 {
     if (n == 0 || n > MAX_GPUS)
@@ -166,7 +158,7 @@ static section section_of(const char *line, const char *end)
                  {"andwidth between two GPUs", BANDWIDTHS},
                  {"Numa Nodes", NUMA}};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        if (has(line, end, heads[i].text))
+        if (rlt_contains(line, (size_t)(end - line), heads[i].text))
             return heads[i].section;
     return NONE;
 }
@@ -194,7 +186,7 @@ static void read_numa(reader *r, const char *line, const char *end)
     uint32_t gpu, node;
     while (at < end && (*at < '0' || *at > '9'))
         at++;
-    if (!has(line, end, "Numa Node:") || !digits(at, end, &gpu) || gpu >= r->n)
+    if (!rlt_contains(line, (size_t)(end - line), "Numa Node:") || !digits(at, end, &gpu) || gpu >= r->n)
         return;
     for (at = end; at > line && (at[-1] == ' ' || at[-1] == '\r'); at--) {
     }
@@ -397,9 +389,9 @@ static int build(reader *r, uint64_t hash, rlt_topology **out)
 
 bool rlt__topo_amd_smi_is(const char *text, size_t length)
 {
-    const char *end = text + length;
-    return text[0] == '[' ? has(text, end, "\"link_type\"") && has(text, end, "\"links\"")
-                          : text[0] != '{' && has(text, end, "Link Type between two GPUs");
+    return text[0] == '['
+               ? rlt_contains(text, length, "\"link_type\"") && rlt_contains(text, length, "\"links\"")
+               : text[0] != '{' && rlt_contains(text, length, "Link Type between two GPUs");
 }
 
 int rlt__topo_amd_smi(const char *name, const char *text, size_t length, const rlt_import *import,

@@ -10,6 +10,7 @@
 
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 
 /* Returns the number in "worker3_step_12", "rank-3" or "rank_3.json"; RLT_NONE: none. */
 static uint32_t rank_in_path(const char *path)
@@ -349,15 +350,6 @@ static int check_kineto(const char *const *paths, uint32_t n, const rlt_read_opt
     return rlt__kin_check(&pytorch, paths, n, opts, text, err);
 }
 
-static bool holds(const char *head, size_t n, const char *word)
-{
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length <= n; i++)
-        if (head[i] == word[0] && !memcmp(head + i, word, length))
-            return true;
-    return false;
-}
-
 static int probe_kineto(const char *path, const char *head, size_t n)
 {
     size_t at = 0;
@@ -365,10 +357,11 @@ static int probe_kineto(const char *path, const char *head, size_t n)
         at++;
     if (at == n || head[at] != '{')
         return 0;
-    if (holds(head, n, "\"traceEvents\""))
+    if (rlt_contains(head, n, "\"traceEvents\""))
         return 95;
-    bool keys = holds(head, n, "\"schemaVersion\"") + holds(head, n, "\"deviceProperties\"") +
-                    holds(head, n, "\"distributedInfo\"") + holds(head, n, "\"baseTimeNanoseconds\"") >=
+    bool keys = rlt_contains(head, n, "\"schemaVersion\"") + rlt_contains(head, n, "\"deviceProperties\"") +
+                    rlt_contains(head, n, "\"distributedInfo\"") +
+                    rlt_contains(head, n, "\"baseTimeNanoseconds\"") >=
                 2;
     return keys ? 90 : strstr(path, ".pt.trace.json") ? 60 : 0;
 }
