@@ -60,5 +60,16 @@ if [ -s "$log/skipped" ]; then
     echo "skipped:"
     cat "$log/skipped"
 fi
+# Once more at the end: who reads only the last lines of a long log sees what failed.
+for out in "$log"/*.tap; do
+    [ "$(cut -d' ' -f2 "$out.counts" 2>/dev/null)" = 0 ] && continue
+    name=$(basename "$out" .tap)
+    grep -A4 '^not ok ' "$out" | grep -viE "$skip" | cut -c1-200 | sed "s|^|  $name: |"
+    tail -3 "$out.err" | cut -c1-200 | sed "s|^|  $name: |"
+done >"$log/failed"
+if [ -s "$log/failed" ]; then
+    echo "failed:"
+    cat "$log/failed"
+fi
 cat "$log"/*.counts | awk -v all=$# '{ p += $1; f += $2; s += $3 }
     END { f += all - NR; print p + 0 " passed, " f + 0 " failed, " s + 0 " skipped"; exit f > 0 }'

@@ -47,6 +47,7 @@ expect "CMocka's own skip is none of the failed" "$(closing alone skips)" "1 pas
 expect "either form" "$(closing alone passes old-form new-form)" "4 passed, 0 failed, 2 skipped, status 0"
 expect "each is named, none as not ok" "$(grep -c 'two # SKIP' "$tmp/out") $(grep -c 'not ok' "$tmp/out")" "2 0"
 expect "a test that fails" "$(closing alone passes fails)" "3 passed, 1 failed, 0 skipped, status 1"
+expect "it is named once more before the closing line" "$(tail -2 "$tmp/out" | head -1 | sed "s|.*fails:|fails:|")" "fails: not ok 2 - two"
 expect "one that ends early" "$(closing alone passes crashes)" "3 passed, 1 failed, 0 skipped, status 1"
 expect "one without a test" "$(closing alone passes silent)" "2 passed, 1 failed, 0 skipped, status 1"
 expect "where data are, a skip is a failure" "$(closing beside passes old-form)" "3 passed, 1 failed, 0 skipped, status 1"
