@@ -32,6 +32,13 @@ skip() { # name of the skipped check, reason: "needs PROGRAM", or which data is 
     number=$((number + 1))
     echo "ok $number - $1 # SKIP $2"
 }
+says() { # name, exit status, text that is printed, then a command that fills $tmp/out and $tmp/err
+    name=$1 want=$2 text=$3
+    shift 3
+    "$@"
+    got=$?
+    [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -e "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
+}
 leaves_nothing() { # status, text on standard error, then the arguments; no output is left behind
     status=$1 text=$2
     shift 2

@@ -10,13 +10,6 @@ plan() { "$ringlet" plan -q --model "$model" --accelerator a100-80gb -t "$net" "
 json() { "$ringlet" run -q --model "$model" --accelerator a100-80gb -t "$net" -f json "$@" 2>/dev/null; }
 value() { sed -n "s/.*\"$1\": *\\([-0-9.]*\\).*/\\1/p" | head -1; }
 run() { json "$@" | value time_ps; }
-says() { # name, exit status, text, arguments...
-    name=$1 want=$2 text=$3
-    shift 3
-    plan --train batch=32 "$@"
-    got=$?
-    [ $got = "$want" ] && grep -q -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
-}
 one='--layout tp=2,cp=1,pp=2,vp=1,sp=on,order=tp-cp-dp-pp --train batch=32,microbatch=4,recompute=none,schedule=1f1b,zero=1'
 
 # Goodput, as a run has it, with the best interval and with one that is given.
@@ -29,8 +22,8 @@ for failures in mtbf=100h,checkpoint=60s,restart=5min mtbf=30h,checkpoint=2min,r
     echo "$got $endless" | awk '{ exit !($1 > 0.5 && $1 < 1 && ($1 - $2) ^ 2 < 1e-6) }' && verdict "an endless run has nearly the same" "" || verdict "an endless run has nearly the same" "$got, $endless"
 done
 grep -q ringlet.*--failures "$tmp/out" && verdict "commands run the layout alone" "they do not" || verdict "commands run the layout alone" ""
-says "no checkpoint" 2 '--failures: ' --failures mtbf=3h
-says "iterations alone" 2 '--iterations: needs --failures' --iterations 3
+says "no checkpoint" 2 '--failures: ' plan --train batch=32 --failures mtbf=3h
+says "iterations alone" 2 '--iterations: needs --failures' plan --train batch=32 --iterations 3
 
 expect "a folded run counts all accelerators" "$(json $one --fold-stages --failures mtbf=9h,checkpoint=9s --iterations 9 | value accelerators)" 8
 
@@ -55,7 +48,7 @@ plan --train batch=32 --layout cp=1,vp=1 --rank-scale 7:compute=0.3 --within 2% 
 expect "bounds hold beside a straggler" $? 0
 line=$(grep -o '"command": *"ringlet run [^"]*"' "$tmp/out" | head -1 | sed 's/^"command": *"\(.*\)"$/\1/')
 expect "a pasted command has the straggler" "$(sh -c "\"$ringlet\" ${line#ringlet } -q -f json" | value time_ps)" "$(value time_ps <"$tmp/out")"
-says "a faster rank" 2 '--rank-scale: expected the compute of rank 3 at 1 or slower' --rank-scale 3:compute=2
-says "a slow host" 2 '--rank-scale: expected the compute of rank 3' --rank-scale 3:host=0.5
-says "no such rank" 2 '--rank-scale: expected a rank from 0 to 7' --rank-scale 8:compute=0.5
+says "a faster rank" 2 '--rank-scale: expected the compute of rank 3 at 1 or slower' plan --train batch=32 --rank-scale 3:compute=2
+says "a slow host" 2 '--rank-scale: expected the compute of rank 3' plan --train batch=32 --rank-scale 3:host=0.5
+says "no such rank" 2 '--rank-scale: expected a rank from 0 to 7' plan --train batch=32 --rank-scale 8:compute=0.5
 finish

@@ -11,13 +11,6 @@ plan() {
 }
 field() { sed -n "s/.*\"$1\": *\\([^,}]*\\)[,}]*.*/\\1/p" "$tmp/out" | head -1; }
 row_times() { sed -n '/"results"/,$p' "$tmp/out" | grep -o '"time_ps": *[0-9]*' | sed 's/[^0-9]//g'; }
-says() { # name, exit status, text, arguments...
-    name=$1 want=$2 text=$3
-    shift 3
-    plan "$@"
-    got=$?
-    [ $got = "$want" ] && grep -q -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
-}
 
 plan --with-network --total 90GB/s --steps 32 --within 3% -f json
 expect "layout and bandwidths" $? 0
@@ -70,18 +63,18 @@ timeout --foreground -s INT 2 "$ringlet" plan -q --model llama3-70b --accelerato
 expect "Ctrl-C: exit status" $? 124
 expect "Ctrl-C: not proven" "$(field proven)" false
 
-says "no budget" 2 '--with-network: needs --total RATE or --budget DOLLARS' --with-network
-says "two budgets" 2 '--budget: and --total are two budgets' --with-network --total 90GB/s --budget '1M$'
-says "a rate without a unit" 2 "--total: expected a rate with a unit.*got '90'" --with-network --total 90
-says "dollars without a unit" 2 "--budget: expected dollars.*got '20k'" --with-network --budget 20k
-says "a budget alone" 2 '--total: needs --with-network' --total 90GB/s
-says "a budget too small" 3 '--total: is too small for 64 --steps' --with-network --total 9B/s
-says "fewer steps than dimensions" 2 '--steps: expected 2 (dimensions) to 4096, got 1' --with-network --total 90GB/s --steps 1
-says "no such prices" 2 '--cost: expected libra' --with-network --budget '1M$' --cost none
+says "no budget" 2 '--with-network: needs --total RATE or --budget DOLLARS' plan --with-network
+says "two budgets" 2 '--budget: and --total are two budgets' plan --with-network --total 90GB/s --budget '1M$'
+says "a rate without a unit" 2 "--total: expected a rate with a unit, such as 400Gbps or 50GB/s, got '90'" plan --with-network --total 90
+says "dollars without a unit" 2 "--budget: expected dollars, such as '10M$', got '20k'" plan --with-network --budget 20k
+says "a budget alone" 2 '--total: needs --with-network' plan --total 90GB/s
+says "a budget too small" 3 '--total: is too small for 64 --steps' plan --with-network --total 9B/s
+says "fewer steps than dimensions" 2 '--steps: expected 2 (dimensions) to 4096, got 1' plan --with-network --total 90GB/s --steps 1
+says "no such prices" 2 '--cost: expected libra' plan --with-network --budget '1M$' --cost none
 net=hgx-h100-8
-says "a network by name" 2 "'hgx-h100-8' has no bandwidth to change" --with-network --total 90GB/s
+says "a network by name" 2 "'hgx-h100-8' has no bandwidth to change" plan --with-network --total 90GB/s
 net='switch:4@60GB/s,500ns*switch:2@30GB/s,2us,nics=2'
-says "a second bandwidth" 2 "has the setting 'nics'" --with-network --total 90GB/s
+says "a second bandwidth" 2 "has the setting 'nics'" plan --with-network --total 90GB/s
 net='torus:2x4@60GB/s,500ns'
-says "a shape without prices" 3 "has a torus" --with-network --budget '1M$'
+says "a shape without prices" 3 "has a torus" plan --with-network --budget '1M$'
 finish

@@ -7,13 +7,6 @@ net='switch:4@300GB/s,500ns*switch:2@25GB/s,2us'
 model=transformer:layers=6,hidden=1024,heads=8,vocabulary=8000,sequence=512
 plan() { "$ringlet" plan -q --model "$model" --accelerator a100-80gb -t "$net" "$@" >"$tmp/out" 2>"$tmp/err"; }
 field() { sed -n "s/^ *\"$1\": *\\([^,]*\\),*$/\\1/p" "$tmp/out" | head -1; }
-says() { # name, exit status, text, arguments...
-    name=$1 want=$2 text=$3
-    shift 3
-    plan "$@"
-    got=$?
-    [ $got = "$want" ] && grep -q -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
-}
 
 plan --train batch=32 -f json
 expect "a plan" $? 0
@@ -64,13 +57,13 @@ expect "stopped: exit status" $? 124
 expect "stopped: not proven" "$(field proven)" false
 expect "stopped: each point is counted once" "$(sum)" "$(field points)"
 
-says "an axis twice" 2 "tp" --layout tp=2,tp=4 --train batch=32
-says "no batch" 2 'expected batch=N' --layout tp=1
-says "an unknown value" 2 'recompute: expected one of' --train batch=32,recompute=some
-says "an empty range" 2 'pp: has no value from 9:12 that can be tried on 8 ranks' --layout pp=9:12 --train batch=32
-says "a share" 2 '--within: expected a share such as 3% or 0.03' --train batch=32 --within 3x
-says "an option of a run" 2 'is no option of a search for layouts' --train batch=32 --fold
-says "no topology file" 5 'none.json' -t none.json --train batch=32
+says "an axis twice" 2 "tp" plan --layout tp=2,tp=4 --train batch=32
+says "no batch" 2 'expected batch=N' plan --layout tp=1
+says "an unknown value" 2 'recompute: expected one of' plan --train batch=32,recompute=some
+says "an empty range" 2 'pp: has no value from 9:12 that can be tried on 8 ranks' plan --layout pp=9:12 --train batch=32
+says "a share" 2 '--within: expected a share such as 3% or 0.03' plan --train batch=32 --within 3x
+says "an option of a run" 2 'is no option of a search for layouts' plan --train batch=32 --fold
+says "no topology file" 5 'none.json' plan -t none.json --train batch=32
 # More layouts than are shown are counted; a picture has a point for each row.
 plan --train batch=32 --within 20% --top 2 --plot "$tmp/rows.svg"
 expect "a picture of the rows" "$? $(grep -c 'memory of the fullest stage' "$tmp/rows.svg")" "0 1"
@@ -78,5 +71,5 @@ more=$(sed -n 's/^\([0-9]*\) more within 20%; --top .* shows all$/\1/p' "$tmp/ou
 plan --train batch=32 --within 20% --top 100000 -f csv
 expect "rows that are not shown are counted" "$(($(wc -l <"$tmp/out") - 1))" "$((more + 2))"
 model=llama3-70b
-says "nothing fits" 3 'no layout of llama3-70b fits: the nearest' --train batch=32
+says "nothing fits" 3 'no layout of llama3-70b fits: the nearest' plan --train batch=32
 finish

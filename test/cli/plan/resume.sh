@@ -10,13 +10,6 @@ plan() {
 same() { # name
     cmp -s "$tmp/out" "$tmp/want" && verdict "$1" "" || verdict "$1" "$(diff "$tmp/out" "$tmp/want" | head -5)"
 }
-says() { # name, exit status, text, arguments...
-    name=$1 want=$2 text=$3
-    shift 3
-    plan "$@"
-    got=$?
-    [ $got = "$want" ] && grep -qF -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
-}
 
 plan -j 1 -f json
 cp "$tmp/out" "$tmp/want"
@@ -68,36 +61,36 @@ head -c 40 "$tmp/one" >"$tmp/torn"
 plan -f json --save "$tmp/torn"
 same "a torn first line: the same bytes"
 sed '7s/ \([0-9]\)/ 9\1/2' "$tmp/one" >"$tmp/bad"
-says "a changed number" 3 "$tmp/bad: line 7 is damaged" --save "$tmp/bad"
+says "a changed number" 3 "$tmp/bad: line 7 is damaged" plan --save "$tmp/bad"
 sed 8d "$tmp/one" >"$tmp/bad"
-says "a line is missing" 3 "$tmp/bad: line 8 is damaged" --save "$tmp/bad"
+says "a line is missing" 3 "$tmp/bad: line 8 is damaged" plan --save "$tmp/bad"
 sed '$s/.*/bound/' "$tmp/one" >"$tmp/bad"
-says "a last line of one word" 3 "$tmp/bad: line $lines is damaged" --save "$tmp/bad"
+says "a last line of one word" 3 "$tmp/bad: line $lines is damaged" plan --save "$tmp/bad"
 cp "$tmp/one" "$tmp/bad"
-says "another question" 2 "--save: $tmp/bad holds answers to another question" --save "$tmp/bad" --headroom 5%
+says "another question" 2 "--save: $tmp/bad holds answers to another question" plan --save "$tmp/bad" --headroom 5%
 cmp -s "$tmp/bad" "$tmp/one" && verdict "another question: the file stays" "" || verdict "another question: the file stays" "it changed"
 echo notes >"$tmp/bad"
-says "another file" 2 "--save: $tmp/bad holds answers to another question" --save "$tmp/bad"
+says "another file" 2 "--save: $tmp/bad holds answers to another question" plan --save "$tmp/bad"
 expect "another file stays" "$(cat "$tmp/bad")" notes
 printf notes >"$tmp/bad"
-says "another file without an end of line" 2 "holds answers to another question" --save "$tmp/bad"
+says "another file without an end of line" 2 "holds answers to another question" plan --save "$tmp/bad"
 cp workload/accelerators/h100-sxm.json "$tmp/chip.json"
 plan --accelerator "$tmp/chip.json" --save "$tmp/chip"
 cp "$tmp/chip" "$tmp/bad"
 sed 's/"bandwidth": "3350GB/"bandwidth": "3000GB/' workload/accelerators/h100-sxm.json >"$tmp/chip.json"
-says "the accelerator has changed" 1 "$tmp/chip: line 2: is now" --accelerator "$tmp/chip.json" --save "$tmp/chip"
+says "the accelerator has changed" 1 "$tmp/chip: line 2: is now" plan --accelerator "$tmp/chip.json" --save "$tmp/chip"
 cmp -s "$tmp/chip" "$tmp/bad" && verdict "the accelerator has changed: the file stays" "" || verdict "the accelerator has changed: the file stays" "it changed"
 if command -v flock >/dev/null 2>&1; then
     exec 9<"$tmp/one"
     flock 9
-    says "two searches with one file" 5 "$tmp/one: is in use by another search" --save "$tmp/one"
+    says "two searches with one file" 5 "$tmp/one: is in use by another search" plan --save "$tmp/one"
     exec 9<&-
 else
     skip "two searches with one file" "needs flock (apt-get install util-linux)"
 fi
-says "a folder" 5 "$tmp: cannot be opened" --save "$tmp"
-says "no folder" 5 "$tmp/none/file: cannot be opened" --save "$tmp/none/file"
-says "no threads" 2 "--jobs" -j 0
+says "a folder" 5 "$tmp: cannot be opened" plan --save "$tmp"
+says "no folder" 5 "$tmp/none/file: cannot be opened" plan --save "$tmp/none/file"
+says "no threads" 2 "--jobs" plan -j 0
 
 # Several ranks.
 # Questions that make several searches: each with one thread, three, and three ranks.
@@ -125,11 +118,11 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     head -n $((lines / 2)) "$tmp/one" >"$tmp/part"
     plan -f json --save "$tmp/part" -j 2
     same "mpirun goes on with two threads each: the same bytes"
-    says "mpirun: a damaged file is said once" 2 "holds answers to another question" --save "$tmp/bad"
+    says "mpirun: a damaged file is said once" 2 "holds answers to another question" plan --save "$tmp/bad"
     expect "mpirun: one rank says it" "$(grep -c 'another question' "$tmp/err")" 1
     questions by-ranks
     cmp -s "$tmp/by-ranks" "$tmp/alone" && verdict "mpirun, several searches: the same bytes" "" || verdict "mpirun, several searches: the same bytes" "$(diff "$tmp/alone" "$tmp/by-ranks" | head -3)"
-    says "mpirun: no batch" 2 "expected batch=N" --train microbatch=1
+    says "mpirun: no batch" 2 "expected batch=N" plan --train microbatch=1
     ringlet=$alone
 else
     skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"

@@ -8,13 +8,6 @@ model=transformer:layers=6,hidden=1024,heads=8,vocabulary=8000,sequence=512
 plan() { "$ringlet" plan -q --model "$model" --accelerator a100-80gb -t "$net" "$@" >"$tmp/out" 2>"$tmp/err"; }
 run() { "$ringlet" run -q --model "$model" --accelerator a100-80gb --fold-stages -f json "$@" 2>/dev/null | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
 field() { sed -n "s/^ *\"$1\": *\\([^,]*\\),*$/\\1/p" "$tmp/out" | head -1; }
-says() { # name, exit status, text, arguments...
-    name=$1 want=$2 text=$3
-    shift 3
-    plan --train batch=32 "$@"
-    got=$?
-    [ $got = "$want" ] && grep -q -e "$text" "$tmp/err" && verdict "$name" "" || verdict "$name" "exit $got: $(cat "$tmp/err")"
-}
 
 # Factors on a dimension and on accelerators mean what the settings of a run mean.
 layout='--layout tp=2,pp=2,dp=2 --train batch=32,microbatch=2'
@@ -54,9 +47,9 @@ expect "within a share: all layouts that are" "$(awk 'NR > 1' "$tmp/out" | wc -l
 plan $space --train batch=32,microbatch=1+4,recompute=none,zero=0+3,schedule=1f1b --robust bandwidth=1 -f json
 expect "nothing uncertain: no regret" "$(field regret)" 0.000000
 
-says "a range upside down" 2 '--robust: bandwidth: expected two factors from 0.001 to 1000, the lower first' --robust bandwidth=2:1
-says "no number" 2 '--robust: efficiency: expected two factors' --robust efficiency=fast
-says "no factor" 2 '--robust: .*bandwith' --robust bandwith=0.1:1
-says "stopped early is no proof" 2 'most: does not go with --robust' --robust bandwidth=0.1:1 --most 3
-says "no such dimension" 2 '--dim-scale: .* has dimensions 0 to 1, not 7' --dim-scale 7=2
+says "a range upside down" 2 '--robust: bandwidth: expected two factors from 0.001 to 1000, the lower first' plan --train batch=32 --robust bandwidth=2:1
+says "no number" 2 '--robust: efficiency: expected two factors' plan --train batch=32 --robust efficiency=fast
+says "no factor" 2 "--robust: bandwith: unknown setting of what is uncertain; did you mean 'bandwidth'?" plan --train batch=32 --robust bandwith=0.1:1
+says "stopped early is no proof" 2 'most: does not go with --robust' plan --train batch=32 --robust bandwidth=0.1:1 --most 3
+says "no such dimension" 2 ' has dimensions 0 to 1, not 7' plan --train batch=32 --dim-scale 7=2
 finish

@@ -17,13 +17,6 @@ same() { # name, database that was grown, database that was not
     all "$3" >"$tmp/fresh" 2>>"$tmp/err"
     [ -s "$tmp/fresh" ] && cmp -s "$tmp/grown" "$tmp/fresh" && verdict "$1" "" || verdict "$1" "$(diff "$tmp/fresh" "$tmp/grown" | head -5)"
 }
-says() { # name, status, text, arguments
-    name=$1 want=$2 text=$3
-    shift 3
-    sweep "$@"
-    got=$?
-    [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -- "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text': $(head -3 "$tmp/err")"
-}
 
 study() { # values of bw, of algorithm, replicas, more members: a study on standard output
     echo "{\"name\": \"growing\", \"base\": {\"model\": \"transformer:layers=2,hidden=256,heads=4,vocabulary=1000\", \"noise\": [],
@@ -40,61 +33,61 @@ for i in 1 2 3; do sweep "$tmp/$i.json" --db "$tmp/fresh$i.db" -q; done
 
 # Values in front, in the middle and behind, and others in order; objectives and columns.
 sweep "$tmp/1.json" --db "$tmp/g.db" -q
-says "grown: only new points are run" 1 "34 points in $tmp/g.db, 18 of them run now, 14 taken from an earlier version, 2 equal to others" "$tmp/2.json" --db "$tmp/g.db"
+says "grown: only new points are run" 1 "34 points in $tmp/g.db, 18 of them run now, 14 taken from an earlier version, 2 equal to others" sweep "$tmp/2.json" --db "$tmp/g.db"
 same "grown: the same bytes" "$tmp/g.db" "$tmp/fresh2.db"
-says "grown: again" 1 " 0 of them run now" "$tmp/2.json" --db "$tmp/g.db"
-says "fewer values, one more replica: how many are not shown" 1 "26 results of values that the study no longer has stay in the database" "$tmp/3.json" --db "$tmp/g.db"
+says "grown: again" 1 " 0 of them run now" sweep "$tmp/2.json" --db "$tmp/g.db"
+says "fewer values, one more replica: how many are not shown" 1 "26 results of values that the study no longer has stay in the database" sweep "$tmp/3.json" --db "$tmp/g.db"
 same "fewer values, one more replica: the same bytes" "$tmp/g.db" "$tmp/fresh3.db"
-says "fewer values: status" 0 "26 results of earlier versions of the study are kept and not shown" --status "$tmp/g.db"
-says "back again: nothing is run" 1 ", 0 of them run now" "$tmp/2.json" --db "$tmp/g.db"
+says "fewer values: status" 0 "26 results of earlier versions of the study are kept and not shown" sweep --status "$tmp/g.db"
+says "back again: nothing is run" 1 ", 0 of them run now" sweep "$tmp/2.json" --db "$tmp/g.db"
 same "back again: the same bytes" "$tmp/g.db" "$tmp/fresh2.db"
 
 # Replicas: the first one of each point is what a study without replicas has.
 study "$few" '"ring", "direct"' 1 '' >"$tmp/once.json"
 sweep "$tmp/once.json" --db "$tmp/once.db" -q
-says "from one to several replicas: done points are kept" 1 ", 7 of them run now, 7 taken from an earlier version, 2 equal" "$tmp/1.json" --db "$tmp/once.db"
+says "from one to several replicas: done points are kept" 1 ", 7 of them run now, 7 taken from an earlier version, 2 equal" sweep "$tmp/1.json" --db "$tmp/once.db"
 same "from one to several replicas: the same bytes" "$tmp/once.db" "$tmp/fresh1.db"
 
 # A further axis: done points are those that leave its option out.
 sed 's|"axes": \[|&{"name": "slow", "pointer": "/rank-scale", "values": [null, "1:compute=0.5"]}, |' "$tmp/1.json" >"$tmp/axis.json"
 sweep "$tmp/axis.json" --db "$tmp/axis.db" -q
 sweep "$tmp/1.json" --db "$tmp/axes.db" -q
-says "one more axis: done points are kept" 1 ", 12 of them run now, 14 taken" "$tmp/axis.json" --db "$tmp/axes.db"
+says "one more axis: done points are kept" 1 ", 12 of them run now, 14 taken" sweep "$tmp/axis.json" --db "$tmp/axes.db"
 same "one more axis: the same bytes" "$tmp/axes.db" "$tmp/axis.db"
 
 # From the command line.
 sweep "$tmp/1.json" --db "$tmp/o.db" -q
-says "values from the command line" 1 ", 8 of them run now" "$tmp/1.json" --db "$tmp/o.db" --bw "5GB/s,6GB/s,7GB/s,9GB/s,50GB/s"
+says "values from the command line" 1 ", 8 of them run now" sweep "$tmp/1.json" --db "$tmp/o.db" --bw "5GB/s,6GB/s,7GB/s,9GB/s,50GB/s"
 
 # What is not the same study.
 before=$(all "$tmp/g.db" | cksum)
 sed 's/layers=2/layers=3/' "$tmp/2.json" >"$tmp/other.json"
-says "another base: what differs" 3 'base/model is "transformer:layers=2,hidden=256,heads=4,vocabulary=1000" in the database and "transformer:layers=3,' "$tmp/other.json" --db "$tmp/g.db"
+says "another base: what differs" 3 'base/model is "transformer:layers=2,hidden=256,heads=4,vocabulary=1000" in the database and "transformer:layers=3,' sweep "$tmp/other.json" --db "$tmp/g.db"
 sed 's/"noise"/"seed": 3, "noise"/' "$tmp/2.json" >"$tmp/other.json"
-says "one more option: what differs" 3 'base/seed is nothing in the database and 3 in the study' "$tmp/other.json" --db "$tmp/g.db"
+says "one more option: what differs" 3 'base/seed is nothing in the database and 3 in the study' sweep "$tmp/other.json" --db "$tmp/g.db"
 sed 's/"size": 4/"size": 8/' "$tmp/2.json" >"$tmp/other.json"
-says "another network: what differs" 3 'base/topology/dims is [{"shape":' "$tmp/other.json" --db "$tmp/g.db"
+says "another network: what differs" 3 'base/topology/dims is [{"shape":' sweep "$tmp/other.json" --db "$tmp/g.db"
 sed 's/"summary"/"none"/' "$tmp/2.json" >"$tmp/other.json"
-says "other links: what differs" 3 'links is summary in the database and none in the study' "$tmp/other.json" --db "$tmp/g.db"
+says "other links: what differs" 3 'links is summary in the database and none in the study' sweep "$tmp/other.json" --db "$tmp/g.db"
 echo '{"command": "coll", "base": {}, "axes": [{"pointer": "/bytes", "values": ["1MiB"]}]}' >"$tmp/other.json"
-says "another command: what differs" 3 'command is run in the database and coll in the study' "$tmp/other.json" --db "$tmp/g.db"
-says "another shard: refused" 3 "holds the whole study, not shard 1/2" "$tmp/1.json" --db "$tmp/g.db" --shard 1/2
+says "another command: what differs" 3 'command is run in the database and coll in the study' sweep "$tmp/other.json" --db "$tmp/g.db"
+says "another shard: refused" 3 "holds the whole study, not shard 1/2" sweep "$tmp/1.json" --db "$tmp/g.db" --shard 1/2
 expect "refused: nothing has changed" "$(all "$tmp/g.db" | cksum)" "$before"
 
 # Shards of a study that grows, merged with what they keep.
 for i in 1 2 3; do
     sweep "$tmp/1.json" --db "$tmp/s$i.db" --shard $i/3 -q
     sweep "$tmp/2.json" --db "$tmp/s$i.db" --shard $i/3 -q
-    says "shard $i: status" 0 "(100.0 %)" --status "$tmp/s$i.db"
+    says "shard $i: status" 0 "(100.0 %)" sweep --status "$tmp/s$i.db"
 done
 sweep merge "$tmp/m.db" "$tmp/s3.db" "$tmp/s1.db"
 sweep merge "$tmp/m.db" "$tmp/s2.db"
 "$ringlet" sweep query "$tmp/m.db" -f csv >"$tmp/m.csv"
 "$ringlet" sweep query "$tmp/fresh2.db" -f csv | cmp -s - "$tmp/m.csv" && verdict "shards, grown and merged: the same bytes" "" || verdict "shards, grown and merged: the same bytes" "no"
-says "merged: what was kept are points" 1 " 0 of them run now" "$tmp/2.json" --db "$tmp/m.db"
+says "merged: what was kept are points" 1 " 0 of them run now" sweep "$tmp/2.json" --db "$tmp/m.db"
 grep -q 'stay in the database' "$tmp/err" && verdict "merged: nothing is hidden" "$(cat "$tmp/err")" || verdict "merged: nothing is hidden" ""
 sweep "$tmp/1.json" --db "$tmp/old.db" --shard 1/3 -q
-says "merge of two versions: refused" 3 "is of another study" merge "$tmp/x.db" "$tmp/old.db" "$tmp/s2.db"
+says "merge of two versions: refused" 3 "is of another study" sweep merge "$tmp/x.db" "$tmp/old.db" "$tmp/s2.db"
 sweep "$tmp/3.json" --db "$tmp/m.db" -q
 same "merged, then fewer values: the same bytes" "$tmp/m.db" "$tmp/fresh3.db"
 
@@ -119,7 +112,7 @@ adaptive() { study "$more" '"ring", "direct", "halving_doubling"' 1 "\"sample\":
 adaptive 6 >"$tmp/a6.json"
 adaptive 12 >"$tmp/a12.json"
 sweep "$tmp/a6.json" --db "$tmp/a.db" -q
-says "an adaptive sample grows: only new points are run" 1 "8 taken from an earlier version" "$tmp/a12.json" --db "$tmp/a.db"
+says "an adaptive sample grows: only new points are run" 1 "8 taken from an earlier version" sweep "$tmp/a12.json" --db "$tmp/a.db"
 sweep "$tmp/a12.json" --db "$tmp/a12.db" -q
 same "an adaptive sample grows: the same bytes" "$tmp/a.db" "$tmp/a12.db"
 

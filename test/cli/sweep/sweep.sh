@@ -16,13 +16,6 @@ same() { # name, database
     csv "$2" >"$tmp/this.csv" 2>"$tmp/err"
     cmp -s "$tmp/want.csv" "$tmp/this.csv" && verdict "$1" "" || verdict "$1" "other bytes: $(wc -l <"$tmp/this.csv") lines for $(wc -l <"$tmp/want.csv")"
 }
-says() { # name, status, text, arguments
-    name=$1 want=$2 text=$3
-    shift 3
-    sweep "$@"
-    got=$?
-    [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -- "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
-}
 
 # Some points are slow, several are equal, two fail.
 study=$tmp/study.json
@@ -37,7 +30,7 @@ cat >"$study" <<'J'
  "replicas": 2, "links": "summary",
  "objectives": [{"column": "time_ps", "goal": "min"}, {"column": "busiest_utilization", "goal": "max"}]}
 J
-says "failures: exit status 1" 1 "4 of 546 points failed" "$study" --db "$tmp/1.db" -j 1
+says "failures: exit status 1" 1 "4 of 546 points failed" sweep "$study" --db "$tmp/1.db" -j 1
 csv "$tmp/1.db" >"$tmp/want.csv"
 expect "a row for every point" "$(wc -l <"$tmp/want.csv")" 547
 expect "failures are rows with their error" "$(grep -c '^[0-9]*,\(bad\|no such rank\),.*,2,' "$tmp/want.csv")" 4
@@ -59,7 +52,7 @@ same "three shards merged: the same bytes" "$tmp/m.db"
 sweep merge "$tmp/half.db" "$tmp/s2.db" "$tmp/s1.db"
 sweep "$study" --db "$tmp/half.db"
 same "two shards of three, the rest run: the same bytes" "$tmp/half.db"
-says "another shard in the same database" 3 "holds shard 1/3" "$study" --db "$tmp/s1.db" --shard 2/3
+says "another shard in the same database" 3 "holds shard 1/3" sweep "$study" --db "$tmp/s1.db" --shard 2/3
 
 # kill -9, at a different moment in every run of this test.
 long=$tmp/long.json
@@ -75,7 +68,7 @@ for i in 1 2 3 4 5 6; do
 done
 sweep "$long" --db "$tmp/k.db" -q
 same "killed $killed times with SIGKILL, then the same command: the same bytes" "$tmp/k.db"
-says "status" 0 "10920 of 10920 points (100.0 %), 80 failed" --status "$tmp/k.db"
+says "status" 0 "10920 of 10920 points (100.0 %), 80 failed" sweep --status "$tmp/k.db"
 
 # Ctrl-C: finished points are kept, and the message says how to continue.
 "$ringlet" sweep "$long" --db "$tmp/c.db" -j 2 >"$tmp/out" 2>"$tmp/err" &
@@ -101,15 +94,15 @@ same "no room, then room: the same bytes" "$tmp/f.db"
 mkdir "$tmp/disk"
 if mount -t tmpfs -o size=2m none "$tmp/disk" 2>"$tmp/err"; then
     trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
-    says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; committed points are safe, and the same command continues" "$long" --db "$tmp/disk/x.db" -q
+    says "a full disk: exit status 5, and how to go on" 5 "database or disk is full; committed points are safe, and the same command continues" sweep "$long" --db "$tmp/disk/x.db" -q
     kept=$("$ringlet" sweep query "$tmp/disk/x.db" -f csv 2>"$tmp/err" | tail -n +2 | wc -l)
     [ "$kept" -gt 0 ] && [ "$kept" -lt 10920 ] && verdict "a full disk: what was committed is there" "" || verdict "a full disk: what was committed is there" "$kept points"
     mount -o remount,size=64m "$tmp/disk"
-    says "a full disk, made larger: only what is missing is run" 1 " $((10920 - kept)) of them run now" "$long" --db "$tmp/disk/x.db"
+    says "a full disk, made larger: only what is missing is run" 1 " $((10920 - kept)) of them run now" sweep "$long" --db "$tmp/disk/x.db"
     same "a full disk, made larger: the same bytes" "$tmp/disk/x.db"
     umount "$tmp/disk"
     mount -t tmpfs -o size=20k none "$tmp/disk"
-    says "no room to begin: exit status 5" 5 "database or disk is full" "$long" --db "$tmp/disk/x.db" -q
+    says "no room to begin: exit status 5" 5 "database or disk is full" sweep "$long" --db "$tmp/disk/x.db" -q
     umount "$tmp/disk"
     trap 'rm -rf "$tmp"' EXIT
 else
@@ -145,13 +138,13 @@ else
 fi
 
 # Queries.
-says "query: one condition" 0 "as point 0" query "$tmp/1.db" --where "name = 'as point 0' and replica = 1" -f csv
-says "query: JSON lines" 0 '"name":"bad"' query "$tmp/1.db" --where 'status <> 0' -f json
-says "query: a wrong condition" 2 "no such column" query "$tmp/1.db" --where 'tme_ps > 1'
+says "query: one condition" 0 "as point 0" sweep query "$tmp/1.db" --where "name = 'as point 0' and replica = 1" -f csv
+says "query: JSON lines" 0 '"name":"bad"' sweep query "$tmp/1.db" --where 'status <> 0' -f json
+says "query: a wrong condition" 2 "no such column" sweep query "$tmp/1.db" --where 'tme_ps > 1'
 sweep top "$tmp/1.db" -n 1 -f csv
 expect "top: the least time" "$(awk -F, 'NR == 2 { print $9 }' "$tmp/out")" "$(csv "$tmp/1.db" | awk -F, 'NR > 1 && $7 == 0 && (!m || $9 < m) { m = $9 } END { print m }')"
-says "top: by another column" 0 "busiest_utilization" top "$tmp/1.db" --by busiest_utilization --goal max -f csv
-says "top: an unknown column" 2 "did you mean 'time_ps'" top "$tmp/1.db" --by time_p
+says "top: by another column" 0 "busiest_utilization" sweep top "$tmp/1.db" --by busiest_utilization --goal max -f csv
+says "top: an unknown column" 2 "did you mean 'time_ps'" sweep top "$tmp/1.db" --by time_p
 sweep pareto "$tmp/1.db" -f csv
 tail -n +2 "$tmp/out" | awk -F, '{ t[NR] = $9; u[NR] = $19 } END { for (i in t) for (k in t) if ((t[k] < t[i] && u[k] >= u[i]) || (t[k] <= t[i] && u[k] > u[i])) bad = 1; exit bad || NR < 2 }'
 expect "pareto: none beats another" $? 0
@@ -160,11 +153,11 @@ sweep sensitivity "$tmp/1.db" -f csv
 csv "$tmp/1.db" | awk -F, 'NR > 1 && $2 == "" { n++; s += $9; q[n] = $9; k[n] = $3; c[$3]++; g[$3] += $9 }
     END { m = s / n; for (i = 1; i <= n; i++) v += (q[i] - m) ^ 2; for (b in c) e += c[b] * (g[b] / c[b] - m) ^ 2; printf "%.4f\n", e / v }' >"$tmp/share"
 expect "sensitivity: the share of the bandwidth" "$(awk -F, '$1 == "bw" { printf "%.4f\n", $3 }' "$tmp/out")" "$(cat "$tmp/share")"
-says "compare: options that differ" 0 "--rank-scale" compare "$tmp/1.db" 'as point 0' 4
-says "compare: no such point" 2 "no point with this number or name" compare "$tmp/1.db" 0 99999
+says "compare: options that differ" 0 "--rank-scale" sweep compare "$tmp/1.db" 'as point 0' 4
+says "compare: no such point" 2 "no point with this number or name" sweep compare "$tmp/1.db" 0 99999
 sweep query "$tmp/1.db" -f csv --where 'status = 0 and (select sum(count) from link l where l.point = points.point) = 16'
 expect "links: all 16 of every point that was run, in classes" "$(grep -c '' "$tmp/out")" 543
-says "the same inputs only" 3 "is of another study" tools/sweep/examples/replay.json --db "$tmp/1.db"
+says "the same inputs only" 3 "is of another study" sweep tools/sweep/examples/replay.json --db "$tmp/1.db"
 # Tables for people: no empty columns, units, columns asked for next to the axes.
 sweep query "$tmp/1.db" --where 'status = 0 and replica = 0 and name is null'
 expect "table: columns" "$(head -1 "$tmp/out" | tr -s ' ' ' ' | cut -d' ' -f1-6)" "point bw algorithm slow time_ps busiest_utilization"
@@ -173,7 +166,7 @@ grep -qE ' [0-9.]+ (us|ms) .* [0-9.]+ [KMG]iB' "$tmp/out" && verdict "table: tim
 sweep query "$tmp/1.db" -c bw,time_ps -f csv --where 'point = 0'
 expect "columns chosen" "$(cat "$tmp/out")" "bw,time_ps
 5GB/s,$(t 0)"
-says "columns: an unknown one" 2 "no column 'tim_ps'; did you mean 'time_ps'?" query "$tmp/1.db" -c bw,tim_ps
+says "columns: an unknown one" 2 "no column 'tim_ps'; did you mean 'time_ps'?" sweep query "$tmp/1.db" -c bw,tim_ps
 sweep compare "$tmp/1.db" 0 522
 grep -qE '^--topology /dims/0/bandwidth +5GB/s +500GB/s ' "$tmp/out" && verdict "compare: where topologies differ" "" || verdict "compare: where topologies differ" "no"
 cat >"$tmp/zip.json" <<'J'
@@ -181,8 +174,8 @@ cat >"$tmp/zip.json" <<'J'
  "axes": [{"name": "speed", "pointers": ["/topology/dims/0/bandwidth", "/compute-scale"], "values": [["5GB/s", 1], ["9GB/s", 2]]}]}
 J
 sweep "$tmp/zip.json" --db "$tmp/zip.db"
-says "table: values of zipped axes" 0 "bandwidth=9GB/s,compute-scale=2" query "$tmp/zip.db"
-says "csv: values of zipped axes" 0 '"[""9GB/s"",2]"' query "$tmp/zip.db" -f csv
+says "table: values of zipped axes" 0 "bandwidth=9GB/s,compute-scale=2" sweep query "$tmp/zip.db"
+says "csv: values of zipped axes" 0 '"[""9GB/s"",2]"' sweep query "$tmp/zip.db" -f csv
 sweep sensitivity "$tmp/1.db"
 grep -qE '^bw +30 +[0-9.]+ +[0-9.]+ [mu]s +[0-9.]+ [mu]s$' "$tmp/out" && verdict "sensitivity: means are times" "" || verdict "sensitivity: means are times" "no"
 # Values of ranges: large ones have no exponent, and filters accept them.
@@ -194,26 +187,26 @@ J
 sweep "$tmp/range.json" --db "$tmp/range.db" -q
 sweep query "$tmp/range.db" -c seed,speed,status -f csv
 expect "ranges: whole numbers, filtered" "$(tr '\n' ' ' <"$tmp/out")" "seed,speed,status 0,1,0 15000000,1,0 30000000,1,0 "
-says "query: nothing there" 0 "there is no such point" query "$tmp/range.db" --where 'status <> 0'
+says "query: nothing there" 0 "there is no such point" sweep query "$tmp/range.db" --where 'status <> 0'
 expect "a database is one file" "$(echo "$tmp"/range.db* "$tmp"/m.db*)" "$tmp/range.db $tmp/m.db"
 if command -v sqlite3 >/dev/null; then
     { echo 'BEGIN; SELECT count(*) FROM point;'; sleep 2; } | sqlite3 "$tmp/range.db" >"$tmp/reader" &
     while [ ! -s "$tmp/reader" ] && kill -0 $! 2>/dev/null; do sleep 0.05; done
-    says "somebody reads a database that is done" 0 " 0 of them run now" "$tmp/range.json" --db "$tmp/range.db"
+    says "somebody reads a database that is done" 0 " 0 of them run now" sweep "$tmp/range.json" --db "$tmp/range.db"
     wait $!
 else
     skip "somebody reads a database that is done" "needs sqlite3"
 fi
 # An error that every point would have is one error without a database; an error of some points is reported by the first.
 sed 's|"transformer-8"|"traces/transformer-9"|' tools/sweep/examples/replay.json >"$tmp/wrong.json"
-says "a trace that is not there" 5 "traces/transformer-9: no such file" "$tmp/wrong.json" --db "$tmp/wrong.db"
+says "a trace that is not there" 5 "traces/transformer-9: no such file" sweep "$tmp/wrong.json" --db "$tmp/wrong.db"
 echo '{"command": "coll", "base": {"topology": "switch:4@50GB/s,1us", "collective": "all_gather", "algorithm": "ring", "counts": "no-such-file"},
     "axes": [{"pointer": "/network", "values": ["flow", "alpha-beta"]}]}' >"$tmp/wrong.json"
-says "counts that are not there" 5 "no-such-file" "$tmp/wrong.json" --db "$tmp/wrong.db"
+says "counts that are not there" 5 "no-such-file" sweep "$tmp/wrong.json" --db "$tmp/wrong.db"
 sed 's|switch:4@50GB/s,1us|no-such-topology|; s|, "counts": "no-such-file"||' "$tmp/wrong.json" >"$tmp/wrong2.json"
-says "a topology that is not there" 3 "no-such-topology" "$tmp/wrong2.json" --db "$tmp/wrong.db"
+says "a topology that is not there" 3 "no-such-topology" sweep "$tmp/wrong2.json" --db "$tmp/wrong.db"
 [ -e "$tmp/wrong.db" ] && verdict "nothing is begun" "a database is there" || verdict "nothing is begun" ""
-says "the first that failed" 1 "the first now: point " "$study" --db "$tmp/first.db" -j 2
+says "the first that failed" 1 "the first now: point " sweep "$study" --db "$tmp/first.db" -j 2
 # Replicas are ranked by their mean, not by the best of them.
 echo '{"base": {"trace": "traces/transformer-8", "topology": "switch:8@50GB/s,1us"}, "replicas": 5, "objectives": ["time_ps"],
     "axes": [{"name": "noise", "pointer": "/noise/-", "values": ["lognormal:cv=0.05", "lognormal:cv=0.3"]}]}' >"$tmp/noisy.json"
@@ -223,9 +216,9 @@ sweep "$tmp/noisy.json" --db "$tmp/noisy.db" -q
 [ "$(wc -l <"$tmp/got")" = 2 ] && cmp -s "$tmp/expected" "$tmp/got" && verdict "top: means of replicas" "" || verdict "top: means of replicas" "$(cat "$tmp/got" "$tmp/expected")"
 "$ringlet" sweep pareto "$tmp/noisy.db" -c noise -f csv 2>"$tmp/err" | tail -n +2 >"$tmp/got"
 expect "pareto: means of replicas" "$(cat "$tmp/got")" "$(head -1 "$tmp/expected" | cut -d, -f1)"
-says "no database" 5 "cannot be opened" query "$tmp/none.db"
-says "not a database" 3 "is not a database of a sweep" query "$study"
-says "status of what is none" 5 "cannot be opened" --status "$tmp/none.db"
+says "no database" 5 "cannot be opened" sweep query "$tmp/none.db"
+says "not a database" 3 "is not a database of a sweep" sweep query "$study"
+says "status of what is none" 5 "cannot be opened" sweep --status "$tmp/none.db"
 
 # Plots: as many lines and markers as values; the front.
 sweep query "$tmp/1.db" --plot "$tmp/1.svg"
@@ -248,36 +241,36 @@ expect "plot: of replicas the mean" "$(grep -o 'd="M[^"]*"><title>[^<]*' "$tmp/3
 expect "plot: names of the legend stand apart" "$(grep -o '<text x="[0-9.]*" y="[0-9.]*">\(none\|lognormal[^<]*\)<' "$tmp/3.svg" | tr '"<>' '   ' |
     awk '$5 == y && $3 - x < 32 + 7 * length(name) { n++ } { x = $3; y = $5; name = $6 } END { print NR, n + 0 }')" "3 0"
 grep -q 'mean of 40 replicas' "$tmp/3.svg" && verdict "and it is said" "" || verdict "and it is said" "no"
-says "plot: an unknown axis" 2 "--x: no axis 'bww'; did you mean 'bw'?" query "$tmp/1.db" --plot "$tmp/x.svg" --x bww
-says "plot: an axis twice" 2 "is used twice" query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
-says "plot: too many lines" 2 "these are more" query "$tmp/1.db" --plot "$tmp/x.svg" --x slow --by bw
-says "plot: nothing there" 3 "no point has a time_ps" query "$tmp/1.db" --plot "$tmp/x.svg" --where 'status = 9'
-says "plot: of an unknown column" 2 "did you mean 'time_ps'" query "$tmp/1.db" --plot "$tmp/x.svg" --y tim_ps
+says "plot: an unknown axis" 2 "--x: no axis 'bww'; did you mean 'bw'?" sweep query "$tmp/1.db" --plot "$tmp/x.svg" --x bww
+says "plot: an axis twice" 2 "is used twice" sweep query "$tmp/1.db" --plot "$tmp/x.svg" --x bw --by bw
+says "plot: too many lines" 2 "these are more" sweep query "$tmp/1.db" --plot "$tmp/x.svg" --x slow --by bw
+says "plot: nothing there" 3 "no point has a time_ps" sweep query "$tmp/1.db" --plot "$tmp/x.svg" --where 'status = 9'
+says "plot: of an unknown column" 2 "did you mean 'time_ps'" sweep query "$tmp/1.db" --plot "$tmp/x.svg" --y tim_ps
 [ ! -e "$tmp/x.svg" ] && verdict "plot: an error leaves no file" "" || verdict "plot: an error leaves no file" "there it is"
-says "front" 0 "time_ps" pareto "$tmp/1.db" --plot "$tmp/f.svg"
+says "front" 0 "time_ps" sweep pareto "$tmp/1.db" --plot "$tmp/f.svg"
 grep -q '<title>front</title>' "$tmp/f.svg" && verdict "plot: the front" "" || verdict "plot: the front" "no"
-says "front: one objective" 2 "query DB --plot' plots it over an axis" pareto "$tmp/zip.db" --plot "$tmp/x.svg"
+says "front: one objective" 2 "query DB --plot' plots it over an axis" sweep pareto "$tmp/zip.db" --plot "$tmp/x.svg"
 
 # Wrong use, before anything runs.
 wide='{"name": "w", "base": {}, "axes": ['
 for a in seed until host-scale; do wide="$wide{\"pointer\": \"/$a\", \"range\": {\"from\": 1, \"to\": 9, \"count\": 10000}},"; done
 echo "${wide%,}]}" >"$tmp/wide.json"
-says "10^12 points" 3 "1000000000000 places" "$tmp/wide.json" --db "$tmp/w.db"
+says "10^12 points" 3 "1000000000000 places" sweep "$tmp/wide.json" --db "$tmp/w.db"
 [ ! -e "$tmp/w.db" ] && verdict "a study that is refused leaves no file" "" || verdict "a study that is refused leaves no file" "there it is"
 echo '{"base": {}, "axes": [{"pointer": "/layout/tp", "values": [1]}]}' >"$tmp/p.json"
-says "unknown pointer" 3 "base has no '/layout'" "$tmp/p.json" --db "$tmp/w.db"
+says "unknown pointer" 3 "base has no '/layout'" sweep "$tmp/p.json" --db "$tmp/w.db"
 echo '{"base": {}, "axes": [{"pointer": "/seed", "values": []}]}' >"$tmp/p.json"
-says "empty axis" 3 "p.json:1:" "$tmp/p.json" --db "$tmp/w.db"
-says "no study" 2 "expected STUDY" --db "$tmp/w.db"
-says "nothing at all" 2 "expected STUDY"
-says "no database named: rows are printed and not kept" 1 "4 of 546 points failed" "$study"
-says "shard" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 4/3
-says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" "$study" --dry-run
+says "empty axis" 3 "p.json:1:" sweep "$tmp/p.json" --db "$tmp/w.db"
+says "no study" 2 "expected STUDY" sweep --db "$tmp/w.db"
+says "nothing at all" 2 "expected STUDY" sweep
+says "no database named: rows are printed and not kept" 1 "4 of 546 points failed" sweep "$study"
+says "shard" 2 "expected I/N" sweep "$study" --db "$tmp/w.db" --shard 4/3
+says "dry run" 0 "mixed: 546 points: bw (30) x algorithm (3) x slow (3), 3 named, 2 replicas" sweep "$study" --dry-run
 
 # Invalid studies: one line, and the right exit status.
 wrong() { # name, text, members of the study behind base
     echo "{\"base\": {\"model\": \"transformer:layers=1,hidden=64,heads=2,vocabulary=100\", \"topology\": {\"dims\": [{\"shape\": \"switch\", \"size\": 2, \"bandwidth\": \"5GB/s\", \"latency\": \"1us\"}]}}, $3}" >"$tmp/p.json"
-    says "wrong study: $1" 3 "$2" "$tmp/p.json" --db "$tmp/w.db"
+    says "wrong study: $1" 3 "$2" sweep "$tmp/p.json" --db "$tmp/w.db"
 }
 seeds='"axes": [{"name": "a", "pointer": "/seed", "values": [1, 2]}]'
 wrong "axis of two names" "another axis is called 'a'" '"axes": [{"name": "a", "pointer": "/seed", "values": [1]}, {"name": "a", "pointer": "/until", "values": ["1s"]}]'
@@ -300,17 +293,17 @@ wrong "a negative sample" "got -3" "$seeds, \"sample\": {\"random\": -3}"
 wrong "a seed that is a text" "expected a whole number" "$seeds, \"sample\": {\"random\": 1, \"seed\": \"x\"}"
 [ ! -e "$tmp/w.db" ] && verdict "wrong studies leave no file" "" || verdict "wrong studies leave no file" "there it is"
 echo "this is no database" >"$tmp/text"
-says "a text for a database" 3 "file is not a database" "$study" --db "$tmp/text"
+says "a text for a database" 3 "file is not a database" sweep "$study" --db "$tmp/text"
 if command -v sqlite3 >/dev/null; then
     sqlite3 "$tmp/other.db" 'CREATE TABLE x(a)'
-    says "another's database" 3 "is not a database of a sweep" "$study" --db "$tmp/other.db"
+    says "another's database" 3 "is not a database of a sweep" sweep "$study" --db "$tmp/other.db"
     expect "another's database is as it was" "$(sqlite3 "$tmp/other.db" .schema)" "CREATE TABLE x(a);"
 else
     skip "another's database" "needs sqlite3"
 fi
-says "a database in no folder" 5 "No such file" "$study" --db "$tmp/no/such/x.db"
+says "a database in no folder" 5 "No such file" sweep "$study" --db "$tmp/no/such/x.db"
 mkdir "$tmp/folder"
-says "a folder for a database" 5 "folder: cannot be opened: Is a directory" top "$tmp/folder"
+says "a folder for a database" 5 "folder: cannot be opened: Is a directory" sweep top "$tmp/folder"
 # A database of an earlier version lacks a figure that is stored today.
 if command -v sqlite3 >/dev/null; then
     echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
@@ -329,22 +322,22 @@ fi
 echo '{"base": {"model": "transformer:layers=1,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"},
     "axes": [{"name": "a", "pointer": "/seed", "values": [1, 2, 3, 4, 5]}], "filter": [{"unless": {"a": 2}}]}' >"$tmp/p.json"
 sweep "$tmp/p.json" --db "$tmp/share1.db" --shard 1/3
-says "status of a shard: its own points" 0 ", shard 1/3: 2 of 2 points (100.0 %), 0 failed" --status "$tmp/share1.db"
+says "status of a shard: its own points" 0 ", shard 1/3: 2 of 2 points (100.0 %), 0 failed" sweep --status "$tmp/share1.db"
 sweep "$tmp/p.json" --db "$tmp/share2.db" --shard 2/3
-says "and of one that has fewer" 0 ", shard 2/3: 1 of 1 points (100.0 %), 0 failed" --status "$tmp/share2.db"
-says "shard 0/3" 2 "expected I/N" "$study" --db "$tmp/w.db" --shard 0/3
-says "no jobs" 2 "--jobs: expected 1 to 1024" "$study" --db "$tmp/w.db" --jobs 0
-says "merge: other studies" 3 "is of another study" merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"
-says "merge: no such database" 5 "cannot be opened" merge "$tmp/w.db" "$tmp/none.db"
+says "and of one that has fewer" 0 ", shard 2/3: 1 of 1 points (100.0 %), 0 failed" sweep --status "$tmp/share2.db"
+says "shard 0/3" 2 "expected I/N" sweep "$study" --db "$tmp/w.db" --shard 0/3
+says "no jobs" 2 "--jobs: expected 1 to 1024" sweep "$study" --db "$tmp/w.db" --jobs 0
+says "merge: other studies" 3 "is of another study" sweep merge "$tmp/w.db" "$tmp/1.db" "$tmp/zip.db"
+says "merge: no such database" 5 "cannot be opened" sweep merge "$tmp/w.db" "$tmp/none.db"
 [ ! -e "$tmp/w.db" ] && verdict "merge: an error leaves no file" "" || verdict "merge: an error leaves no file" "there it is"
-says "merge: into one of them" 2 "is the target of the merge" merge "$tmp/s1.db" "$tmp/s1.db"
-says "merge: shards are missing" 0 "of 546 points are in" merge "$tmp/w2.db" "$tmp/s1.db" "$tmp/s2.db"
+says "merge: into one of them" 2 "is the target of the merge" sweep merge "$tmp/s1.db" "$tmp/s1.db"
+says "merge: shards are missing" 0 "of 546 points are in" sweep merge "$tmp/w2.db" "$tmp/s1.db" "$tmp/s2.db"
 cp "$tmp/zip.db" "$tmp/zip-was.db"
-says "query: no such column" 2 "no such column: bww; columns are those of the table" query "$tmp/1.db" --where "bww = 1"
-says "query: a text without quotes" 2 'unrecognized token: "25GB"; columns are those of the table, texts as in' query "$tmp/1.db" --where "bw = 25GB/s"
-says "query: several statements" 2 "not several statements" query "$tmp/zip.db" --where '1); DELETE FROM point; --'
-says "query: order with a statement" 2 "not several statements" query "$tmp/zip.db" --order 'point; DROP TABLE point'
-says "query: what is not read" 2 "not authorized" query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"
+says "query: no such column" 2 "no such column: bww; columns are those of the table" sweep query "$tmp/1.db" --where "bww = 1"
+says "query: a text without quotes" 2 'unrecognized token: "25GB"; columns are those of the table, texts as in' sweep query "$tmp/1.db" --where "bw = 25GB/s"
+says "query: several statements" 2 "not several statements" sweep query "$tmp/zip.db" --where '1); DELETE FROM point; --'
+says "query: order with a statement" 2 "not several statements" sweep query "$tmp/zip.db" --order 'point; DROP TABLE point'
+says "query: what is not read" 2 "not authorized" sweep query "$tmp/zip.db" --where "(select count(*) from pragma_table_info('point')) > 0"
 cmp -s "$tmp/zip.db" "$tmp/zip-was.db" && verdict "queries only read" "" || verdict "queries only read" "the database has changed"
 
 # Inputs are read once, and igraph runs only on the preparing thread: a preloaded library records this.
@@ -467,6 +460,6 @@ else
 fi
 
 for e in replay collectives aggregation training; do
-    says "example $e" 0 "of them run now" "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db" --plot "$tmp/$e.svg"
+    says "example $e" 0 "of them run now" sweep "tools/sweep/examples/$e.json" --db "$tmp/e-$e.db" --plot "$tmp/$e.svg"
 done
 finish

@@ -7,13 +7,6 @@ if "$ringlet" --version | grep -q 'SQLite not built in'; then
     finish
 fi
 sweep() { "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
-says() { # name, status, text, arguments
-    name=$1 want=$2 text=$3
-    shift 3
-    sweep "$@"
-    got=$?
-    [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -- "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
-}
 mkdir "$tmp/bin"
 ln -s "$ringlet" "$tmp/bin/ringlet"
 PATH=$tmp/bin:$PATH
@@ -46,7 +39,7 @@ echo '{"command": "coll", "base": {"topology": "switch:5@100Gbps,1us,in_network=
     "axes": [{"pointer": "/algorithm", "values": ["ring", "switchml"]}, {"name": "slots", "pointer": "/set/-", "values": ["switch.slots=16", "switch.slots=64"]}]}' >"$tmp/sets.json"
 sweep "$tmp/sets.json" --db "$tmp/sets.db" -q
 repeats "points with settings of protocols that do not run" "$tmp/sets.db" 4
-says "top: what is left out" 0 "more columns: --all shows them, --columns chooses" top "$tmp/replay.db" -f table
+says "top: what is left out" 0 "more columns: --all shows them, --columns chooses" sweep top "$tmp/replay.db" -f table
 sweep top "$tmp/replay.db" -f table --all
 [ "$(columns)" -gt 12 ] && verdict "top: --all" "" || verdict "top: --all" "$(columns) columns"
 sweep top "$tmp/replay.db" -f table
@@ -54,7 +47,7 @@ expect "top: no column that is equal in all rows, or that repeats another" "$(se
 sweep top "$tmp/training.db" -f table -n 3
 expect "top: axes, objectives and time in any case" "$(sed -n 1p "$tmp/out" | tr ' ' '\n' | grep -c '^\(layout\|batch\|recompute\|outer\|tokens_per_second\|memory_bytes\|time_ps\)$')" 7
 sweep test/page/odd_axes.json --db "$tmp/odd.db" -q
-says "top: values that are objects, in words" 0 " switch,8,100GB/s,1us " top "$tmp/odd.db" -f table -n 3
+says "top: values that are objects, in words" 0 " switch,8,100GB/s,1us " sweep top "$tmp/odd.db" -f table -n 3
 sweep top "$tmp/replay.db" -f table -c point,bw
 expect "top: --columns" "$(sed -n 1p "$tmp/out" | tr -s ' ')" "point bw"
 sweep top "$tmp/replay.db" -f table --by idle_ps
@@ -69,22 +62,22 @@ echo "{\"base\": {\"model\": \"transformer:layers=2,hidden=64,heads=2,vocabulary
   \"points\": [{\"name\": \"mine\", \"set\": {\"/algorithm\": \"direct\"}}], \"replicas\": 2}" >"$tmp/quote.json"
 sweep "$tmp/quote.json" --db "$tmp/quote.db"
 repeats "quotes and replicas" "$tmp/quote.db" 5 --goal max
-says "commands: of a named point" 0 "--algorithm direct" query "$tmp/quote.db" --where "name = 'mine'" -c command -f csv
-says "commands: CSV on request" 0 ",command" query "$tmp/quote.db" --commands -f csv
+says "commands: of a named point" 0 "--algorithm direct" sweep query "$tmp/quote.db" --where "name = 'mine'" -c command -f csv
+says "commands: CSV on request" 0 ",command" sweep query "$tmp/quote.db" --commands -f csv
 sweep query "$tmp/quote.db" -f csv
 head -1 "$tmp/out" | grep -q ',command$' && verdict "commands: not in CSV unless asked for" "there" || verdict "commands: not in CSV unless asked for" ""
-says "an axis called command" 0 '"axis_command":"ring"' query "$tmp/quote.db" -f json
-for verb in top pareto query; do says "commands: always in JSON of $verb" 0 '"command":"ringlet run --model' "$verb" "$tmp/quote.db" -f json; done
+says "an axis called command" 0 '"axis_command":"ring"' sweep query "$tmp/quote.db" -f json
+for verb in top pareto query; do says "commands: always in JSON of $verb" 0 '"command":"ringlet run --model' sweep "$verb" "$tmp/quote.db" -f json; done
 # A point with wrong options has none; nor has any if an input of the study is gone.
 echo '{"base": {"model": "transformer:layers=2,hidden=64,heads=2,vocabulary=100", "topology": "switch:2@5GB/s,1us"}, "axes": [{"pointer": "/no-skew", "values": [null, 3]}]}' >"$tmp/wrong.json"
 sweep "$tmp/wrong.json" --db "$tmp/wrong.db"
-says "commands: none for wrong options" 0 '"command":null' query "$tmp/wrong.db" --where 'status <> 0' -f json
-says "the failed point is no copy of another" 1 "1 of 2 points failed" "$tmp/wrong.json" --db "$tmp/wrong.db"
+says "commands: none for wrong options" 0 '"command":null' sweep query "$tmp/wrong.db" --where 'status <> 0' -f json
+says "the failed point is no copy of another" 1 "1 of 2 points failed" sweep "$tmp/wrong.json" --db "$tmp/wrong.db"
 echo '{"dims": [{"shape": "switch", "size": 4, "bandwidth": "5GB/s", "latency": "1us"}]}' >"$tmp/net.json"
 printf '{"base": {"model": "transformer:layers=2,hidden=64,heads=2,vocabulary=100", "topology": "%s"}, "axes": [{"pointer": "/topology/dims/0/bandwidth", "values": ["5GB/s", "6GB/s"]}]}' "$tmp/net.json" >"$tmp/gone.json"
 sweep "$tmp/gone.json" --db "$tmp/gone.db"
 rm -f "$tmp/net.json"
-says "commands: an input is gone" 0 "no commands: " top "$tmp/gone.db" -f json
+says "commands: an input is gone" 0 "no commands: " sweep top "$tmp/gone.db" -f json
 grep -q '"command":null' "$tmp/out" && verdict "commands: rows are shown all the same" "" || verdict "commands: rows are shown all the same" "no"
 coll() { "$ringlet" coll -t switch:4@5GB/s,1us -c all_reduce -b 1MiB -a ring "$@" >"$tmp/out" 2>"$tmp/err"; }
 coll --set switchml.rto=1ms
