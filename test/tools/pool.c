@@ -205,6 +205,11 @@ static void test_interrupt(void **state)
         assert_int_equal(atomic_load(&after.begun), 0);
     }
     rlt_interrupt_init();
+    /* A program that goes on is not ended: it works for longer than what follows a signal may take. */
+    clock_t begun = clock();
+    while (clock() - begun < CLOCKS_PER_SEC)
+        ;
+    assert_false(rlt_interrupted());
 }
 
 /* Jobs that hold memory from `prepare` to `ended`. */

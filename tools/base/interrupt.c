@@ -2,6 +2,7 @@
 /* Ctrl-C. A signal handler has no context pointer, hence the static variables. */
 #include "tools/base/interrupt.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +28,8 @@ static sem_t alarmed;     /* posted when a signal arrives */
 
 /*
  * Time left after a signal, for work that notices it late. Processor time counts, so that a busy machine does
- * not take partial results away; a program that waits, as for the reader of a pipe, uses none.
+ * not take partial results away. A program that waits, as for the reader of a pipe, uses none, and has no
+ * thread that would run if a processor were free.
  */
 enum { LEFT_MS = 400, BUSY_MS = 300, STEP_MS = 50, ASLEEP_STEPS = 4, MOST_MS = 3000 };
 
@@ -37,18 +40,45 @@ static int64_t spent_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void wait_for_the_end(void)
+/* Counts the threads that run or wait for a processor or a disk, as Linux has them; elsewhere there are none. */
+static int runnable(void)
+{
+    int n = 0;
+    struct dirent *entry;
+    DIR *threads = opendir("/proc/self/task");
+    while (threads && (entry = readdir(threads))) {
+        char path[64], line[256] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", entry->d_name);
+        FILE *stat = fopen(path, "r");
+        if (!stat)
+            continue;
+        /* "17 (name) R ...": a name may hold any character. */
+        const char *state = fgets(line, sizeof line, stat) ? strrchr(line, ')') : NULL;
+        n += state && (state[2] == 'R' || state[2] == 'D');
+        fclose(stat);
+    }
+    if (threads)
+        closedir(threads);
+    return n;
+}
+
+/* Returns when the time is over, or false if the program has begun anew. */
+static bool wait_for_the_end(void)
 {
     int64_t begun = spent_ms(), seen = begun;
     int asleep = 0;
     for (int ms = 0; ms < MOST_MS; ms += STEP_MS) {
         nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
         int64_t now = spent_ms();
-        asleep = now == seen ? asleep + 1 : 0;
+        if (!atomic_load(&arrived))
+            return false;
+        /* The guard itself runs. */
+        asleep = now == seen && runnable() <= 1 ? asleep + 1 : 0;
         seen = now;
         if (ms + STEP_MS >= LEFT_MS && (now - begun >= BUSY_MS || asleep >= ASLEEP_STEPS))
-            return;
+            return true;
     }
+    return true;
 }
 
 /* Returns true if the stream is not in use and can be written to at once; then it is locked for good. */
@@ -75,9 +105,8 @@ static void end_now(void)
 static void *guard(void *unused)
 {
     (void)unused;
-    while (sem_wait(&alarmed) != 0)
+    while (sem_wait(&alarmed) != 0 || !wait_for_the_end())
         ;
-    wait_for_the_end();
     end_now();
     return NULL;
 }
