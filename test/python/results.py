@@ -194,7 +194,7 @@ def changed_inputs() -> None:
 def stat(pid: int) -> list[str]:
     """State, parent and further facts of a process (man 5 proc), [] if it has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return []
 
