@@ -116,7 +116,8 @@ typedef struct rlt_plan {
     rlt_param_value own[RLT_MAX_OWN];              /* values of the algorithm's own parameters */
     uint32_t words[8];                             /* scratch numbers of the algorithm */
     rlt_tuning tuning;                             /* costs of its messages, see collectives/selector.h */
-    void *data; /* private data of the algorithm; rlt_plan_free calls release() and then free() on it */
+    uint64_t tried; /* edges and chunks that a synthesis tried; other algorithms: 0 */
+    void *data;     /* private data of the algorithm; rlt_plan_free calls release() and then free() on it */
 } rlt_plan;
 
 struct rlt_algorithm {

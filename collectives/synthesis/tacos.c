@@ -192,7 +192,7 @@ static int synthesise(draft *d, bool reduce, uint32_t at, rlt_error *err)
                          .endpoint = req->endpoint ? req->endpoint : rlt_topology_endpoint(req->topology),
                          .restarts = RESTARTS};
     rlt_time time = 0;
-    int rc = rlt_tacos_match(&job, d->sends + at, &time, err);
+    int rc = rlt_tacos_match(&job, d->sends + at, &time, &d->plan->tried, err);
     d->time_ps = rlt_time_add(d->time_ps, time);
     for (uint32_t i = 0; rc == 0 && reduce && i < n / 2; i++) {
         rlt_tacos_send t = d->sends[at + i];

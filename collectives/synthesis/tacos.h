@@ -67,8 +67,9 @@ typedef struct rlt_tacos_job {
     uint32_t restarts; /* most restarts; fewer if a single one takes long */
 } rlt_tacos_job;
 
-/* Fills sends[chunks * (n - 1)] in order of their start; *time_ps is the last arrival. */
-int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *time_ps,
+/* Fills sends[chunks * (n - 1)] in order of their start; *time_ps is the last arrival. Adds to *tried the
+ * edges and chunks that it tried. */
+int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *time_ps, uint64_t *tried,
                     rlt_error *err) RLT_MUST_USE;
 
 /* Predicted time of a plan of "tacos": the sum of its phases. */

@@ -414,7 +414,8 @@ static void release(matching *m)
     free(m->has);
 }
 
-int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *time_ps, rlt_error *err)
+int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *time_ps, uint64_t *tried,
+                    rlt_error *err)
 {
     matching m = {.job = job, .net = job->net, .words = (job->chunks + 63) / 64};
     rlt_time best = RLT_TIME_MAX;
@@ -435,6 +436,7 @@ int rlt_tacos_match(const rlt_tacos_job *job, rlt_tacos_send *sends, rlt_time *t
         best = t < best ? t : best;
     }
     *time_ps = best;
+    *tried += m.tried;
     if (best == RLT_TIME_MAX)
         rc = rlt_fail(err, RLT_ETOPOLOGY, "tacos", "the search found no further transfer");
 out:

@@ -20,8 +20,8 @@
 typedef struct rlt_coll_point {
     rlt_coll_kind kind;
     const char *algorithm;
-    uint32_t place; /* in the list of algorithms */
-    uint64_t bytes, events;
+    uint32_t place;       /* in the list of algorithms */
+    uint64_t bytes, work; /* work: cost of its simulation, in events */
     rlt_time time_ps, bound_ps;
     double bus_factor;
 } rlt_coll_point;
@@ -32,10 +32,12 @@ typedef struct rlt_coll_points {
 int rlt_coll_note_point(rlt_coll_points *p, const rlt_coll_point *point, rlt_error *err) RLT_MUST_USE;
 void rlt_coll_points_free(rlt_coll_points *p);
 /* Simulates more sizes where, between two neighbours, another algorithm becomes the fastest, until these are
- * at most 5 % apart, or their rows too large. Adds them to the rows. */
+ * at most 5 % apart; then where neighbours are more than twofold apart. Stops when these sizes have cost as
+ * much as the rows, or about a second if that is more. Adds them to the rows. */
 int rlt_coll_refine(const rlt_coll_ask *ask, uint32_t jobs, rlt_coll_points *points,
                     rlt_error *err) RLT_MUST_USE;
-/* Write where another algorithm becomes the fastest: as comment lines, and as "crossovers": [...]. */
+/* Write where another algorithm becomes the fastest: as comment lines, with the sizes that they rest on, and
+ * as "crossovers": [...]. */
 void rlt_coll_put_crossings(FILE *out, const rlt_coll_ask *ask, const rlt_coll_points *p);
 void rlt_coll_json_crossings(rlt_jw *w, const rlt_coll_ask *ask, const rlt_coll_points *p);
 /* Plots time and bus bandwidth over size as SVG, for each collective: one line an algorithm, the bound

@@ -385,7 +385,7 @@ static int take_row(coll_table *t, coll_result *r, uint32_t place, rlt_error *er
                                                .algorithm = row->values[RLT_ROW_ALGORITHM].text,
                                                .place = place,
                                                .bytes = row->values[RLT_ROW_BYTES].count,
-                                               .events = r->one.result.events,
+                                               .work = r->one.result.work,
                                                .time_ps = row->time_ps,
                                                .bound_ps = row->values[RLT_ROW_BOUND].time,
                                                .bus_factor = row->values[RLT_ROW_FACTOR].real},

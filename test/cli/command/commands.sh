@@ -343,18 +343,29 @@ t "trace cut short" 3 '' '^ringlet: .*cut.0.et' trace info "$tmp/odd/cut.0.et"
 # bytes over 4 ranks takes 6 (1 us + 2.5 m ps) by ring, 2 (1 us + 10 m ps) by recursive doubling: equal at 4 us / 5 ps = 800 kB.
 cross="coll -t switch:4@100GB/s,500ns -n alpha-beta -a ring,recursive_doubling -b 400kB,800kB,1600kB"
 t "coll tells where the fastest changes, between sizes 5 % apart" 0 \
-    '^# all_reduce: recursive_doubling is fastest up to 800 kB, ring from 825 kB on (all simulated)' '' $cross
+    '^# all_reduce: recursive_doubling is fastest up to 800 kB, ring from 825 kB on$' '' $cross
 t "coll tells it in JSON" 0 '"below": "recursive_doubling", "above": "ring"' '' $cross -f json
 t "at the size where they are equal" 0 '"bytes": 800000, "between_bytes": 800000, "and_bytes": 825000' '' $cross -f json
-# hgx-h100-8: direct wins at 1 MiB and nvls at 64 MiB, but from 7.5 to 17.94 MiB a ring beats both.
+# hgx-h100-8: direct wins at 1 MiB and nvls at 64 MiB, but from 7.625 to 18.5 MiB a ring beats both.
 between="coll -t hgx-h100-8 -a ring,direct,nvls -b 1MiB,64MiB"
 t "an algorithm that wins only between the sizes asked for" 0 \
-    '^# all_reduce: direct is fastest up to 7.25 MiB, ring from 7.5 MiB to 17.94 MiB,' '' $between
+    '^# all_reduce: direct is fastest up to 7.375 MiB, ring from 7.625 MiB to 18.5 MiB,' '' $between
 expect "rows are still those asked for" "$("$ringlet" $between -f csv | wc -l | tr -d ' ')" 7
 expect "and the same by any number of threads" "$("$ringlet" $between -j 1 -f json | cksum)" "$("$ringlet" $between -j 3 -f json | cksum)"
 expect "those ends are what a run at them says" \
-    "$("$ringlet" coll -t hgx-h100-8 -a direct,ring -b 7.25MiB,7.5MiB -f csv | awk -F, 'NR > 1 { t[$2, $3] = $5; b[$2] }
-        END { print t[7602176, "direct"] < t[7602176, "ring"], t[7864320, "ring"] < t[7864320, "direct"] }')" "1 1"
+    "$("$ringlet" coll -t hgx-h100-8 -a direct,ring -b 7.375MiB,7.625MiB -f csv | awk -F, 'NR > 1 { t[$2, $3] = $5; b[$2] }
+        END { print t[7733248, "direct"] < t[7733248, "ring"], t[7995392, "ring"] < t[7995392, "direct"] }')" "1 1"
+# There direct wins at 4 MiB as well, between two sizes at which another one does: halving_doubling.
+pocket="coll -t hgx-h100-8 -a direct,halving_doubling,nvls"
+t "an algorithm that wins between two sizes of another one" 0 'direct from 3.5 MiB to 4.125 MiB,$' '' $pocket -b 1MiB,2MiB,64MiB
+t "a sentence tells the sizes that it rests on" 0 '(20 sizes simulated, steps up to x2)$' '' $pocket -b 1MiB,2MiB,64MiB
+t "even if nothing changes" 0 \
+    '^# all_reduce: direct is fastest from 3.75 MiB to 4 MiB (2 sizes simulated, steps up to x2)$' '' $pocket -b 3.75MiB,4MiB
+# 512 ranks: a size takes half a million events by ring, wherever it is. The search may take two million.
+wide="coll -t switch:512@50GB/s,500ns -a ring,tree --no-fold -b 1KiB,16GiB"
+t "a search costs no more than the table, and says what it leaves open" 0 \
+    '^# all_reduce: tree is fastest up to 256 MiB at least, ring from 16 GiB at the latest$' '' $wide
+expect "with its sizes" "$(sed -n '/^# all_reduce/{n;p;}' "$tmp/out")" "#   (4 sizes simulated, widest gap 1 KiB to 4 MiB)"
 t "auto alone compares nothing" 0 '^# all_reduce: auto takes ring up to 1.043 MiB, then nvls (a choice' '' coll -t hgx-h100-8 -a auto -b 1MiB,64MiB
 t "in JSON, too" 0 '"crossovers": \[\]' '' coll -t hgx-h100-8 -a auto -b 1MiB,64MiB -f json
 t "each version has its own" 0 '^# all_reduce: auto=nccl-2.30 takes tree up to 9.658 MiB, then nvls_tree up to' '' \

@@ -14,6 +14,9 @@
 #include "sim/sim.h"
 #include "workload/setup/settings.h"
 
+/* Edges and chunks that a synthesis tries in the time of an event. */
+enum { TRIES = 8 };
+
 static const rlt_reacting *reacting_of(const rlt_coll_one *one)
 {
     return one->ask->reacting[one->row % one->ask->n_algorithms];
@@ -84,6 +87,7 @@ static rlt_coll_result result_of_steps(const rlt_coll_run *run)
     r.bound_ps = run->bound_ps;
     r.busiest = run->busiest;
     r.events = run->events;
+    r.work = run->events + (uint64_t)req->n * run->planned + run->plan.tried / TRIES;
     r.messages = rlt_exec_net(run->exec)->messages;
     r.simulated = run->simulated;
     r.offered = rlt_count(rlt_exec_net(run->exec)->bytes_offered);
@@ -98,7 +102,7 @@ static rlt_coll_result result_of_protocol(const rlt_react_run *run, const rlt_re
     r.ran = rlt_react_ran(all, ask);
     r.bound_ps = run->bound_ps;
     r.busiest = run->busiest;
-    r.events = run->events;
+    r.events = r.work = run->events;
     r.messages = all->packets;
     r.simulated = (uint64_t)ask->req->n * run->tenants;
     r.retransmissions = rlt_count(all->retransmissions);

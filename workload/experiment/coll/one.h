@@ -33,6 +33,7 @@ typedef struct rlt_coll_result {
     rlt_value algbw_GBps, busbw_GBps;
     rlt_busiest busiest;
     uint64_t events, messages, simulated; /* simulated: ranks, or one per class if folded */
+    uint64_t work;                        /* estimated cost of the simulation and its plan, in events */
     rlt_value offered;                    /* bytes offered to the network */
     rlt_value retransmissions, fallback, peak, mean, server_bytes;
     rlt_value collided; /* share of the packets at switches whose slot another job held */
