@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ringlet check: validates any input file. The kind of a file is found from its content. */
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +16,7 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
@@ -180,7 +183,7 @@ static const struct {
 } elsewhere[] = {
     {RLT_DATA_STACKS, "is a stack of software: the check of any accelerator reads all stacks"},
     {RLT_DATA_DISPATCHERS, "is a dispatcher: the check of any accelerator reads all dispatchers"}};
-static const char elsewhere_kind[] = "of another check"; /* compared by address */
+static const char elsewhere_kind[] = "of another check", no_kind[] = "unknown"; /* compared by address */
 
 /* Returns where a name is checked; NULL: it is none of these names. */
 static const char *checked_elsewhere(const char *name)
@@ -190,6 +193,42 @@ static const char *checked_elsewhere(const char *name)
         if (rlt_find_file(rlt_data_dirs(elsewhere[i].kind).list, name, path, sizeof path))
             return elsewhere[i].text;
     return NULL;
+}
+
+/* Says that a name is of no kind, and which name of any kind is nearest to it. */
+static int unknown_name(const char *name, rlt_error *err)
+{
+    static const struct {
+        const char *what;
+        rlt_data_kind kind;
+    } kinds[] = {{"topology", RLT_DATA_TOPOLOGIES},
+                 {"accelerator", RLT_DATA_ACCELERATORS},
+                 {"trace", RLT_DATA_TRACES},
+                 {"study", RLT_DATA_STUDIES}};
+    char best[NAME_MAX + 32] = "";
+    rlt_nearest near = rlt_nearest_to(name);
+    const char *known = NULL;
+    int code = strchr(name, '.') ? RLT_EIO : RLT_ENAME; /* a dot means a file */
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        rlt_found found;
+        if (rlt_find_all(rlt_data_dirs(kinds[i].kind).list, NULL, &found, NULL) == 0)
+            for (uint32_t k = 0; k < found.n; k++)
+                rlt_nearest_try(&near, found.names[k]);
+        if (near.best != known)
+            snprintf(best, sizeof best, "%s '%s'", kinds[i].what, near.best);
+        near.best = known = near.best ? best : NULL; /* outlives the list */
+        rlt_find_free(&found);
+    }
+    for (uint32_t i = 0; rlt_model_preset_at(i); i++)
+        rlt_nearest_try(&near, rlt_model_preset_at(i)->name);
+    if (near.best != known)
+        snprintf(best, sizeof best, "model '%s'", near.best);
+    if (*best)
+        return rlt_fail(err, code, name, "no such file, and nothing of that name; did you mean the %s?",
+                        best);
+    return rlt_fail(err, code, name,
+                    "no such file, and nothing of that name: 'ringlet list' shows all names; dimensions are "
+                    "written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns");
 }
 
 /* Returns the kind of what is no file: a PREFIX of a trace, or a name of 'ringlet list'. */
@@ -208,7 +247,9 @@ static const char *kind_of_name(const char *name)
         return "accelerator";
     if (rlt_find_file(rlt_data_dirs(RLT_DATA_STUDIES).list, name, path, sizeof path))
         return "study";
-    return is_model(name) ? "model" : checked_elsewhere(name) ? elsewhere_kind : "topology";
+    if (is_model(name))
+        return "model";
+    return checked_elsewhere(name) ? elsewhere_kind : strpbrk(name, "@:*") ? "topology" : no_kind;
 }
 
 static const char *kind_of(const char *path)
@@ -425,6 +466,8 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
     const char *kind = found ? kind_of(path) : s->as;
     if (kind == elsewhere_kind)
         return rlt_fail(err, RLT_EUNSUPPORTED, path, "%s", checked_elsewhere(path));
+    if (kind == no_kind)
+        return unknown_name(path, err);
     int rc = check_as(kind, path, s, err);
     size_t n = strlen(err->what);
     if (rc && found && rc != RLT_ECHECK && rc != RLT_EIO && n < sizeof err->what - 64)

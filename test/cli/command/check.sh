@@ -79,7 +79,14 @@ named() { # what is said, name
     [ $? = 3 ] && grep -qF -- "ringlet: $2: $1" "$tmp/err" && verdict "$2: $1" "" || verdict "$2: $1" "$(cat "$tmp/err")"
 }
 named "is a stack of software" megatron
-named "no such file, and no topology of that name" nowhere
+nearest="no such file, and nothing of that name; did you mean the"
+named "$nearest accelerator 'h100-sxm'?" h100-sx
+named "$nearest topology 'hgx-h100-8'?" hgx-h10-8
+named "$nearest model 'llama3-8b'?" llama3-9b
+named "$nearest trace 'transformer-8'?" transformer-9
+named "$nearest study 'replay'?" replai
+named "no such file, and nothing of that name: 'ringlet list'" nowhere
+named "column 8: expected a rate" ring:4@
 printf '{"peaks": {}}' >"$tmp/x"
 "$ringlet" check --as model "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
 expect "--as says what it is" $? 0
