@@ -353,6 +353,7 @@ void rlt_setup_free(rlt_setup *s)
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
 {
     req->endpoint = &s->endpoint;
+    req->model = s->model;
     rlt_request_params(req, &s->params);
 }
 
