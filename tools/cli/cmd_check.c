@@ -26,8 +26,10 @@
 #include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/cli/check_plugin.h"
+#include "tools/output/links.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/job_file.h"
@@ -155,6 +157,32 @@ static bool is_host_trace(const char *path)
     return is;
 }
 
+static int see_nothing(void *ctx, const rlt_store_cell *cells, uint32_t n, rlt_error *err)
+{
+    (void)ctx, (void)cells, (void)n, (void)err;
+    return 0;
+}
+
+/* Opens the database of a study. Returns NULL if the file is none. */
+static rlt_store *open_database(const char *path)
+{
+    rlt_store *s = NULL;
+    rlt_error ignored = {0};
+    if (rlt_store_open(path, RLT_STORE_READ, &s, &ignored) == 0 &&
+        rlt_store_query(s, "SELECT 1 FROM study, axis, point LIMIT 1", see_nothing, NULL, &ignored) == 0)
+        return s;
+    rlt_store_close(s);
+    return NULL;
+}
+
+static bool is_database(const char *path)
+{
+    rlt_store *s = open_database(path);
+    bool is = s != NULL;
+    rlt_store_close(s);
+    return is;
+}
+
 static bool is_shared_object(const char *path)
 {
     char head[4];
@@ -266,17 +294,19 @@ static const char *kind_of(const char *path)
         return "plugin";
     if (S_ISREG(st.st_mode) && is_host_trace(path))
         return "host-trace";
+    if (S_ISREG(st.st_mode) && is_database(path))
+        return "study";
     return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
 }
 
 static int check_topology(const char *path, rlt_error *err)
 {
+    char counts[100];
     rlt_topology *t = NULL;
     int rc = rlt_find_topology(path, &t, err);
     if (rc)
         return rc;
-    printf("%s: ok: topology of %u accelerators, %u nodes, %u links\n", path, rlt_topology_accelerators(t),
-           rlt_topology_nodes(t), rlt_topology_links(t));
+    printf("%s: ok: topology of %s\n", path, rlt_topology_counts(t, counts, sizeof counts));
     rlt_topology_free(t);
     return 0;
 }
@@ -292,8 +322,7 @@ static int check_placement(const char *path, const char *topology, rlt_error *er
         return rc;
     rc = rlt_placement_load(path, t, &p, err);
     if (!rc)
-        printf("%s: ok: placement of %u ranks on the %u accelerators of %s\n", path, p.n,
-               rlt_topology_accelerators(t), rlt_topology_name(t));
+        printf("%s: ok: placement of %u rank%s on %s\n", path, p.n, rlt_s(p.n), rlt_topology_name(t));
     rlt_placement_free(&p);
     rlt_topology_free(t);
     return rc;
@@ -338,8 +367,8 @@ static int check_accelerator(const char *path, rlt_error *err)
     rlt_accelerator a;
     int rc = rlt_find_accelerator(path, &a, err);
     if (!rc)
-        printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name, (double)a.memory_bytes / 1e9,
-               a.n_peaks);
+        printf("%s: ok: accelerator %s, %.4g GB, %u peak%s\n", path, a.name, (double)a.memory_bytes / 1e9,
+               a.n_peaks, rlt_s(a.n_peaks));
     return rc;
 }
 
@@ -348,9 +377,25 @@ static int check_model(const char *path, rlt_error *err)
     rlt_model m = {0};
     int rc = rlt_model_open(path, &m, err);
     if (!rc)
-        printf("%s: ok: model of %u layers, %llu parameters\n", path, m.n_layers,
+        printf("%s: ok: model of %u layer%s, %llu parameters\n", path, m.n_layers, rlt_s(m.n_layers),
                (unsigned long long)rlt_model_sum(&m).parameters);
     rlt_model_free(&m);
+    return rc;
+}
+
+static int check_database(rlt_store *s, const char *path, rlt_error *err)
+{
+    uint64_t done, failed;
+    int64_t last, points;
+    char dropped[400], failures[40] = "";
+    int rc = rlt_store_count(s, &done, &failed, &last, err);
+    rc = rc ? rc : rlt_store_scope(s, dropped, sizeof dropped, &points, err);
+    if (!rc && failed)
+        snprintf(failures, sizeof failures, ", %llu failed", (unsigned long long)failed);
+    if (!rc)
+        printf("%s: ok: database of a study: %llu of %lld point%s done%s\n", path, (unsigned long long)done,
+               (long long)(points < 0 ? last + 1 : points), rlt_s((uint64_t)points), failures);
+    rlt_store_close(s);
     return rc;
 }
 
@@ -359,6 +404,9 @@ static int check_study(const char *spec, rlt_error *err)
     char path[PATH_MAX];
     rlt_sweep_study t = {0};
     int rc = rlt_study_path(spec, path, sizeof path, err);
+    rlt_store *database = rc ? NULL : open_database(path);
+    if (database)
+        return check_database(database, path, err);
     rc = rc ? rc : rlt_sweep_study_read(path, &t, err);
     if (!rc)
         printf("%s: ok: study of %llu point%s over %u ax%ss\n", spec, (unsigned long long)t.points,
@@ -380,7 +428,8 @@ static int check_updates(const char *path, rlt_error *err)
     rlt_skew k = {0};
     int rc = rlt_skew_read(path, &k, err);
     if (!rc)
-        printf("%s: ok: updates of %llu parameters, %.0f in all\n", path, (unsigned long long)k.n, k.sum);
+        printf("%s: ok: updates of %llu parameter%s, %.0f in all\n", path, (unsigned long long)k.n,
+               rlt_s(k.n), k.sum);
     rlt_skew_free(&k);
     return rc;
 }
@@ -397,7 +446,8 @@ static int check_training(const char *path, rlt_error *err)
         snprintf(skipped, sizeof skipped, "; %u row%s skipped: %s", t.malformed, rlt_s(t.malformed),
                  t.first_malformed);
     if (!rc)
-        printf("%s: ok: %u measured trainings%s\n", path, t.n - t.malformed, skipped);
+        printf("%s: ok: %u measured training%s%s\n", path, t.n - t.malformed, rlt_s(t.n - t.malformed),
+               skipped);
     rlt_train_rows_free(&t);
     return rc;
 }
@@ -425,7 +475,7 @@ static int check_collectives(const char *path, rlt_error *err)
     int rc = rlt_measurements_read(&t, path, &hints, err);
     char skipped[512];
     if (!rc)
-        printf("%s: ok: %u measured collectives%s%s\n", path, t.n, t.skipped ? "; " : "",
+        printf("%s: ok: %u measured collective%s%s%s\n", path, t.n, rlt_s(t.n), t.skipped ? "; " : "",
                rlt_measurements_skipped(&t, skipped, sizeof skipped));
     rlt_measurements_free(&t);
     return rc;
@@ -497,7 +547,7 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
         "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
-        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies. The kind of a file is detected "
+        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies and their databases. The kind of a file is detected "
         "from its content, and said. Prints a summary of each file, or file, line, column, the path of the "
         "bad value and what was expected. A row with a bad value in a table of measurements is skipped; "
         "their number and the first one are said. Names of 'ringlet list' are found, too. Exit status 0 if "

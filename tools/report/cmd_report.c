@@ -94,8 +94,8 @@ static int report_network(const settings *s, const rlt_topology *t, rlt_json run
     if (!rc)
         rc = rlt_network_text(t, utilization, s->as, s->output, err);
     if (!rc && unknown)
-        rlt_note("the result has no utilization for %u links: 'ringlet run --links' lists each link",
-                 unknown);
+        rlt_note("the result has no utilization for %u link%s: 'ringlet run --links' lists each link",
+                 unknown, rlt_s(unknown));
     free(utilization);
     return rc;
 }

@@ -384,8 +384,9 @@ void rlt_setup_json(const rlt_setup *s, rlt_jw *w)
 
 void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s, %u accelerators; network %s, routing %s, injection %s",
-             rlt_topology_name(s->topology), rlt_topology_accelerators(s->topology), s->model->name,
+    uint32_t n = rlt_topology_accelerators(s->topology);
+    snprintf(buffer, size, "%s, %u accelerator%s; network %s, routing %s, injection %s",
+             rlt_topology_name(s->topology), n, n == 1 ? "" : "s", s->model->name,
              rlt_routing_name(s->routing), injection_name(s));
 }
 
