@@ -547,13 +547,13 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
         "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
-        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies and their databases. The kind of a file is detected "
-        "from its content, and said. Prints a summary of each file, or file, line, column, the path of the "
-        "bad value and what was expected. A row with a bad value in a table of measurements is skipped; "
-        "their number and the first one are said. Names of 'ringlet list' are found, too. Exit status 0 if "
-        "all are good, 3 if one is bad, 1 if a recording lacks something for a good replay. A plug-in (a "
-        "shared object, see workload/plugin) is tested: algorithms over a grid of groups, readers on their "
-        "samples, models and strategies by training.",
+        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies and their databases. The kind "
+        "of a file is detected from its content, and said. Prints a summary of each file, or file, line, "
+        "column, the path of the bad value and what was expected. A row with a bad value in a table of "
+        "measurements is skipped; their number and the first one are said. Names of 'ringlet list' are "
+        "found, too. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something for "
+        "a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a grid "
+        "of groups, readers on their samples, models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

@@ -32,10 +32,11 @@
 const rlt_option rlt_design_work_options[] = {
     {"workload", 'w', RLT_PARAM_LIST, "SPEC[@LIST]",
      "Workload: a file of layers (ASTRA-sim 1.0's or SimAI's text, or JSON), a trace (a path, or a name "
-     "that 'ringlet list traces' shows), or a model that 'ringlet list models' shows. A trace counts as rank "
-     "0's device work and collectives, one after another. Settings follow @: tp=16 (ranks of a model group), "
-     "weight=2 (or only the number) among several workloads. A model also takes accelerator=NAME, microbatch=4, precision=bf16, ... ('ringlet "
-     "list training'). May be repeated: the network is designed for the weighted mean.",
+     "that 'ringlet list traces' shows), or a model that 'ringlet list models' shows. A trace counts as "
+     "rank 0's device work and collectives, one after another. Settings follow @: tp=16 (ranks of a model "
+     "group), weight=2 (or only the number) among several workloads. A model also takes accelerator=NAME, "
+     "microbatch=4, precision=bf16, ... ('ringlet list training'). May be repeated: the network is "
+     "designed for the weighted mean.",
      AT(workload), .required = true},
     {"tp", 0, RLT_PARAM_COUNT, "N", "Ranks of a model group, for workloads that do not say.", AT(tp),
      .preset = "1", .min = 1, .max = RLT_MAX_RANKS},

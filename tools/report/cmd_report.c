@@ -12,6 +12,7 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"

@@ -8,6 +8,7 @@
 #include "sim/base/param.h"
 #include "tools/base/command.h"
 #include "tools/base/message.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/daso.h"
