@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/network.h"
 #include "net/topology/topology.h"
 
 /* Keeps sums over members, and products with small counts, within 64 bits. */
@@ -126,6 +127,18 @@ static int take_own(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
+/* Refuses a plan whose sums or copies the network model cannot make. */
+static int check_model(const rlt_plan *plan, rlt_error *err)
+{
+    const rlt_net_model *model = plan->req.model;
+    bool lacks_sums = plan->reduces && !model->reduce_to,
+         lacks_copies = plan->multicasts && !model->multicast;
+    if (!lacks_sums && !lacks_copies)
+        return 0;
+    return rlt_fail(err, RLT_EUNSUPPORTED, plan->algorithm->name, "the network model '%s' has no %s",
+                    model->name, lacks_sums ? "in-network reduction" : "multicast");
+}
+
 int rlt__plan_untuned(const rlt_algorithm *algorithm, const rlt_coll_request *req, rlt_plan *out,
                       rlt_error *err)
 {
@@ -146,6 +159,8 @@ int rlt__plan_untuned(const rlt_algorithm *algorithm, const rlt_coll_request *re
     if (req->kind == RLT_BARRIER)
         out->req.bytes = 0;
     rc = algorithm->plan(out, err);
+    if (!rc && req->model)
+        rc = check_model(out, err);
     if (rc)
         rlt_plan_free(out);
     return rc;

@@ -110,6 +110,8 @@ typedef struct rlt_coll_request {
     const struct rlt_listed *listed; /* steps for the algorithm "custom", borrowed */
     uint32_t element;                /* bytes of an element; 0: unknown, at least 2 */
     uint32_t library; /* version whose tuner chooses, from rlt_library_read; 0: the endpoint's */
+    /* Network model that will carry it; NULL: any. Algorithms that need what it cannot do are refused. */
+    const struct rlt_net_model *model;
     /* Costs in force, borrowed until the plan is made; NULL: those of the topology. */
     const rlt_endpoint *endpoint;
     /* Where the ranks are, for algorithms that inspect the network; borrowed; NULL: unknown. */

@@ -134,7 +134,7 @@ static bool can_plan(const rlt_algorithm *a, const rlt_coll_request *req)
 /* Marks candidates that cannot plan the request, and puts the best first. */
 static uint32_t drop_impossible(const rlt_coll_request *req, rlt_candidate *all, uint32_t n)
 {
-    static const char cannot[] = "this topology cannot do it";
+    static const char cannot[] = "this network cannot do it";
     for (uint32_t i = 0; i < n; i++) {
         uint32_t like = 0; /* an earlier candidate of the same algorithm that was planned */
         while (like < i && (all[like].algorithm != all[i].algorithm ||

@@ -80,7 +80,7 @@ int rlt_find_all(const char *dirs, const char *const *endings, rlt_found *found,
         DIR *d = opendir(dir);
         struct dirent *entry;
         while (d && !rc && (entry = readdir(d))) {
-            size_t length = name_length(entry->d_name, endings);
+            size_t length = name_length(entry->d_name, endings ? endings : any_ending);
             if (!length)
                 continue;
             rc = rlt_grow(&found->names, &found->capacity, sizeof *found->names, (uint64_t)found->n + 1,
@@ -133,7 +133,7 @@ int rlt_find_fail(const char *dirs, const char *what, const char *spec, const ch
     int code = strpbrk(spec, "/.") ? RLT_EIO : RLT_ENAME;
     if (strchr(spec, '/'))
         return rlt_fail(err, code, spec, "no such file");
-    bool looked = rlt_find_all(dirs, any_ending, &found, NULL) == 0;
+    bool looked = rlt_find_all(dirs, NULL, &found, NULL) == 0;
     if (looked)
         list_near(&found, spec, near, sizeof near);
     if (*near)

@@ -137,11 +137,17 @@ def plots() -> None:
     ax = c.plot()
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), len(ax.lines)) == (
         "bytes",
-        "busbw_GBps",
+        "busbw (GB/s)",
         "log",
         2,
     )
     assert c.plot(y="time_ps").get_ylabel() == "time (ms)"
+    many = ringlet.coll(topology=BOARD, bytes=["1MiB", "4MiB"]).plot().lines
+    assert len(many) == len({(line.get_color(), line.get_linestyle()) for line in many}) == 12
+    s = ringlet.sweep("ina", slots=[16, 64], loss=[0, 0.001], bytes="64KiB")
+    ax = s.plot()  # a line for each algorithm, through the medians of the other axes
+    assert [len(line.get_xdata()) for line in ax.lines] == [len(set(s.points["workers"]))] * len(ax.lines)
+    assert ax.get_legend().get_title().get_text() == "algorithm" and ax.get_ylabel() == "time (ms), median"
 
 
 def cells() -> None:

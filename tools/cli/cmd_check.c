@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ringlet check: validates any input file. The kind of a file is found from its content. */
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +16,7 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 #include "sim/text/csv.h"
 #include "sim/text/file.h"
 #include "sim/text/json.h"
@@ -23,8 +26,10 @@
 #include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/training/train.h"
 #include "tools/cli/check_plugin.h"
+#include "tools/output/links.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
+#include "tools/sweep/store/store.h"
 #include "tools/sweep/study/study.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/job_file.h"
@@ -152,6 +157,32 @@ static bool is_host_trace(const char *path)
     return is;
 }
 
+static int see_nothing(void *ctx, const rlt_store_cell *cells, uint32_t n, rlt_error *err)
+{
+    (void)ctx, (void)cells, (void)n, (void)err;
+    return 0;
+}
+
+/* Opens the database of a study. Returns NULL if the file is none. */
+static rlt_store *open_database(const char *path)
+{
+    rlt_store *s = NULL;
+    rlt_error ignored = {0};
+    if (rlt_store_open(path, RLT_STORE_READ, &s, &ignored) == 0 &&
+        rlt_store_query(s, "SELECT 1 FROM study, axis, point LIMIT 1", see_nothing, NULL, &ignored) == 0)
+        return s;
+    rlt_store_close(s);
+    return NULL;
+}
+
+static bool is_database(const char *path)
+{
+    rlt_store *s = open_database(path);
+    bool is = s != NULL;
+    rlt_store_close(s);
+    return is;
+}
+
 static bool is_shared_object(const char *path)
 {
     char head[4];
@@ -180,7 +211,7 @@ static const struct {
 } elsewhere[] = {
     {RLT_DATA_STACKS, "is a stack of software: the check of any accelerator reads all stacks"},
     {RLT_DATA_DISPATCHERS, "is a dispatcher: the check of any accelerator reads all dispatchers"}};
-static const char elsewhere_kind[] = "of another check"; /* compared by address */
+static const char elsewhere_kind[] = "of another check", no_kind[] = "unknown"; /* compared by address */
 
 /* Returns where a name is checked; NULL: it is none of these names. */
 static const char *checked_elsewhere(const char *name)
@@ -190,6 +221,42 @@ static const char *checked_elsewhere(const char *name)
         if (rlt_find_file(rlt_data_dirs(elsewhere[i].kind).list, name, path, sizeof path))
             return elsewhere[i].text;
     return NULL;
+}
+
+/* Says that a name is of no kind, and which name of any kind is nearest to it. */
+static int unknown_name(const char *name, rlt_error *err)
+{
+    static const struct {
+        const char *what;
+        rlt_data_kind kind;
+    } kinds[] = {{"topology", RLT_DATA_TOPOLOGIES},
+                 {"accelerator", RLT_DATA_ACCELERATORS},
+                 {"trace", RLT_DATA_TRACES},
+                 {"study", RLT_DATA_STUDIES}};
+    char best[NAME_MAX + 32] = "";
+    rlt_nearest near = rlt_nearest_to(name);
+    const char *known = NULL;
+    int code = strchr(name, '.') ? RLT_EIO : RLT_ENAME; /* a dot means a file */
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        rlt_found found;
+        if (rlt_find_all(rlt_data_dirs(kinds[i].kind).list, NULL, &found, NULL) == 0)
+            for (uint32_t k = 0; k < found.n; k++)
+                rlt_nearest_try(&near, found.names[k]);
+        if (near.best != known)
+            snprintf(best, sizeof best, "%s '%s'", kinds[i].what, near.best);
+        near.best = known = near.best ? best : NULL; /* outlives the list */
+        rlt_find_free(&found);
+    }
+    for (uint32_t i = 0; rlt_model_preset_at(i); i++)
+        rlt_nearest_try(&near, rlt_model_preset_at(i)->name);
+    if (near.best != known)
+        snprintf(best, sizeof best, "model '%s'", near.best);
+    if (*best)
+        return rlt_fail(err, code, name, "no such file, and nothing of that name; did you mean the %s?",
+                        best);
+    return rlt_fail(err, code, name,
+                    "no such file, and nothing of that name: 'ringlet list' shows all names; dimensions are "
+                    "written ring:4@200GB/s,500ns*switch:8@50GB/s,500ns");
 }
 
 /* Returns the kind of what is no file: a PREFIX of a trace, or a name of 'ringlet list'. */
@@ -208,7 +275,9 @@ static const char *kind_of_name(const char *name)
         return "accelerator";
     if (rlt_find_file(rlt_data_dirs(RLT_DATA_STUDIES).list, name, path, sizeof path))
         return "study";
-    return is_model(name) ? "model" : checked_elsewhere(name) ? elsewhere_kind : "topology";
+    if (is_model(name))
+        return "model";
+    return checked_elsewhere(name) ? elsewhere_kind : strpbrk(name, "@:*") ? "topology" : no_kind;
 }
 
 static const char *kind_of(const char *path)
@@ -225,17 +294,19 @@ static const char *kind_of(const char *path)
         return "plugin";
     if (S_ISREG(st.st_mode) && is_host_trace(path))
         return "host-trace";
+    if (S_ISREG(st.st_mode) && is_database(path))
+        return "study";
     return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
 }
 
 static int check_topology(const char *path, rlt_error *err)
 {
+    char counts[100];
     rlt_topology *t = NULL;
     int rc = rlt_find_topology(path, &t, err);
     if (rc)
         return rc;
-    printf("%s: ok: topology of %u accelerators, %u nodes, %u links\n", path, rlt_topology_accelerators(t),
-           rlt_topology_nodes(t), rlt_topology_links(t));
+    printf("%s: ok: topology of %s\n", path, rlt_topology_counts(t, counts, sizeof counts));
     rlt_topology_free(t);
     return 0;
 }
@@ -251,8 +322,7 @@ static int check_placement(const char *path, const char *topology, rlt_error *er
         return rc;
     rc = rlt_placement_load(path, t, &p, err);
     if (!rc)
-        printf("%s: ok: placement of %u ranks on the %u accelerators of %s\n", path, p.n,
-               rlt_topology_accelerators(t), rlt_topology_name(t));
+        printf("%s: ok: placement of %u rank%s on %s\n", path, p.n, rlt_s(p.n), rlt_topology_name(t));
     rlt_placement_free(&p);
     rlt_topology_free(t);
     return rc;
@@ -297,8 +367,8 @@ static int check_accelerator(const char *path, rlt_error *err)
     rlt_accelerator a;
     int rc = rlt_find_accelerator(path, &a, err);
     if (!rc)
-        printf("%s: ok: accelerator %s, %.4g GB, %u peaks\n", path, a.name, (double)a.memory_bytes / 1e9,
-               a.n_peaks);
+        printf("%s: ok: accelerator %s, %.4g GB, %u peak%s\n", path, a.name, (double)a.memory_bytes / 1e9,
+               a.n_peaks, rlt_s(a.n_peaks));
     return rc;
 }
 
@@ -307,9 +377,25 @@ static int check_model(const char *path, rlt_error *err)
     rlt_model m = {0};
     int rc = rlt_model_open(path, &m, err);
     if (!rc)
-        printf("%s: ok: model of %u layers, %llu parameters\n", path, m.n_layers,
+        printf("%s: ok: model of %u layer%s, %llu parameters\n", path, m.n_layers, rlt_s(m.n_layers),
                (unsigned long long)rlt_model_sum(&m).parameters);
     rlt_model_free(&m);
+    return rc;
+}
+
+static int check_database(rlt_store *s, const char *path, rlt_error *err)
+{
+    uint64_t done, failed;
+    int64_t last, points;
+    char dropped[400], failures[40] = "";
+    int rc = rlt_store_count(s, &done, &failed, &last, err);
+    rc = rc ? rc : rlt_store_scope(s, dropped, sizeof dropped, &points, err);
+    if (!rc && failed)
+        snprintf(failures, sizeof failures, ", %llu failed", (unsigned long long)failed);
+    if (!rc)
+        printf("%s: ok: database of a study: %llu of %lld point%s done%s\n", path, (unsigned long long)done,
+               (long long)(points < 0 ? last + 1 : points), rlt_s((uint64_t)points), failures);
+    rlt_store_close(s);
     return rc;
 }
 
@@ -318,6 +404,9 @@ static int check_study(const char *spec, rlt_error *err)
     char path[PATH_MAX];
     rlt_sweep_study t = {0};
     int rc = rlt_study_path(spec, path, sizeof path, err);
+    rlt_store *database = rc ? NULL : open_database(path);
+    if (database)
+        return check_database(database, path, err);
     rc = rc ? rc : rlt_sweep_study_read(path, &t, err);
     if (!rc)
         printf("%s: ok: study of %llu point%s over %u ax%ss\n", spec, (unsigned long long)t.points,
@@ -339,7 +428,8 @@ static int check_updates(const char *path, rlt_error *err)
     rlt_skew k = {0};
     int rc = rlt_skew_read(path, &k, err);
     if (!rc)
-        printf("%s: ok: updates of %llu parameters, %.0f in all\n", path, (unsigned long long)k.n, k.sum);
+        printf("%s: ok: updates of %llu parameter%s, %.0f in all\n", path, (unsigned long long)k.n,
+               rlt_s(k.n), k.sum);
     rlt_skew_free(&k);
     return rc;
 }
@@ -356,7 +446,8 @@ static int check_training(const char *path, rlt_error *err)
         snprintf(skipped, sizeof skipped, "; %u row%s skipped: %s", t.malformed, rlt_s(t.malformed),
                  t.first_malformed);
     if (!rc)
-        printf("%s: ok: %u measured trainings%s\n", path, t.n - t.malformed, skipped);
+        printf("%s: ok: %u measured training%s%s\n", path, t.n - t.malformed, rlt_s(t.n - t.malformed),
+               skipped);
     rlt_train_rows_free(&t);
     return rc;
 }
@@ -384,7 +475,7 @@ static int check_collectives(const char *path, rlt_error *err)
     int rc = rlt_measurements_read(&t, path, &hints, err);
     char skipped[512];
     if (!rc)
-        printf("%s: ok: %u measured collectives%s%s\n", path, t.n, t.skipped ? "; " : "",
+        printf("%s: ok: %u measured collective%s%s%s\n", path, t.n, rlt_s(t.n), t.skipped ? "; " : "",
                rlt_measurements_skipped(&t, skipped, sizeof skipped));
     rlt_measurements_free(&t);
     return rc;
@@ -425,6 +516,8 @@ static int check_one(const char *path, const check_settings *s, rlt_error *err)
     const char *kind = found ? kind_of(path) : s->as;
     if (kind == elsewhere_kind)
         return rlt_fail(err, RLT_EUNSUPPORTED, path, "%s", checked_elsewhere(path));
+    if (kind == no_kind)
+        return unknown_name(path, err);
     int rc = check_as(kind, path, s, err);
     size_t n = strlen(err->what);
     if (rc && found && rc != RLT_ECHECK && rc != RLT_EIO && n < sizeof err->what - 64)
@@ -454,13 +547,13 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
         "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
-        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies. The kind of a file is detected "
-        "from its content, and said. Prints a summary of each file, or file, line, column, the path of the "
-        "bad value and what was expected. A row with a bad value in a table of measurements is skipped; "
-        "their number and the first one are said. Names of 'ringlet list' are found, too. Exit status 0 if "
-        "all are good, 3 if one is bad, 1 if a recording lacks something for a good replay. A plug-in (a "
-        "shared object, see workload/plugin) is tested: algorithms over a grid of groups, readers on their "
-        "samples, models and strategies by training.",
+        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies and their databases. The kind "
+        "of a file is detected from its content, and said. Prints a summary of each file, or file, line, "
+        "column, the path of the bad value and what was expected. A row with a bad value in a table of "
+        "measurements is skipped; their number and the first one are said. Names of 'ringlet list' are "
+        "found, too. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something for "
+        "a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a grid "
+        "of groups, readers on their samples, models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),

@@ -74,10 +74,8 @@ const rlt_column rlt_folder_columns[] = {
 
 static int put_folder(rlt_table *t, const char *kind, const char *dir, rlt_error *err)
 {
-    static const char *const endings[] = {"",      ".json",      ".graphml", ".yml",
-                                          ".yaml", ".graph.txt", ".weights", NULL};
     rlt_found found;
-    int rc = rlt_find_all(dir, endings, &found, err);
+    int rc = rlt_find_all(dir, NULL, &found, err);
     if (!rc) {
         rlt_value v[] = {rlt_text(kind), rlt_text(dir), found.n ? rlt_count(found.n) : rlt_absent()};
         rlt_table_row(t, v);

@@ -439,7 +439,9 @@ static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_err
                              .kind = r->kind,
                              .bytes = ask->cases[i / ask->n_algorithms].bytes,
                              .quiet = r->quiet};
-    memcpy(one.reason, r->refused, sizeof one.reason);
+    size_t named = strlen(name); /* what an algorithm says of itself begins with its name */
+    bool twice = strncmp(r->refused, name, named) == 0 && strncmp(r->refused + named, ": ", 2) == 0;
+    snprintf(one.reason, sizeof one.reason, "%s", r->refused + (twice ? named + 2 : 0));
     return rlt_drop(&t->dropped, &one, err);
 }
 

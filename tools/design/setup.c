@@ -31,11 +31,12 @@
 #define AT(field) .offset = offsetof(rlt_design_settings, field)
 const rlt_option rlt_design_work_options[] = {
     {"workload", 'w', RLT_PARAM_LIST, "SPEC[@LIST]",
-     "Workload: a file of layers (ASTRA-sim 1.0's or SimAI's text, or JSON), a trace, or a model that "
-     "'ringlet list models' shows. A trace counts as rank 0's device work and collectives, one after "
-     "another. Settings follow @: tp=16 (ranks of a model group), weight=2 (or only the number) among "
-     "several workloads. A model also takes accelerator=NAME, microbatch=4, precision=bf16, ... ('ringlet "
-     "list training'). May be repeated: the network is designed for the weighted mean.",
+     "Workload: a file of layers (ASTRA-sim 1.0's or SimAI's text, or JSON), a trace (a path, or a name "
+     "that 'ringlet list traces' shows), or a model that 'ringlet list models' shows. A trace counts as "
+     "rank 0's device work and collectives, one after another. Settings follow @: tp=16 (ranks of a model "
+     "group), weight=2 (or only the number) among several workloads. A model also takes accelerator=NAME, "
+     "microbatch=4, precision=bf16, ... ('ringlet list training'). May be repeated: the network is "
+     "designed for the weighted mean.",
      AT(workload), .required = true},
     {"tp", 0, RLT_PARAM_COUNT, "N", "Ranks of a model group, for workloads that do not say.", AT(tp),
      .preset = "1", .min = 1, .max = RLT_MAX_RANKS},
@@ -222,7 +223,8 @@ static int read_spec(const rlt_design_settings *s, uint32_t i, rlt_training *t, 
     char **paths = NULL;
     uint32_t files = 0;
     rlt_error ignored = {0};
-    w->file = stat(head, &st) == 0 || (rlt_trace_files(&head, 1, &paths, &files, &ignored) == 0 && files > 0);
+    w->file =
+        stat(head, &st) == 0 || (rlt_find_trace_files(&head, 1, &paths, &files, &ignored) == 0 && files > 0);
     free(paths);
     w->list = rest;
     while (!rc && rest && (item = rlt_next_item(&rest, ',', &length))) {
@@ -254,7 +256,7 @@ static int say_ranks(const char *path, uint32_t ranks, int rc, rlt_error *err)
 {
     rlt_read_options how = {.first_step = -1, .last_step = -1};
     rlt_program *p = NULL;
-    if (rlt_trace_read(&path, 1, &how, &p, NULL) == 0 && p->n_ranks != ranks) {
+    if (rlt_find_trace(&path, 1, &how, &p, NULL) == 0 && p->n_ranks != ranks) {
         *err = (rlt_error){0};
         rc =
             rlt_fail(err, RLT_ERANGE, path,
@@ -269,7 +271,7 @@ static int open_trace(const char *path, rlt_design_work *out, rlt_error *err)
 {
     rlt_read_options how = {.n_ranks = out->model * out->data, .first_step = -1, .last_step = -1};
     rlt_program *p = NULL;
-    int rc = rlt_trace_read(&path, 1, &how, &p, err);
+    int rc = rlt_find_trace(&path, 1, &how, &p, err);
     if (!rc)
         rc = rlt_design_work_program(out, p, err);
     else

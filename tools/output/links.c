@@ -164,3 +164,12 @@ void rlt_links_warn(const rlt_busiest *over, const char *what)
             "network; --network flow does",
             what, over->link, over->name, over->utilization * 100);
 }
+
+char *rlt_topology_counts(const rlt_topology *t, char *text, size_t size)
+{
+    uint32_t accelerators = rlt_topology_accelerators(t), nodes = rlt_topology_nodes(t),
+             links = rlt_topology_links(t);
+    snprintf(text, size, "%u accelerator%s, %u node%s, %u link%s", accelerators, rlt_s(accelerators), nodes,
+             rlt_s(nodes), links, rlt_s(links));
+    return text;
+}

@@ -30,6 +30,9 @@ int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, r
 int rlt_links_table(FILE *out, const rlt_topology *t, const rlt_usage *u, rlt_time time_ps, bool folded,
                     rlt_error *err) RLT_MUST_USE;
 
+/* Writes "8 accelerators, 9 nodes, 16 links". */
+char *rlt_topology_counts(const rlt_topology *t, char *text, size_t size);
+
 /* Warns if a link inside the network was over capacity (see rlt_accounts_check). `what` is its traffic. */
 void rlt_links_warn(const rlt_busiest *over, const char *what);
 

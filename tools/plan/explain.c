@@ -56,11 +56,10 @@ static const char *place_of(const rlt_layouts *l, const rlt_training *t, int wha
 {
     static const rlt_axis axes[PARTS] = {
         [TP] = RLT_AXIS_TP, [CP] = RLT_AXIS_CP, [DP] = RLT_AXIS_DP, [PP] = RLT_AXIS_PP};
-    uint64_t node = l->run.training.node, stride = 1;
+    uint64_t node = l->run.training.node;
     if ((what != TP && what != CP && what != DP && what != PP) || node < 2 || l->fixed.sim.placement)
         return "";
-    for (int i = 0; i < RLT_AXES_OF_LAYOUT && t->order[i] != axes[what]; i++)
-        stride *= t->size[t->order[i]];
+    uint64_t stride = rlt_training_stride(t, axes[what]);
     if (node % (stride * t->size[axes[what]]) == 0)
         return " (inside nodes)";
     return stride % node == 0 ? " (between nodes)" : " (inside and between nodes)";

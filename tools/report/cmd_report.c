@@ -12,6 +12,7 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/report/network_text.h"
 #include "tools/report/run_page.h"
@@ -94,8 +95,8 @@ static int report_network(const settings *s, const rlt_topology *t, rlt_json run
     if (!rc)
         rc = rlt_network_text(t, utilization, s->as, s->output, err);
     if (!rc && unknown)
-        rlt_note("the result has no utilization for %u links: 'ringlet run --links' lists each link",
-                 unknown);
+        rlt_note("the result has no utilization for %u link%s: 'ringlet run --links' lists each link",
+                 unknown, rlt_s(unknown));
     free(utilization);
     return rc;
 }

@@ -103,15 +103,26 @@ static void pipeline_lever(const rlt_training *t, char *text, size_t size)
                  law(t, m), law(t, 2 * m));
 }
 
-static void training_lever(const rlt_training *t, rlt_cause c, char *text, size_t size)
+/* Whether tensor-parallel groups stay inside nodes, with rank r on accelerator r. */
+static bool tp_inside(const rlt_run *r)
 {
+    const rlt_training *t = &r->training;
+    uint64_t node = rlt_topology_node_size(r->setup.topology), group = t->size[RLT_AXIS_TP];
+    return !r->settings->sim.placement && !r->settings->map &&
+           node % (rlt_training_stride(t, RLT_AXIS_TP) * group) == 0;
+}
+
+static void training_lever(const rlt_run *r, rlt_cause c, char *text, size_t size)
+{
+    const rlt_training *t = &r->training;
     switch (c) {
     case RLT_CAUSE_BUBBLE:
         pipeline_lever(t, text, size);
         break;
     case RLT_CAUSE_TP:
-        snprintf(text, size, "smaller tp than %u%s, larger microbatches, tp inside a node (--map tp=0)",
-                 t->size[RLT_AXIS_TP], t->sequence_parallel ? "" : ", sequence parallelism (sp=on)");
+        snprintf(text, size, "smaller tp than %u%s, larger microbatches%s", t->size[RLT_AXIS_TP],
+                 t->sequence_parallel ? "" : ", sequence parallelism (sp=on)",
+                 tp_inside(r) ? "" : ", tp inside a node (--map tp=0)");
         break;
     case RLT_CAUSE_CP:
         snprintf(text, size, "smaller cp than %u, cp on faster links (order, --map)", t->size[RLT_AXIS_CP]);
@@ -161,7 +172,7 @@ static void lever(const rlt_run *r, rlt_cause c, char *text, size_t size)
     };
     text[0] = '\0';
     if (r->trains)
-        training_lever(&r->training, c, text, size);
+        training_lever(r, c, text, size);
     if (!text[0])
         snprintf(text, size, "%s", general[c]);
 }

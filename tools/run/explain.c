@@ -199,22 +199,25 @@ static double network_busy(const rlt_run *r, const rlt_link_class *links, uint32
     return 100 * most;
 }
 
-/* Tells transfers on the path between nodes from those inside. */
+/* Tells transfers on the path between nodes from those inside, and from collectives that were not placed
+ * because they are folded. */
 static int print_nodes(const rlt_run *r, const rlt_path_sum *p, FILE *out, rlt_error *err)
 {
     const rlt_topology *t = r->setup.topology;
-    rlt_time inside = 0, between = 0;
+    rlt_time inside = 0, between = 0, folded = 0;
     rlt_link_class *links = NULL;
-    char a[32], b[32];
+    char a[32], b[32], c[32];
     uint32_t n = 0;
     if (rlt_topology_node_size(t) == rlt_topology_accelerators(t))
         return 0;
     for (uint32_t i = 0; i < p->n; i++) {
         const rlt_time part = p->items[i].end_ps - p->items[i].begin_ps;
         uint32_t comm = r->program->ops[p->items[i].op].comm;
-        if (p->items[i].kind != RLT_PATH_TRANSFER || comm == RLT_NONE)
+        if (p->items[i].kind != RLT_PATH_TRANSFER)
             continue;
-        if (crosses_nodes(r, comm))
+        if (comm == RLT_NONE)
+            folded = rlt_time_add(folded, part);
+        else if (crosses_nodes(r, comm))
             between = rlt_time_add(between, part);
         else
             inside = rlt_time_add(inside, part);
@@ -223,6 +226,8 @@ static int print_nodes(const rlt_run *r, const rlt_path_sum *p, FILE *out, rlt_e
         return 0;
     fprintf(out, "  transfers inside nodes %s, between nodes %s", rlt_format_duration(a, sizeof a, inside),
             rlt_format_duration(b, sizeof b, between));
+    if (folded)
+        fprintf(out, ", folded collectives %s", rlt_format_duration(c, sizeof c, folded));
     int rc = rlt_topology_is_product(t) ? rlt_run_links(r, true, &links, &n, err) : 0;
     if (n)
         fprintf(out, "; NICs busy %.1f %% of the run", network_busy(r, links, n));

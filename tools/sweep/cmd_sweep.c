@@ -77,7 +77,7 @@ static const rlt_option_group groups[] = {
 static void print_counts(const rlt_sweep_study *s)
 {
     char dropped[2000];
-    printf("%s: %llu points", s->name, (unsigned long long)s->points);
+    printf("%s: %llu point%s", s->name, (unsigned long long)s->points, rlt_s(s->points));
     for (uint32_t a = 0; a < s->n_axes; a++)
         printf("%s %s (%u)", a ? " x" : ":", s->axes[a].name, s->axes[a].n);
     if (s->n_named)
@@ -102,11 +102,13 @@ static int dry_run(rlt_sweep_study *s, rlt_error *err)
 /* Reports the result in one line, as an error if points failed or the sweep was interrupted. */
 static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_error *err)
 {
-    char reused[100] = "";
+    char reused[100] = "", copied[60] = "";
     uint64_t hidden = 0, run = w->n_flying - w->reused - (w->reused ? w->copied : 0);
+    if (w->reused && w->copied)
+        snprintf(copied, sizeof copied, ", %llu equal to others", (unsigned long long)w->copied);
     if (w->reused)
-        snprintf(reused, sizeof reused, ", %llu taken from an earlier version, %llu equal to others",
-                 (unsigned long long)w->reused, (unsigned long long)w->copied);
+        snprintf(reused, sizeof reused, ", %llu taken from an earlier version%s",
+                 (unsigned long long)w->reused, copied);
     if (!rc)
         rc = rlt_store_hidden(w->store, &hidden, err);
     if (rc == RLT_ECANCELLED) {

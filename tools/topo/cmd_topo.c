@@ -9,6 +9,7 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/message.h"
+#include "tools/output/links.h"
 #include "tools/output/report_options.h"
 #include "tools/topo/topo.h"
 #include "workload/setup/locate.h"
@@ -19,12 +20,12 @@ static int check(const rlt_parsed *args, void *settings, rlt_error *err)
     for (int i = 0; i < args->n_operands; i++) {
         rlt_topology *t = NULL;
         rlt_error why = {0};
+        char counts[100];
         if (rlt_find_topology(args->operands[i], &t, &why)) {
             rlt_say_and_keep(err, &why);
             continue;
         }
-        printf("%s: ok: %u accelerators, %u nodes, %u links\n", args->operands[i],
-               rlt_topology_accelerators(t), rlt_topology_nodes(t), rlt_topology_links(t));
+        printf("%s: ok: %s\n", args->operands[i], rlt_topology_counts(t, counts, sizeof counts));
         rlt_topology_free(t);
     }
     return err->code;

@@ -15,6 +15,7 @@
 #include "tools/base/command.h"
 #include "tools/base/file.h"
 #include "tools/base/message.h"
+#include "tools/output/links.h"
 #include "tools/output/manifest.h"
 #include "tools/output/output.h"
 #include "tools/output/report_options.h"
@@ -145,6 +146,7 @@ static int put_nodes(FILE *out, const rlt_topology *t, rlt_error *err)
 static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts, const char *path,
                          rlt_error *err)
 {
+    char counts[100];
     rlt_file f;
     int rc = rlt_file_open(&f, path, err);
     if (rc)
@@ -152,8 +154,7 @@ static int describe_text(const rlt_topology *t, const rlt_topology_facts *facts,
     rlt_heading(f.stream, "%s", rlt_topology_name(t));
     if (*rlt_topology_source(t))
         rlt_wrap(f.stream, rlt_topology_source(t), 0, 0);
-    fprintf(f.stream, "\n%u accelerators, %u nodes, %u links (one a direction)\n\n",
-            rlt_topology_accelerators(t), rlt_topology_nodes(t), rlt_topology_links(t));
+    fprintf(f.stream, "\n%s (one a direction)\n\n", rlt_topology_counts(t, counts, sizeof counts));
     rc = put_dims(t, facts, RLT_FORMAT_TABLE, f.stream, NULL, err);
     fputc('\n', f.stream);
     if (!rc)

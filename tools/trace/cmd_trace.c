@@ -192,7 +192,7 @@ static int put_ignored(const char *const *specs, uint32_t n, rlt_error *err)
     uint32_t count;
     int rc = rlt_trace_ignored(specs, n, &names, &count, err);
     if (names)
-        printf("ignored: %u file%s that are not of the trace: %s\n", count, rlt_s(count), names);
+        printf("ignored: %u file%s not of the trace: %s\n", count, rlt_s(count), names);
     free(names);
     return rc;
 }

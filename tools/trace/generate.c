@@ -8,6 +8,7 @@
 #include "sim/base/param.h"
 #include "tools/base/command.h"
 #include "tools/base/message.h"
+#include "tools/output/output.h"
 #include "tools/output/report_options.h"
 #include "tools/trace/trace.h"
 #include "workload/experiment/run/daso.h"
@@ -101,12 +102,12 @@ static int training(const generate_settings *s, rlt_program **out, rlt_error *er
     if (!rc)
         rc = rlt_training_program(&t, out, err);
     if (!rc)
-        rlt_note("%.4g million parameters; %u ranks on %s", (double)model.parameters * 1e-6,
-                 rlt_training_ranks(&t), accelerator.name);
+        rlt_note("%.4g million parameters; %u rank%s on %s", (double)model.parameters * 1e-6,
+                 rlt_training_ranks(&t), rlt_s(rlt_training_ranks(&t)), accelerator.name);
     if (!rc && accelerator.overlap_slowdown > 1)
-        rlt_note("compute beside communication is slower on it, which a trace does not hold: replay with "
+        rlt_note("communication slows compute on %s; a trace does not hold this: replay with "
                  "--overlap-slowdown %g",
-                 accelerator.overlap_slowdown);
+                 accelerator.name, accelerator.overlap_slowdown);
 out:
     free(spec);
     rlt_model_free(&model);

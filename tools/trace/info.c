@@ -173,9 +173,10 @@ static int info_text(const rlt_program *p, const classes *c, rlt_format format, 
     if (rc)
         return rc;
     if (format == RLT_FORMAT_TABLE) {
-        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operations, %u dependencies, %u resources", p->reader,
-                p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops, p->n_deps,
-                p->n_resources);
+        fprintf(f.stream, "%s: %u rank%s, %u step%s, %u operation%s, %u dependenc%s, %u resource%s",
+                p->reader, p->n_ranks, rlt_s(p->n_ranks), p->n_steps, rlt_s(p->n_steps), p->n_ops,
+                rlt_s(p->n_ops), p->n_deps, p->n_deps == 1 ? "y" : "ies", p->n_resources,
+                rlt_s(p->n_resources));
         if (p->n_layers)
             fprintf(f.stream, ", %u layer%s", p->n_layers, rlt_s(p->n_layers));
         fputs("\n\n", f.stream);

@@ -59,15 +59,17 @@ static void note_end(void *ctx, uint64_t cookie)
     a->done = true;
 }
 
-static int plan_of(const alone *a, const rlt_coll_request *req, rlt_plan *plan, rlt_error *err)
+static int plan_of(const alone *a, const rlt_coll_request *asked, rlt_plan *plan, rlt_error *err)
 {
-    const rlt_algorithm *want = a->how.algorithm[req->kind];
+    const rlt_algorithm *want = a->how.algorithm[asked->kind];
+    rlt_coll_request req = *asked;
+    req.model = a->how.model;
     if (!want || !a->how.algorithm_where_able)
-        return rlt_plan_create(want, req, plan, err);
+        return rlt_plan_create(want, &req, plan, err);
     rlt_error why = {0};
-    int rc = rlt_plan_create(want, req, plan, &why);
+    int rc = rlt_plan_create(want, &req, plan, &why);
     if (rc == RLT_EUNSUPPORTED)
-        return rlt_plan_create(NULL, req, plan, err);
+        return rlt_plan_create(NULL, &req, plan, err);
     return rc < 0 ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 

@@ -35,6 +35,7 @@ static int request_of(rlt_replay *r, const rlt_comm *comm, rlt_coll_request *req
     req->counts = comm->counts;
     req->endpoint = &r->options.endpoint;
     req->library = r->options.library;
+    req->model = r->options.model;
     rlt_request_params(req, &r->options.params);
     return 0;
 }

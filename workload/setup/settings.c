@@ -353,6 +353,7 @@ void rlt_setup_free(rlt_setup *s)
 void rlt_setup_parameters(const rlt_setup *s, rlt_coll_request *req)
 {
     req->endpoint = &s->endpoint;
+    req->model = s->model;
     rlt_request_params(req, &s->params);
 }
 
@@ -383,8 +384,9 @@ void rlt_setup_json(const rlt_setup *s, rlt_jw *w)
 
 void rlt_setup_line(const rlt_setup *s, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s, %u accelerators; network %s, routing %s, injection %s",
-             rlt_topology_name(s->topology), rlt_topology_accelerators(s->topology), s->model->name,
+    uint32_t n = rlt_topology_accelerators(s->topology);
+    snprintf(buffer, size, "%s, %u accelerator%s; network %s, routing %s, injection %s",
+             rlt_topology_name(s->topology), n, n == 1 ? "" : "s", s->model->name,
              rlt_routing_name(s->routing), injection_name(s));
 }
 

@@ -334,6 +334,14 @@ uint32_t rlt_training_microbatches(const rlt_training *t)
     return (uint32_t)(t->batch / t->size[RLT_AXIS_DP] / t->microbatch);
 }
 
+uint64_t rlt_training_stride(const rlt_training *t, rlt_axis axis)
+{
+    uint64_t stride = 1;
+    for (int i = 0; i < RLT_AXES_OF_LAYOUT && t->order[i] != axis; i++)
+        stride *= t->size[t->order[i]];
+    return stride;
+}
+
 void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT])
 {
     rlt_folded_place(t, 0, rank, at);

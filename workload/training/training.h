@@ -235,6 +235,8 @@ RLT_API uint32_t rlt_training_ranks(const rlt_training *t);
 RLT_API uint32_t rlt_training_etp(const rlt_training *t);
 /* Returns the microbatches per iteration of one pipeline. */
 RLT_API uint32_t rlt_training_microbatches(const rlt_training *t);
+/* Returns the distance between neighbours in a group of an axis, in ranks. */
+RLT_API uint64_t rlt_training_stride(const rlt_training *t, rlt_axis axis);
 /* Computes the place of a rank: its index along each axis. */
 RLT_API void rlt_training_place(const rlt_training *t, uint32_t rank, uint32_t at[RLT_AXES_OF_LAYOUT]);
 RLT_API uint32_t rlt_training_rank(const rlt_training *t, const uint32_t at[RLT_AXES_OF_LAYOUT]);

@@ -21,12 +21,12 @@ coll -t "$two" -c $kinds -a all -b 64KiB:1MiB:x4 --all
 expect "every collective, every algorithm" "$status-$(grep -c '^[a-z_]*  *[0-9]' "$tmp/out")" \
     "0-$(($("$ringlet" coll -t "$two" -c $kinds -a all -b 64KiB -f csv 2>/dev/null | wc -l) * 3 - 3))"
 expect "one note for nvls, with its collectives" "$(grep -c 'nvls' "$tmp/err")-$(grep -c \
-    'nvls is left out of all_reduce, reduce_scatter, all_gather, broadcast, reduce: nvls: needs members on one switch' "$tmp/err")" 1-1
+    'nvls is left out of all_reduce, reduce_scatter, all_gather, broadcast, reduce: needs members on one switch' "$tmp/err")" 1-1
 expect "no note for collectives that an algorithm never does" "$(grep -c 'does not support' "$tmp/err")" 0
 
 coll -t "$two" -c all_reduce -a ring,nvls -b 1MiB -f json
 expect "in JSON" "$status-$(grep -c '"dropped": \[' "$tmp/out")-$(grep -c \
-    '"algorithm": "nvls", "from_bytes": 1048576, "sizes": 1, "reason": "nvls: needs members on one switch' "$tmp/out")" 0-1-1
+    '"algorithm": "nvls", "from_bytes": 1048576, "sizes": 1, "reason": "needs members on one switch' "$tmp/out")" 0-1-1
 coll -t "$two" -c all_reduce -a nvls -b 1MiB
 expect "alone it is an error" "$status-$(grep -c '^ringlet: nvls: needs members on one switch' "$tmp/err")" 3-1
 coll -t ring:8@100GB/s,1us -c all_reduce -a nvls -b 1MiB
@@ -37,7 +37,7 @@ expect "a named algorithm that lacks a collective is named" \
     "$status-$(grep -c 'left out' "$tmp/err")-$(grep -c 'bruck is left out of broadcast: it does not support' "$tmp/err")" 0-1-1
 coll -t 'ring:4@100GB/s,1us*switch:8@50GB/s,1us' -a ring,rings -b 1MiB,2MiB
 expect "and one that this network cannot carry" \
-    "$status-$(wc -l <"$tmp/err" | tr -d ' ')-$(grep -c 'rings is left out of all_reduce: rings: no ring' "$tmp/err")" 0-1-1
+    "$status-$(wc -l <"$tmp/err" | tr -d ' ')-$(grep -c 'rings is left out of all_reduce: no ring' "$tmp/err")" 0-1-1
 coll -t ring:8@100GB/s,1us -c all_reduce -a nvls,bruck -b 1MiB
 expect "nothing is left" "$status-$(grep -c 'none of these algorithms' "$tmp/err")-$(grep -c 'left out' "$tmp/err")" 2-1-2
 coll -t ring:8@100GB/s,1us -c all_reduce -b 1MiB

@@ -147,6 +147,10 @@ expect "nodes of a graph" "$(grep '^nodes' out | tr -s ' ')" "nodes 4 of 8 accel
 # 64 layer halves of tensor parallelism stay inside. Gradients cross: 3.01 GB a rank, at 0.945 * 0.87 of 50 GB/s, take 73 ms.
 expect "explained: inside and between nodes" \
     "$(grep -c 'transfers inside nodes .* ms, between nodes .* ms; NICs busy' out)" 1
+expect "a lever that is pulled already is not named" "$(grep -c 'levers: smaller tp than 8, .*, larger microbatches$' out)" 1
+"$ringlet" run --model llama3-8b --layout tp=8,dp=4,order=dp-tp --accelerator h100-sxm -t 'hgx-h100-8*rail:4@400Gbps,2us' -a ring \
+    --explain >across 2>err
+expect "one that helps is" "$(grep -c 'levers: smaller tp .*, tp inside a node (--map tp=0)$' across)" 1
 expect "NICs are busy for the gradients" "$(awk '/^total time/ { ms = $3 } /NICs busy/ { sub(/.*NICs busy /, ""); share = $1 }
     END { print (ms * share / 100 > 72.5 && ms * share / 100 < 74) ? "73 ms" : ms " ms, " share " %" }' out)" "73 ms"
 finish

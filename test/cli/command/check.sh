@@ -21,7 +21,7 @@ done
 printf 'name,parameters,forward_flop\na,10,20\nb,30,60\n' >"$tmp/model.csv"
 good "model of 2 layers, 40 parameters" "$tmp/model.csv"
 printf '{"layers": [{"name": "a", "parameters": 5}]}' >"$tmp/model.json"
-good "model of 1 layers, 5 parameters" "$tmp/model.json"
+good "model of 1 layer, 5 parameters" "$tmp/model.json"
 printf '# id count\n3 10\n4 20\n' >"$tmp/updates"
 good "updates of 2 parameters, 30 in all" "$tmp/updates"
 printf '7\n8\n9\n' >"$tmp/updates"
@@ -37,10 +37,10 @@ good "2 measured collectives" "$tmp/coll.csv"
 head='model,params,gpu_system,n_gpus,tp,pp,dp,cp,vp,ep,sharding,global_batch,micro_batch,seq_len,precision,recompute,iteration_time_s,tokens_per_s_per_gpu,tflops_per_gpu,mfu_pct,source,licence,note'
 row='GPT-2 7.5B (Megatron-LM),7.5B,"V100-SXM2-16GB, 4/node",16,4,4,1,,,,,4,1,1024,fp16,full,0.661,,23.2,,own,own,'
 printf '%s\n%s\n' "$head" "$row" >"$tmp/training.csv"
-good "1 measured trainings" "$tmp/training.csv"
+good "1 measured training" "$tmp/training.csv"
 
 printf '%s\n%s\n%s\n' "$head" "$row" "$(echo "$row" | sed 's/,0.661,/,fast,/')" >"$tmp/training.csv"
-good "1 measured trainings; 1 row skipped: row 3: iteration_time_s: expected seconds, got 'fast'" "$tmp/training.csv"
+good "1 measured training; 1 row skipped: row 3: iteration_time_s: expected seconds, got 'fast'" "$tmp/training.csv"
 echo '{"schema": "1.1.0-chakra.0.0.4", "pid": 7, "nodes": [{"id": 2, "name": "[pytorch|profiler|execution_trace|thread]", "ctrl_deps": 1}]}' >"$tmp/rank_3.json"
 good "host execution trace of rank 3: 0 communications; --host-trace gives their sizes to a recording" "$tmp/rank_3.json"
 "$ringlet" run --trace "$tmp/rank_3.json" -t hgx-h100-8 >"$tmp/out" 2>"$tmp/err"
@@ -74,12 +74,28 @@ good "accelerator a100-80gb, " a100
 good "topology of 8 accelerators, " hgx-h100-8
 good "model of 51 layers, " gpt2-small
 good "study of 401 points over 3 axes" replay
+# The database of a study is told from recordings in the same format.
+if "$ringlet" --version | grep -q SQLite; then
+    echo '{"base": {"trace": "transformer-8", "topology": "hgx-h100-8"}, "axes": [
+        {"name": "net", "pointer": "/network-scale", "values": [1, 2]}, {"name": "until", "pointer": "/until", "values": ["1s", "0s"]}]}' >"$tmp/grown.json"
+    "$ringlet" sweep "$tmp/grown.json" --db "$tmp/grown.sqlite" >"$tmp/out" 2>"$tmp/err"
+    good "database of a study: 4 of 4 points done, 2 failed" "$tmp/grown.sqlite"
+else
+    skip "the database of a study" "needs SQLite"
+fi
 named() { # what is said, name
     "$ringlet" check "$2" >"$tmp/out" 2>"$tmp/err"
     [ $? = 3 ] && grep -qF -- "ringlet: $2: $1" "$tmp/err" && verdict "$2: $1" "" || verdict "$2: $1" "$(cat "$tmp/err")"
 }
 named "is a stack of software" megatron
-named "no such file, and no topology of that name" nowhere
+nearest="no such file, and nothing of that name; did you mean the"
+named "$nearest accelerator 'h100-sxm'?" h100-sx
+named "$nearest topology 'hgx-h100-8'?" hgx-h10-8
+named "$nearest model 'llama3-8b'?" llama3-9b
+named "$nearest trace 'transformer-8'?" transformer-9
+named "$nearest study 'replay'?" replai
+named "no such file, and nothing of that name: 'ringlet list'" nowhere
+named "column 8: expected a rate" ring:4@
 printf '{"peaks": {}}' >"$tmp/x"
 "$ringlet" check --as model "$tmp/model.csv" >"$tmp/out" 2>"$tmp/err"
 expect "--as says what it is" $? 0
@@ -93,7 +109,7 @@ for word in accelerators models '--config' '--job' '--updates' 'measured trainin
 done
 data=../shared/data
 if [ -r $data/throughput/measured_training.csv ]; then
-    good "281 measured trainings" $data/throughput/measured_training.csv
+    good "281 measured training" $data/throughput/measured_training.csv
     "$ringlet" check $data/collectives/measured_collectives.csv >"$tmp/out" 2>&1
     expect "measured collectives" "$?-$(grep -c 'ok: 2268 measured collectives' "$tmp/out")" 0-1
 else

@@ -306,7 +306,7 @@ t "check: a file cut short" 3 '' 'cut.json:1:[0-9]*' check "$tmp/cut.json"
 printf '' >"$tmp/empty.json"
 t "check: an empty file" 3 '' 'empty.json' check "$tmp/empty.json"
 printf '{"ranks": [3, 1]}' >"$tmp/place.json"
-t "check of a placement" 0 'ok: placement of 2 ranks on the 4' '' check "$tmp/place.json" --topology switch:4@100GB/s,0ns
+t "check of a placement" 0 'ok: placement of 2 ranks on switch:4@' '' check "$tmp/place.json" --topology switch:4@100GB/s,0ns
 t "check of a placement wants the topology" 2 '' 'a placement needs its topology' check "$tmp/place.json"
 printf '{"ranks": [3, 3]}' >"$tmp/twice.json"
 t "check: an accelerator used twice" 3 '' 'twice.json:1:' check "$tmp/twice.json" --topology switch:4@100GB/s,0ns

@@ -272,6 +272,8 @@ for n in 16; do
     near "a trace takes what its layers take" "$(cell chosen time_ps <"$tmp/out")" "$as_layers" 1e-6
 done
 
+of_trace() { design -t hgx-h100-8 -w "$1" --total 500GB/s; }
+expect "a shipped trace by its name" "$(of_trace transformer-8)" "$(of_trace traces/transformer-8)"
 # Checkpoints repeat forward passes in every loop: the same as in the trace of each rank.
 published 17B | sed 's/group: 1/group: 4/' >"$tmp/17B.txt"
 "$ringlet" trace convert "$tmp/17B.txt" --trace-ranks 16 -o "$tmp/repeats" >"$tmp/out" 2>"$tmp/err"

@@ -117,6 +117,11 @@ expect 5 "/dev/full" run $m $t -o /dev/full
 expect 5 "nothing" run --trace "$dir/nothing" $t -o "$dir/left"
 [ ! -e "$dir/left" ] && ok "a failed run leaves no file" || no "a failed run leaves no file"
 
+# NVLink's switches add up and replicate, but packets are not simulated through them: the default is another algorithm.
+expect 0 "all_reduce       ring                8    27.04 MiB" run --trace traces/transformer-8 --topology hgx-h100-8 --network packet
+expect 3 "nvls: the network model 'packet' has no in-network reduction" \
+    run --trace traces/transformer-8 --topology hgx-h100-8 --network packet -a all_reduce=nvls
+
 # Collectives aggregated by switches: above a size, beside a ring, in groups that can spare a server.
 star="--topology switch:9@100Gbps,1us,in_network=reduce+multicast --model transformer:layers=2,hidden=768,ranks=8"
 expect 0 "all_reduce       switchml            8    93.15 MiB" run $star -a all_reduce=ring:64MiB:switchml

@@ -48,7 +48,7 @@ expect "without sizes: recorded times" "$(time_of "$tmp" --keep-waits)" '[990000
 leaves_nothing 3 "the sizes of 1 of its 1 NCCL operations; rocprofv3 does not record them" run --trace "$tmp" --step-mark iteration -t "$net"
 "$ringlet" check "$tmp" >"$tmp/out" 2>"$tmp/err"
 expect "check names the reader" "$? $(sed -n 2p "$tmp/out")" "3 $tmp/rank0_kernel_trace.csv: 2 files, read as rocprof"
-expect "files of a rank belong to its recording" "$(head -1 "$tmp/out")" "ignored: 2 files that are not of the trace: err, out"
+expect "files of a rank belong to its recording" "$(head -1 "$tmp/out")" "ignored: 2 files not of the trace: err, out"
 expect "and what is missing" "$(grep -c '^lacks: .*\(roctx range\|rocprofv3 does not record them; give\)' "$tmp/out")" 2
 mkdir "$tmp/bare"
 cp "$tmp/rank0_kernel_trace.csv" "$tmp/bare"

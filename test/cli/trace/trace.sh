@@ -68,14 +68,14 @@ for verb in "trace check" check; do
     "$ringlet" $verb "$tmp/seven" >"$tmp/out" 2>"$tmp/err"
     expect "$verb without the last rank: exit 1" $? 1
     has "says which" "lacks: ranks: 1 of 8 have no file (first: rank 7)"
-    has "and what it ignored" "ignored: 2 files that are not of the trace: transformer.9.json, notes.txt"
+    has "and what it ignored" "ignored: 2 files not of the trace: transformer.9.json, notes.txt"
 done
 run 3 "a run without the last rank" run --trace "$tmp/seven" -t $net
 run 0 "replaced by another" run --trace "$tmp/seven" -t $net --replicate 7=0
 has "eight ranks" "chakra workload: 8 ranks"
 run 0 "or left out" run --trace "$tmp/seven" -t $net --trace-ranks 7
 run 0 "the whole folder" trace check traces/transformer-8
-has "all ranks" "ok: ranks: all 8 are here"
+has "all ranks" "ok: ranks: 8 of 8 present"
 sed '3s/2.5/later/' "$tmp/job/trace-two.csv" >"$tmp/trace-broken.csv"
 run 3 "a broken file" run --trace "$tmp/trace-broken.csv" -t $net -o "$tmp/result"
 has "file, line and column" "trace-broken.csv:3: duration: expected seconds"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ._page import STATES
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_RANKS = 64
+COLOURS = 10  # of matplotlib's cycle; further lines are dashed, then dotted
 FACTORS = {
     "B": 1,
     "KiB": 2**10,
@@ -47,7 +49,7 @@ def _axes(ax: Axes | None, height: float = 4) -> Axes:
     return needs("matplotlib.pyplot", "a plot").subplots(figsize=(7, height), layout="constrained")[1]
 
 
-def _number(text: Any) -> float | None:
+def number(text: Any) -> float | None:
     """A number, or a text with a unit, as one."""
     if isinstance(text, (int, float)):
         return float(text)
@@ -61,30 +63,43 @@ def _scale(name: str) -> tuple[float, str]:
     """Factor and label of a column: picoseconds are drawn as milliseconds."""
     if name.endswith("_ps"):
         return PS * 1e3, f"{name[:-3]} (ms)".replace("_", " ")
-    return 1, name
+    if name.endswith("_GBps"):
+        return 1, f"{name[:-5]} (GB/s)".replace("_", " ")
+    return 1, name.replace("_", " ")
 
 
 def lines(frame: pandas.DataFrame, x: str, y: str, by: str | None, ax: Axes | None) -> Axes:
-    """y over x. An axis that spans two decades or more is logarithmic."""
+    """y over x. An axis that spans two decades or more is logarithmic.
+
+    Where a line has several rows at one x, it goes through their median, and a dot stands for each row.
+    """
     ax = _axes(ax)
     factor, label = _scale(y)
     rows = frame[frame[y].notna()]
-    places = {v: _number(v) for v in rows[x].unique()}
+    places = {v: number(v) for v in rows[x].unique()}
     numeric = None not in places.values()
-    for name, part in rows.groupby(by, sort=False) if by else [(None, rows)]:
-        at = [places[v] if numeric else str(v) for v in part[x]]
-        pairs = sorted(zip(at, part[y] * factor)) if numeric else list(zip(at, part[y] * factor))
-        ax.plot(
-            [p[0] for p in pairs],
-            [p[1] for p in pairs],
+    several = False
+    for i, (name, part) in enumerate(rows.groupby(by, sort=False) if by else [(None, rows)]):
+        at: dict[Any, list[float]] = {}
+        for place, value in zip(part[x], part[y] * factor):
+            at.setdefault(places[place] if numeric else str(place), []).append(value)
+        xs = sorted(at) if numeric else list(at)
+        line = ax.plot(
+            xs,
+            [median(at[p]) for p in xs],
             marker="o",
             markersize=3.5,
             linewidth=1.2,
+            linestyle=("-", "--", ":")[i // COLOURS % 3],
             label=name,
-        )
+        )[0]
+        if any(len(v) > 1 for v in at.values()):
+            several = True
+            dots = [(p, v) for p in xs for v in at[p]]
+            ax.scatter(*zip(*dots), s=5, alpha=0.4, linewidths=0, color=line.get_color())
     _logarithmic(ax, "x", [p for p in places.values() if p is not None] if numeric else [])
     _logarithmic(ax, "y", list(rows[y] * factor))
-    ax.set(xlabel=x, ylabel=label)
+    ax.set(xlabel=_scale(x)[1], ylabel=f"{label}, median" if several else label)
     if by:
         _legend(ax, by)
     ax.grid(alpha=0.25)

@@ -329,12 +329,17 @@ class SweepResult(Result):
     def _columns(
         self, x: str | None, y: str | None, by: str | None
     ) -> tuple[str | None, str | None, str | None]:
-        """The first axes that vary."""
+        """The first axis of numbers that varies, and the first one of words; without such, the first ones."""
+        from . import _plot
+
         points = self.frame()
         axes = list(points.columns)[2 : list(points.columns).index("replica")]
-        varying = [a for a in axes if points[a].astype(str).nunique() > 1 and a not in (x, by)] + [None, None]
-        x = x or varying.pop(0)
-        return x, y or self.y, by or varying.pop(0)
+        varying = [a for a in axes if points[a].astype(str).nunique() > 1 and a not in (x, by)]
+        words = [a for a in varying if None in map(_plot.number, points[a])]
+        if not x:
+            x = next((a for a in varying if a not in words), next(iter(varying), None))
+            varying = [a for a in varying if a != x]
+        return x, y or self.y, by or next((a for a in words if a != x), next(iter(varying), None))
 
 
 OF_COMMAND: dict[tuple[str, ...], type[Result]] = {

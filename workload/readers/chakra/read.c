@@ -662,7 +662,7 @@ static int check_chakra(const char *const *paths, uint32_t n, const rlt_read_opt
     if (!*text)
         return rlt_nomem(err);
     if (ranks <= n)
-        snprintf(*text, SIZE, "ok: ranks: all %" PRIu32 " are here\n", ranks);
+        snprintf(*text, SIZE, "ok: ranks: %" PRIu32 " of %" PRIu32 " present\n", ranks, ranks);
     else
         snprintf(*text, SIZE,
                  "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no file (first: rank %" PRIu32

@@ -80,7 +80,7 @@ static void check_ranks(const rlt_kin_run *run, text *out)
             first = first == RLT_NONE ? r : first;
         }
     if (missing == 0)
-        line(out, "ok: ranks: all %" PRIu32 " are here", run->n_ranks);
+        line(out, "ok: ranks: %" PRIu32 " of %" PRIu32 " present", run->n_ranks, run->n_ranks);
     else
         line(out,
              "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no recording (first: rank %" PRIu32
