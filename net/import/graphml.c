@@ -10,6 +10,7 @@
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/read.h"
+#include "net/import/topo_json.h"
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
@@ -21,6 +22,7 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 
 typedef struct reader {
     const char *name;
@@ -28,6 +30,7 @@ typedef struct reader {
     rlt_arena arena;
     rlt_strings names;
     char where[300];
+    rlt_json_doc *rest;
     rlt_error *err;
 } reader;
 
@@ -62,7 +65,8 @@ static int check_attributes(reader *r)
 {
     static const char *const node[] = {"kind", "forwards", "in_network", "name", "id", "label", NULL};
     static const char *const edge[] = {"bandwidth", "latency", "id", "label", "dim", "utilization", NULL};
-    static const char *const graph[] = {"name", "source", "dims", "node_size", "pxn", "id", "label", NULL};
+    static const char *const graph[] = {"name", "source", "dims",    "node_size", "pxn",
+                                        "id",   "label",  "ringlet", NULL};
     static const char *const quantities[] = {"bandwidth", "latency"};
     const rlt_graphml *g = r->g;
     int rc;
@@ -233,6 +237,25 @@ static int read_machines(reader *r, rlt_topology_spec *spec)
     return 0;
 }
 
+/* Reads what ringlet adds: JSON in an attribute of the graph. */
+static int read_rest(reader *r, rlt_topology_spec *spec)
+{
+    static const char *const keys[] = {"endpoint", "auto", "routes", "rings", NULL};
+    const rlt_graphml *g = r->g;
+    const char *text = text_of(rlt_attribute_find(g->graph_attributes, g->n_graph_attributes, "ringlet"), 0);
+    uint32_t accelerators = 0;
+    spec->endpoint = rlt_endpoint_default();
+    if (!text[0])
+        return 0;
+    for (uint32_t i = 0; i < spec->n_nodes; i++)
+        accelerators += spec->nodes[i].kind == RLT_ACCELERATOR;
+    snprintf(r->where, sizeof r->where, "%.200s: ringlet", r->name);
+    int rc = rlt_json_parse(r->where, text, strlen(text), &r->rest, r->err);
+    if (!rc)
+        rc = rlt_json_only(rlt_json_root(r->rest), keys, r->err);
+    return rc ? rc : rlt__json_rest_read(rlt_json_root(r->rest), accelerators, &r->arena, spec, r->err);
+}
+
 static int read_graph(reader *r, rlt_topology_spec *spec)
 {
     const rlt_graphml *g = r->g;
@@ -241,11 +264,11 @@ static int read_graph(reader *r, rlt_topology_spec *spec)
     const rlt_attribute *dims = rlt_attribute_find(g->graph_attributes, g->n_graph_attributes, "dims");
     int rc;
     if ((rc = check_attributes(r)) < 0 || (rc = read_nodes(r, spec)) < 0 || (rc = read_edges(r, spec)) < 0 ||
-        (rc = read_dims(r, text_of(dims, 0), spec)) < 0 || (rc = read_machines(r, spec)) < 0)
+        (rc = read_dims(r, text_of(dims, 0), spec)) < 0 || (rc = read_machines(r, spec)) < 0 ||
+        (rc = read_rest(r, spec)) < 0)
         return rc;
     spec->source = text_of(source, 0);
     spec->name = text_of(name, 0)[0] ? text_of(name, 0) : rlt__topo_stem(&r->arena, r->name);
-    spec->endpoint = rlt_endpoint_default();
     return spec->name ? 0 : rlt_nomem(r->err);
 }
 
@@ -262,6 +285,7 @@ int rlt_topology_from_graphml(const char *name, const char *text, size_t length,
     rc = read_graph(&r, &spec);
     if (rc == 0)
         rc = rlt_topology_build(&spec, out, err);
+    rlt_json_free(r.rest);
     rlt_strings_free(&r.names);
     rlt_arena_free(&r.arena);
     rlt_graphml_free(&g);

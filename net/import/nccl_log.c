@@ -16,6 +16,7 @@
 #include "sim/base/units.h"
 
 enum { MAX_CONNECTIONS = 1 << 23, MAX_RINGS = 1 << 16, MAX_RANKS_LISTED = 1 << 24, MAX_PROCESSES = 1 << 18 };
+enum { MAX_LABEL = 300 /* bytes of "host:pid"; a longer word is no host of any system */ };
 
 static const char mark[] = "NCCL INFO ";
 
@@ -86,7 +87,8 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
     for (word_begin = bracket - 1; word_begin > line && word_begin[-1] == ' '; word_begin--)
         ;
     const char *word_end = word_begin;
-    while (word_begin > line && word_begin[-1] != ' ' && word_begin[-1] != '\t')
+    /* Control characters are no part of a name: colours of a terminal, zeros that a file system left. */
+    while (word_begin > line && (unsigned char)word_begin[-1] > ' ')
         word_begin--;
     for (const char *p = word_end; p > word_begin && colons < 3; p--)
         if (p[-1] == ':')
@@ -94,11 +96,13 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
     if (colons < 2)
         return 0;
     const char *host = colons == 3 ? colon[2] + 1 : word_begin;
-    char name[160];
-    int n = snprintf(name, sizeof name, "%.*s[%.*s", (int)(colon[0] - host > 100 ? 100 : colon[0] - host),
-                     host, (int)(end - bracket), bracket);
+    char name[MAX_LABEL + 16];
+    if (colon[0] - host > MAX_LABEL)
+        return 0;
+    int n =
+        snprintf(name, sizeof name, "%.*s[%.*s", (int)(colon[0] - host), host, (int)(end - bracket), bracket);
     uint32_t k = rlt_intern(&log->process_names, name, (size_t)n);
-    uint32_t h = rlt_intern(&log->hosts, host, (size_t)(colon[1] - host > 100 ? 100 : colon[1] - host));
+    uint32_t h = rlt_intern(&log->hosts, host, (size_t)(colon[1] - host));
     if (k == RLT_NONE || h == RLT_NONE)
         return rlt_nomem(log->err);
     uint32_t before = log->process_capacity;

@@ -293,7 +293,7 @@ static int64_t nic_node(builder *b, uint32_t rank, uint32_t nic, bool receive)
 {
     uint64_t key = nic_key(b->host[rank], nic, receive);
     uint32_t known = rlt_map_get(&b->nic_node, key);
-    char host[128];
+    char host[320];
     int rc;
     if (known != RLT_NONE)
         return known;

@@ -313,7 +313,7 @@ static int read_all(rlt_json root, const char *name, file *f, rlt__json_graph *g
     if (rc < 0 || (rc = rlt_json_get_string(root, "name", false, &spec->name, err)) < 0 ||
         (rc = rlt_json_get_string(root, "source", false, &spec->source, err)) < 0)
         return rc;
-    if (!spec->name && !(spec->name = rlt__topo_stem(arena, name)))
+    if ((!spec->name || !*spec->name) && !(spec->name = rlt__topo_stem(arena, name)))
         return rlt_nomem(err);
     spec->endpoint = rlt_endpoint_default();
     if (rlt_json_is(endpoint) && (rc = rlt__json_endpoint_read(endpoint, &spec->endpoint, err)) < 0)

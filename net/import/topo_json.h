@@ -26,6 +26,12 @@ int rlt__json_graph_read(rlt_json root, rlt_arena *arena, rlt__json_graph *graph
 int rlt__json_endpoint_read(rlt_json v, rlt_endpoint *e, rlt_error *err) RLT_MUST_USE;
 /* Adds the choices of "auto" to spec; they belong to the arena. net/import/topo_json_auto.c */
 int rlt__json_choices_read(rlt_json v, rlt_arena *arena, rlt_topology_spec *spec, rlt_error *err);
+/* net/import/rest.c: reads the endpoint, choices, rings and routes that ringlet adds to other formats; `spec`
+ * has its nodes. Arrays belong to the arena. Then numbers below a limit. */
+int rlt__json_rest_read(rlt_json v, uint32_t accelerators, rlt_arena *arena, rlt_topology_spec *spec,
+                        rlt_error *err) RLT_MUST_USE;
+int rlt__json_list_read(rlt_json v, rlt_arena *arena, uint32_t below, uint32_t **out,
+                        rlt_error *err) RLT_MUST_USE;
 /* Returns the place of a value, kept in the arena; NULL when out of memory. */
 const char *rlt__json_place(rlt_arena *arena, rlt_json v);
 

@@ -85,8 +85,9 @@ static int read_node(rlt_json v, rlt_arena *arena, rlt__json_graph *graph, rlt_g
         (rc = rlt_json_get_string(v, "in_network", false, &can, err)) < 0 ||
         (rc = rlt_json_get_u64(v, "count", false, RLT_MAX_FILE_NODES, &count, err)) < 0)
         return rc;
-    if (id[0] == 0 || strlen(id) > 200)
-        return rlt_json_fail(rlt_json_get(v, "id"), RLT_ESCHEMA, err, "expected an id of 1 to 200 bytes");
+    if (id[0] == 0 || strlen(id) > RLT_MAX_NODE_NAME)
+        return rlt_json_fail(rlt_json_get(v, "id"), RLT_ESCHEMA, err, "expected an id of 1 to %d bytes",
+                             RLT_MAX_NODE_NAME);
     if (!rlt__topo_kind(word, &kind))
         return rlt_json_fail(rlt_json_get(v, "kind"), RLT_ESCHEMA, err,
                              "unknown kind '%.40s', expected one of: %s", word, RLT__KINDS);

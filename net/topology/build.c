@@ -14,6 +14,7 @@
 #include "net/topology/ports.h"
 #include "sim/base/map.h"
 #include "sim/base/units.h"
+#include "sim/text/json.h"
 
 /* Mixes data into the hash. */
 static void mix(rlt_topology *t, const void *data, size_t length)
@@ -352,11 +353,26 @@ static void hash_internode(rlt_topology *t)
     mix_number(t, f->no_LL128);
 }
 
+bool rlt__is_plain(const char *s, size_t *bytes)
+{
+    size_t n = rlt_utf8_length(s);
+    bool control = (unsigned char)*s < 0x20 || *s == 0x7f,
+         last = n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && (unsigned char)s[2] >= 0xbe; /* U+FFFE, U+FFFF */
+    *bytes = n ? n : 1;
+    return n && !control && !last;
+}
+
+/* Copies a text. What some format cannot hold becomes '?', so that every copy of the topology has the
+ * same. */
 static char *copy_printable(const char *text)
 {
     char *copy = strdup(text ? text : "");
-    if (copy)
-        rlt_make_printable(copy);
+    if (!copy)
+        return NULL;
+    rlt_make_printable(copy);
+    for (size_t at = 0, n; copy[at]; at += n)
+        if (!rlt__is_plain(copy + at, &n))
+            memset(copy + at, '?', n);
     return copy;
 }
 

@@ -13,8 +13,11 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 
+/* Bytes of a node's name: one limit for all formats, so that a file which is read can be written in any. */
+enum { RLT_MAX_NODE_NAME = 200 };
+
 typedef struct rlt_graph_node {
-    const char *name;
+    const char *name; /* 1 to RLT_MAX_NODE_NAME bytes of UTF-8 without control characters */
     rlt_node_kind kind;
     int8_t forwards;    /* 1, 0, or -1: default of the kind (accelerators do not relay, others do) */
     uint8_t in_network; /* flags RLT_CAN_... */
@@ -60,6 +63,9 @@ typedef struct rlt_topology_spec {
     const uint32_t *logical;
 } rlt_topology_spec;
 
+/* net/topology/build.c: returns true if the text at s begins with a character that every format can hold:
+ * UTF-8, no control character, no noncharacter of XML. *bytes is its length; 1 if it is no UTF-8. */
+bool rlt__is_plain(const char *s, size_t *bytes);
 /* net/topology/build_graph.c: fills the graph of a topology whose other fields are set. */
 int rlt_build_graph(const rlt_topology_spec *spec, rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 

@@ -24,12 +24,21 @@ static const char *name_of(const rlt_topology *t, uint32_t node)
     return rlt_interned(&t->graph.names, node);
 }
 
-static bool has_control(const char *name)
+static int check_name(const rlt_graph_node *node, rlt_error *err)
 {
-    for (; *name; name++)
-        if ((unsigned char)*name < 0x20 || *name == 0x7f)
-            return true;
-    return false;
+    const char *name = node->name;
+    if (!name || !*name)
+        return rlt_fail(err, RLT_ESCHEMA, node->where, "a node without a name");
+    if (strlen(name) > RLT_MAX_NODE_NAME)
+        return rlt_fail(err, RLT_ESCHEMA, node->where, "the name of node '%.80s...' is longer than %d bytes",
+                        name, RLT_MAX_NODE_NAME);
+    for (size_t n; *name; name += n)
+        if (!rlt__is_plain(name, &n))
+            return rlt_fail(err, RLT_ESCHEMA, node->where, "%s in the name of node '%.80s'",
+                            n == 1 && (unsigned char)*name < 0x80 ? "a control character"
+                                                                  : "a character that is not UTF-8 text",
+                            node->name);
+    return 0;
 }
 
 /* Fills id[i] = final id of the specification's node i: accelerators first, each kind in order of
@@ -42,11 +51,9 @@ static int number_nodes(const rlt_topology_spec *spec, rlt_topology *t, uint32_t
             const rlt_graph_node *node = &spec->nodes[i];
             if ((node->kind == RLT_ACCELERATOR) != (pass == 0))
                 continue;
-            if (!node->name || !*node->name)
-                return rlt_fail(err, RLT_ESCHEMA, node->where, "a node without a name");
-            if (has_control(node->name))
-                return rlt_fail(err, RLT_ESCHEMA, node->where,
-                                "a control character in the name of node '%.80s'", node->name);
+            int rc = check_name(node, err);
+            if (rc)
+                return rc;
             uint32_t k = rlt_intern(&t->graph.names, node->name, strlen(node->name));
             if (k == RLT_NONE)
                 return rlt_nomem(err);

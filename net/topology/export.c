@@ -44,6 +44,13 @@ static const char *pxn_name(const rlt_topology *t)
     return pxn == RLT_PXN_UNSTATED ? NULL : pxn == RLT_PXN_ON ? "on" : "off";
 }
 
+/* Returns true if a reader would not find the accelerators of a node by itself: it takes the first dimension,
+ * or all. */
+static bool states_node(const rlt_topology *t)
+{
+    return t->node_size < t->accelerators || rlt_topology_dims(t) > 1;
+}
+
 /* All attributes as columns; strings live in the arena. */
 typedef struct columns {
     rlt_arena arena;
@@ -94,50 +101,6 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
     return 0;
 }
 
-static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_error *err)
-{
-    columns c = {0};
-    char dims[128];
-    const char *name = t->name, *source = t->source, *sizes = dims_text(t, dims, sizeof dims);
-    const char *pxn = pxn_name(t);
-    char node[16];
-    const char *node_size = node;
-    int rc = make_columns(t, &c, err);
-    snprintf(node, sizeof node, "%" PRIu32, t->node_size);
-    if (!rc) {
-        const rlt_attribute nodes[] = {
-            {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
-            {.name = "kind", .type = RLT_ATTRIBUTE_TEXT, .texts = c.kind},
-            {.name = "forwards", .type = RLT_ATTRIBUTE_BOOL, .numbers = c.forwards},
-            {.name = "in_network", .type = RLT_ATTRIBUTE_TEXT, .texts = c.in_network},
-        };
-        const rlt_attribute edges[] = {
-            {.name = "bandwidth", .type = RLT_ATTRIBUTE_TEXT, .texts = c.bandwidth},
-            {.name = "latency", .type = RLT_ATTRIBUTE_TEXT, .texts = c.latency},
-            {.name = "dim", .type = RLT_ATTRIBUTE_NUMBER, .numbers = c.dim},
-        };
-        const rlt_attribute graph[] = {
-            {.name = "name", .type = RLT_ATTRIBUTE_TEXT, .texts = &name},
-            {.name = "source", .type = RLT_ATTRIBUTE_TEXT, .texts = &source},
-            {.name = "dims", .type = RLT_ATTRIBUTE_TEXT, .texts = &sizes},
-            {.name = "node_size", .type = RLT_ATTRIBUTE_TEXT, .texts = &node_size},
-            {.name = "pxn", .type = RLT_ATTRIBUTE_TEXT, .texts = &pxn},
-        };
-        rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
-                            .node_attributes = nodes,
-                            .n_node_attributes = c.some_in_network ? 4 : 3,
-                            .edge_attributes = edges,
-                            .n_edge_attributes = 3,
-                            .graph_attributes = graph,
-                            .n_graph_attributes = pxn                              ? 5
-                                                  : t->node_size < t->accelerators ? 4
-                                                                                   : 3};
-        rc = graphml ? rlt_graphml_write(&g, text, err) : rlt_dot_write(&g, text, err);
-    }
-    rlt_arena_free(&c.arena);
-    return rc;
-}
-
 /* Writes the parameters from `p` on that differ from `usual`; if `usual` is NULL, those before `end`. */
 static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const void *of, const void *usual)
 {
@@ -150,7 +113,7 @@ static void json_params(rlt_jw *w, const rlt_param *p, const char *end, const vo
 }
 
 /* Writes an endpoint. Common settings stand before "protocol"; the settings of each protocol follow. */
-void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e)
+static void json_endpoint(rlt_jw *w, const rlt_endpoint *e)
 {
     const rlt_param *all = rlt_endpoint_parameters(), *which = rlt_params_find(all, "protocol");
     const rlt_endpoint usual = rlt_endpoint_default();
@@ -200,8 +163,13 @@ static void json_nodes_and_links(rlt_jw *w, const rlt_topology *t, const columns
 }
 
 /* Writes the static routes of a graph, whose links begin at number `base` of the topology. */
-static void json_graph_routes(rlt_jw *w, const rlt_frozen_graph *g, uint32_t base, const columns *c)
+typedef void write_routes(rlt_jw *w, const rlt_topology *t, const rlt_frozen_graph *g, uint32_t base,
+                          const columns *c);
+
+static void named_routes(rlt_jw *w, const rlt_topology *t, const rlt_frozen_graph *g, uint32_t base,
+                         const columns *c)
 {
+    (void)t;
     for (uint32_t r = 0; r < g->n_routes; r++) {
         uint32_t first = g->route_first[r], end = g->route_first[r + 1];
         rlt_jw_object(w, NULL);
@@ -215,8 +183,24 @@ static void json_graph_routes(rlt_jw *w, const rlt_frozen_graph *g, uint32_t bas
     }
 }
 
+static void numbered_routes(rlt_jw *w, const rlt_topology *t, const rlt_frozen_graph *g, uint32_t base,
+                            const columns *c)
+{
+    (void)c;
+    for (uint32_t r = 0; r < g->n_routes; r++) {
+        rlt_jw_array(w, NULL);
+        for (uint32_t i = g->route_first[r]; i < g->route_first[r + 1]; i++) {
+            rlt_link l = rlt_topology_link(t, base + g->route_links[i]);
+            if (i == g->route_first[r])
+                rlt_jw_u64(w, NULL, l.src);
+            rlt_jw_u64(w, NULL, l.dst);
+        }
+        rlt_jw_end_array(w);
+    }
+}
+
 /* Writes static routes: of a graph, or of each copy of a graph that is a dimension. */
-static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
+static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c, write_routes *write)
 {
     uint32_t routes = t->graph.n_routes;
     for (uint32_t d = 0; d < t->n_dims; d++)
@@ -224,11 +208,10 @@ static void json_routes(rlt_jw *w, const rlt_topology *t, const columns *c)
     if (!routes)
         return;
     rlt_jw_array(w, "routes");
-    json_graph_routes(w, &t->graph, 0, c);
+    write(w, t, &t->graph, 0, c);
     for (uint32_t d = 0; d < t->n_dims; d++)
         for (uint32_t k = 0; t->parts[d] && k < t->dims[d].groups; k++)
-            json_graph_routes(w, &t->parts[d]->graph->graph, t->dims[d].first_link + k * t->dims[d].f.links,
-                              c);
+            write(w, t, &t->parts[d]->graph->graph, t->dims[d].first_link + k * t->dims[d].f.links, c);
     rlt_jw_end_array(w);
 }
 
@@ -247,24 +230,35 @@ static void json_rings(rlt_jw *w, const rlt_topology *t)
 }
 
 /* Writes the choices as {"all_reduce": "tree:1048576B:ring"}. */
-static int json_choices(rlt_jw *w, const rlt_topology *t, rlt_arena *arena, rlt_error *err)
+static int json_choices(rlt_jw *w, const rlt_topology *t, rlt_error *err)
 {
+    rlt_arena arena = {0};
+    int rc = 0;
     if (!t->n_choices)
         return 0;
     rlt_jw_object(w, "auto");
-    for (uint32_t i = 0; i < t->n_choices;) {
+    for (uint32_t i = 0; i < t->n_choices && !rc;) {
         const rlt_choice *first = &t->choices[i], *c;
         const char *chain = first->algorithm;
         for (i++;
              chain && i < t->n_choices && strcmp((c = &t->choices[i])->collective, first->collective) == 0;
              i++)
-            chain = rlt_arena_printf(arena, "%s:%" PRIu64 "B:%s", chain, c->from_bytes, c->algorithm);
-        if (!chain)
-            return rlt_nomem(err);
-        rlt_jw_string(w, first->collective, chain);
+            chain = rlt_arena_printf(&arena, "%s:%" PRIu64 "B:%s", chain, c->from_bytes, c->algorithm);
+        rc = chain ? 0 : rlt_nomem(err);
+        rlt_jw_string(w, first->collective, chain ? chain : "");
     }
     rlt_jw_end_object(w);
-    return 0;
+    rlt_arena_free(&arena);
+    return rc;
+}
+
+int rlt__export_rest(rlt_jw *w, const rlt_topology *t, rlt_error *err)
+{
+    json_endpoint(w, &t->endpoint);
+    int rc = json_choices(w, t, err);
+    json_routes(w, t, NULL, numbered_routes);
+    json_rings(w, t);
+    return rc;
 }
 
 static int write_json(const rlt_topology *t, char **text, rlt_error *err)
@@ -277,23 +271,89 @@ static int write_json(const rlt_topology *t, char **text, rlt_error *err)
         rlt_jw_object(&w, NULL);
         rlt_jw_string(&w, "name", t->name);
         rlt_jw_string(&w, "source", t->source);
-        rlt__export_endpoint(&w, &t->endpoint);
-        rc = json_choices(&w, t, &c.arena, err);
+        json_endpoint(&w, &t->endpoint);
+        rc = json_choices(&w, t, err);
         rlt_jw_array(&w, "dims");
         for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
             rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
         rlt_jw_end_array(&w);
-        if (t->node_size < t->accelerators)
+        if (states_node(t))
             rlt_jw_u64(&w, "node_size", t->node_size);
         if (pxn_name(t))
             rlt_jw_string(&w, "pxn", pxn_name(t));
         json_nodes_and_links(&w, t, &c);
-        json_routes(&w, t, &c);
+        json_routes(&w, t, &c, named_routes);
         json_rings(&w, t);
         rlt_jw_end_object(&w);
         *text = rlt_jw_finish(&w, NULL);
         rc = rc ? rc : *text ? 0 : rlt_nomem(err);
     }
+    rlt_arena_free(&c.arena);
+    return rc;
+}
+
+static int rest_text(const rlt_topology *t, char **text, rlt_error *err)
+{
+    rlt_jw w;
+    rlt_jw_init(&w, false);
+    rlt_jw_object(&w, NULL);
+    int rc = rlt__export_rest(&w, t, err);
+    rlt_jw_end_object(&w);
+    *text = rlt_jw_finish(&w, NULL);
+    return rc ? rc : *text ? 0 : rlt_nomem(err);
+}
+
+static rlt_attribute text_attribute(const char *name, const char *const *text)
+{
+    return (rlt_attribute){.name = name, .type = RLT_ATTRIBUTE_TEXT, .texts = text};
+}
+
+static int write_graph(const rlt_topology *t, bool graphml, char **text, rlt_error *err)
+{
+    columns c = {0};
+    char dims[128], *rest = NULL;
+    const char *name = t->name, *source = t->source, *sizes = dims_text(t, dims, sizeof dims);
+    const char *pxn = pxn_name(t);
+    char node[16];
+    const char *node_size = node;
+    int rc = make_columns(t, &c, err);
+    if (!rc && graphml)
+        rc = rest_text(t, &rest, err);
+    const char *own = rest;
+    snprintf(node, sizeof node, "%" PRIu32, t->node_size);
+    if (!rc) {
+        const rlt_attribute nodes[] = {
+            {.name = graphml ? "name" : "label", .type = RLT_ATTRIBUTE_TEXT, .texts = c.name},
+            {.name = "kind", .type = RLT_ATTRIBUTE_TEXT, .texts = c.kind},
+            {.name = "forwards", .type = RLT_ATTRIBUTE_BOOL, .numbers = c.forwards},
+            {.name = "in_network", .type = RLT_ATTRIBUTE_TEXT, .texts = c.in_network},
+        };
+        const rlt_attribute edges[] = {
+            {.name = "bandwidth", .type = RLT_ATTRIBUTE_TEXT, .texts = c.bandwidth},
+            {.name = "latency", .type = RLT_ATTRIBUTE_TEXT, .texts = c.latency},
+            {.name = "dim", .type = RLT_ATTRIBUTE_NUMBER, .numbers = c.dim},
+        };
+        rlt_attribute graph[6];
+        uint32_t n = 0;
+        graph[n++] = text_attribute("name", &name);
+        graph[n++] = text_attribute("source", &source);
+        graph[n++] = text_attribute("dims", &sizes);
+        if (states_node(t))
+            graph[n++] = text_attribute("node_size", &node_size);
+        if (pxn)
+            graph[n++] = text_attribute("pxn", &pxn);
+        if (own)
+            graph[n++] = text_attribute("ringlet", &own);
+        rlt_graph_text g = {.edges = {.n_nodes = t->nodes, .n_edges = t->links, .src = c.src, .dst = c.dst},
+                            .node_attributes = nodes,
+                            .n_node_attributes = c.some_in_network ? 4 : 3,
+                            .edge_attributes = edges,
+                            .n_edge_attributes = 3,
+                            .graph_attributes = graph,
+                            .n_graph_attributes = n};
+        rc = graphml ? rlt_graphml_write(&g, text, err) : rlt_dot_write(&g, text, err);
+    }
+    free(rest);
     rlt_arena_free(&c.arena);
     return rc;
 }

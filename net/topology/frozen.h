@@ -109,9 +109,11 @@ static inline uint64_t rlt_changed_bw(const rlt_topology *t, uint32_t link, uint
     return i == RLT_NONE ? bw : t->changed[i].bw_Bps;
 }
 
-/* net/topology/export.c: refuses a topology that is too large to be written; writes the member "endpoint". */
+/* net/topology/export.c: refuses a topology that is too large to be written. */
 int rlt__export_check(const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
-void rlt__export_endpoint(rlt_jw *w, const rlt_endpoint *e);
+/* Writes the members "endpoint", "auto", "routes" and "rings", for formats of nodes and links that have no
+ * place for them. Routes are lists of nodes, with both ends. Read by net/import/rest.c. */
+int rlt__export_rest(rlt_jw *w, const rlt_topology *t, rlt_error *err) RLT_MUST_USE;
 /* net/topology/analyse.c: fills t->node, of a topology that is complete. */
 void rlt__find_node_facts(rlt_topology *t);
 /* net/topology/build_graph.c: makes the rows of a graph from its links; the `first` arrays are zeroed. */

@@ -21,6 +21,7 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
+#include "test/support/same_topology.h"
 
 #define GB UINT64_C(1000000000)
 #define NS ((rlt_time)1000)
@@ -58,104 +59,12 @@ static void cable(const rlt_topology *t, const char *a, const char *b, uint64_t 
         fail_msg("%u links between %s and %s", found, a, b);
 }
 
-static void same_row(const rlt_param *p, const void *a, const void *b)
-{
-    char x[64], y[64];
-    assert_string_equal(rlt_param_write(p, a, x, sizeof x), rlt_param_write(p, b, y, sizeof y));
-}
-
-/* All that can be set of an endpoint. */
-static void same_endpoint(const rlt_endpoint *a, const rlt_endpoint *b)
-{
-    assert_int_equal(a->n_protocols, b->n_protocols);
-    for (const rlt_param *p = rlt_endpoint_parameters(); p->name; p++)
-        same_row(p, a, b);
-    for (uint32_t i = 0; i < a->n_protocols; i++) {
-        assert_string_equal(a->protocols[i].name, b->protocols[i].name);
-        for (const rlt_param *p = rlt_protocol_parameters(); p->name; p++)
-            same_row(p, &a->protocols[i], &b->protocols[i]);
-    }
-}
-
-/* Checks that two topologies agree in all that a result depends on, and in the names of their nodes. */
-static void same(const rlt_topology *a, const rlt_topology *b)
-{
-    char x[256], y[256];
-    assert_int_equal(rlt_topology_nodes(a), rlt_topology_nodes(b));
-    assert_int_equal(rlt_topology_links(a), rlt_topology_links(b));
-    assert_int_equal(rlt_topology_accelerators(a), rlt_topology_accelerators(b));
-    assert_int_equal(rlt_topology_node_size(a), rlt_topology_node_size(b));
-    assert_int_equal(rlt_topology_dims(a), rlt_topology_dims(b));
-    assert_int_equal(rlt_topology_rings(a), rlt_topology_rings(b));
-    assert_string_equal(rlt_topology_source(a), rlt_topology_source(b));
-    for (uint32_t i = 0; i < rlt_topology_dims(a); i++)
-        assert_int_equal(rlt_topology_dim(a, i).size, rlt_topology_dim(b, i).size);
-    for (uint32_t v = 0; v < rlt_topology_nodes(a); v++) {
-        assert_string_equal(rlt_topology_node_name(a, v, x, sizeof x),
-                            rlt_topology_node_name(b, v, y, sizeof y));
-        assert_int_equal(rlt_topology_node_kind(a, v), rlt_topology_node_kind(b, v));
-        assert_int_equal(rlt_topology_forwards(a, v), rlt_topology_forwards(b, v));
-        assert_int_equal(rlt_topology_in_network(a, v), rlt_topology_in_network(b, v));
-    }
-    for (uint32_t i = 0; i < rlt_topology_rings(a); i++)
-        assert_memory_equal(rlt_topology_ring(a, i), rlt_topology_ring(b, i),
-                            rlt_topology_accelerators(a) * sizeof(uint32_t));
-    same_endpoint(rlt_topology_endpoint(a), rlt_topology_endpoint(b));
-}
-
-/* ---- links as a set: in the order of their ends and figures */
-
-static int by_link(const void *a, const void *b)
-{
-    const rlt_link *x = a, *y = b;
-    if (x->src != y->src)
-        return x->src < y->src ? -1 : 1;
-    if (x->dst != y->dst)
-        return x->dst < y->dst ? -1 : 1;
-    if (x->bw_Bps != y->bw_Bps)
-        return x->bw_Bps < y->bw_Bps ? -1 : 1;
-    return (x->latency_ps > y->latency_ps) - (x->latency_ps < y->latency_ps);
-}
-
-static rlt_link *sorted_links(const rlt_topology *t)
-{
-    uint32_t n = rlt_topology_links(t);
-    rlt_link *links = calloc(n + 1u, sizeof *links);
-    assert_non_null(links);
-    for (uint32_t i = 0; i < n; i++)
-        links[i] = rlt_topology_link(t, i);
-    qsort(links, n, sizeof *links, by_link);
-    return links;
-}
-
-static void same_links(const rlt_topology *a, const rlt_topology *b)
-{
-    rlt_link *x = sorted_links(a), *y = sorted_links(b);
-    for (uint32_t i = 0; i < rlt_topology_links(a); i++)
-        assert_int_equal(by_link(&x[i], &y[i]), 0);
-    free(x);
-    free(y);
-}
-
-static rlt_topology *through_infragraph(const rlt_topology *t)
-{
-    rlt_error err = {0};
-    char *text = NULL;
-    if (rlt_topology_to_infragraph(t, &text, &err) != 0)
-        fail_msg("%s: %s", err.where, err.what);
-    rlt_topology *again = read_with(text, NULL);
-    free(text);
-    return again;
-}
-
-/* Writes and reads twice. The first copy has the same nodes and links, the second has the same hash, too. */
+/* Reads what is written, twice: the second copy has the same hash, too. */
 static void round_trip(const rlt_topology *t)
 {
-    rlt_topology *once = through_infragraph(t), *twice = through_infragraph(once);
-    if (!rlt_topology_is_product(t))
-        same(t, once);
-    same(once, twice);
-    same_links(t, once);
+    rlt_topology *once = test_through(t, "infragraph"), *twice = test_through(once, "infragraph");
+    test_comes_back(t);
+    test_same_topology(once, twice);
     assert_true(rlt_topology_hash(once) == rlt_topology_hash(twice));
     rlt_topology_free(twice);
     rlt_topology_free(once);

@@ -34,6 +34,7 @@
 #include "sim/base/time.h"
 #include "sim/late.h"
 #include "sim/text/file.h"
+#include "test/support/same_topology.h"
 #include "test/support/transformer.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
@@ -264,7 +265,6 @@ static void use_topology(rlt_topology *t)
 {
     rlt_topology_facts facts;
     rlt_error err = {0};
-    char *text = NULL;
     assert_true(rlt_topology_accelerators(t) > 0);
     if (rlt_topology_links(t) <= 4096) {
         for (uint32_t i = 0; i < rlt_topology_links(t); i++) {
@@ -273,21 +273,8 @@ static void use_topology(rlt_topology *t)
             assert_true(l.src < rlt_topology_nodes(t) && l.dst < rlt_topology_nodes(t));
         }
         judge(rlt_topology_analyse(t, &facts, &err), &err);
-        if (draw(8) == 0) {
-            rlt_topology *again = NULL;
-            assert_int_equal(rlt_topology_export(t, "json", &text, &err), 0);
-            if (rlt_topology_from_json("exported", text, strlen(text), NULL, &again, &err))
-                fail_msg("what was exported is refused: %s: %s", err.where, err.what);
-            assert_int_equal(rlt_topology_links(again), rlt_topology_links(t));
-            rlt_topology_free(again);
-            free(text);
-            assert_int_equal(rlt_topology_to_infragraph(t, &text, &err), 0);
-            if (rlt_topology_read("written", text, strlen(text), NULL, &again, &err))
-                fail_msg("what was written is refused: %s: %s", err.where, err.what);
-            assert_int_equal(rlt_topology_links(again), rlt_topology_links(t));
-            rlt_topology_free(again);
-            free(text);
-        }
+        if (draw(8) == 0)
+            test_comes_back(t);
         use_routes(t);
     }
     rlt_topology_free(t);

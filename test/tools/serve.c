@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `ringlet serve` under attack: raw sockets send forbidden requests, too much, too slowly, or from another
- * origin. Expected results follow from the limits of tools/serve/serve.h and from HTTP (RFC 9112).
+ * `ringlet serve` under attack: raw sockets send forbidden requests, too much, too slowly, from another
+ * origin, or without the secret of the printed address. Expected results follow from the limits of tools/serve/serve.h and from HTTP (RFC 9112).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -64,7 +64,8 @@ static void start(server *s, const char *timeout)
     while (n < sizeof line - 1 && read(out[0], line + n, 1) == 1 && line[n] != '\n')
         n++;
     close(out[0]);
-    assert_int_equal(sscanf(line, "http://127.0.0.1:%d/", &s->port), 1);
+    assert_int_equal(sscanf(line, "http://127.0.0.1:%d/?token=%48[0-9a-f]", &s->port, s->token), 2);
+    assert_int_equal(strlen(s->token), 48);
     snprintf(s->host, sizeof s->host, "127.0.0.1:%d", s->port);
 }
 
@@ -117,7 +118,9 @@ static int exchange(server *s, const char *request, size_t n)
     return take(s, fd, 8);
 }
 
-static int ask(server *s, const char *method, const char *path, const char *headers, const char *body)
+/* Asks as another user of this machine could, who has not seen the printed address. */
+static int ask_as_stranger(server *s, const char *method, const char *path, const char *headers,
+                           const char *body)
 {
     char *request = malloc(strlen(headers) + strlen(body) + 1024);
     assert_non_null(request);
@@ -125,6 +128,13 @@ static int ask(server *s, const char *method, const char *path, const char *head
     int status = exchange(s, request, (size_t)n);
     free(request);
     return status;
+}
+
+static int ask(server *s, const char *method, const char *path, const char *headers, const char *body)
+{
+    char all[1024];
+    snprintf(all, sizeof all, "X-Ringlet-Token: %s\r\n%s", s->token, headers);
+    return ask_as_stranger(s, method, path, all, body);
 }
 
 /* Posts a what-if as the page does. Each header may be replaced; NULL: the correct one, "": left out. */
@@ -140,16 +150,7 @@ static int post(server *s, const char *token, const char *origin, const char *ty
         sprintf(headers + strlen(headers), "X-Ringlet-Token: %s\r\n", token);
     sprintf(headers + strlen(headers), "Content-Type: %s\r\nContent-Length: %zu\r\n",
             type ? type : "application/json", strlen(body));
-    return ask(s, "POST", "/runs", headers, body);
-}
-
-static void read_token(server *s)
-{
-    assert_int_equal(ask(s, "GET", "/", "", ""), 200);
-    const char *at = strstr(s->answer, "\"token\":\"");
-    assert_non_null(at);
-    assert_int_equal(sscanf(at, "\"token\":\"%48[0-9a-f]\"", s->token), 1);
-    assert_int_equal(strlen(s->token), 48);
+    return ask_as_stranger(s, "POST", "/runs", headers, body);
 }
 
 static void nothing_started(server *s)
@@ -171,7 +172,6 @@ static int setup(void **state)
     if (system(line))
         return -1;
     start(s, "20s");
-    read_token(s);
     *state = s;
     return 0;
 }
@@ -193,7 +193,10 @@ static int teardown(void **state)
 static void test_page(void **state)
 {
     server *s = *state;
-    assert_int_equal(ask(s, "GET", "/", "", ""), 200);
+    char address[96];
+    snprintf(address, sizeof address, "/?token=%s", s->token);
+    assert_int_equal(ask_as_stranger(s, "GET", address, "", ""), 200);
+    assert_non_null(strstr(s->answer, s->token)); /* the page sends it with its own requests */
     assert_non_null(strstr(s->answer, "X-Content-Type-Options: nosniff"));
     assert_non_null(strstr(s->answer, "X-Frame-Options: DENY"));
     assert_non_null(strstr(s->answer, "Content-Security-Policy\" content=\"default-src 'none'"));
@@ -233,7 +236,8 @@ static void test_hosts(void **state)
     int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\nHost: evil.example\r\n\r\n",
                      s->host);
     assert_int_equal(exchange(s, request, (size_t)n), 400);
-    n = snprintf(request, sizeof request, "GET /runs HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", s->port);
+    n = snprintf(request, sizeof request, "GET /runs?token=%s HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+                 s->token, s->port);
     assert_int_equal(exchange(s, request, (size_t)n), 200);
 }
 
@@ -282,6 +286,35 @@ static void test_methods_and_paths(void **state)
         close(fd);
     }
     assert_int_equal(ask(s, "GET", "/runs", "", ""), 200);
+}
+
+/* A client without the secret, or with a wrong one, reads nothing and learns no path. */
+static void test_strangers_read_nothing(void **state)
+{
+    server *s = *state;
+    const char *const paths[] = {"/",        "/data",    "/runs",         "/options/0",
+                                 "/nowhere", "/?token=", "/data?token=0", "/?other=1"};
+    char wrong[128], header[192];
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_int_equal(ask_as_stranger(s, "GET", paths[i], "", ""), 403);
+        assert_null(strstr(s->answer, s->token));
+        assert_null(strstr(s->answer, "rows"));
+    }
+    assert_int_equal(ask_as_stranger(s, "DELETE", "/", "Content-Length: 0\r\n", ""), 403);
+    for (int at = 0; at < 48; at += 47) { /* the first and the last digit matter */
+        snprintf(wrong, sizeof wrong, "/?token=%s", s->token);
+        wrong[8 + at] = wrong[8 + at] == '0' ? '1' : '0';
+        assert_int_equal(ask_as_stranger(s, "GET", wrong, "", ""), 403);
+    }
+    snprintf(wrong, sizeof wrong, "/?token=%s0", s->token);
+    assert_int_equal(ask_as_stranger(s, "GET", wrong, "", ""), 403);
+    snprintf(wrong, sizeof wrong, "/?token=%.47s", s->token);
+    assert_int_equal(ask_as_stranger(s, "GET", wrong, "", ""), 403);
+    snprintf(header, sizeof header, "X-Ringlet-Token: %s\r\nX-Ringlet-Token: %s\r\n", s->token, s->token);
+    assert_int_equal(ask_as_stranger(s, "GET", "/data", header, ""), 400);
+    /* The page says what is missing. */
+    assert_int_equal(ask_as_stranger(s, "GET", "/", "", ""), 403);
+    assert_non_null(strstr(s->answer, "token"));
 }
 
 static void test_strangers_start_nothing(void **state)
@@ -372,8 +405,10 @@ static void test_sizes(void **state)
         n += (size_t)sprintf(big + n, "X-%d: y\r\n", i);
     assert_int_equal(exchange(s, big, n), 431);
     /* Two requests at once get one answer. */
-    n = (size_t)sprintf(big, "GET /runs HTTP/1.1\r\nHost: %s\r\n\r\nGET /runs HTTP/1.1\r\nHost: %s\r\n\r\n",
-                        s->host, s->host);
+    n = (size_t)sprintf(big,
+                        "GET /runs?token=%s HTTP/1.1\r\nHost: %s\r\n\r\nGET /runs HTTP/1.1\r\nHost: "
+                        "%s\r\n\r\n",
+                        s->token, s->host, s->host);
     assert_int_equal(exchange(s, big, n), 200);
     assert_null(strstr(s->answer + 1, "HTTP/1.1"));
     free(big);
@@ -385,8 +420,9 @@ static void test_many_slow_clients(void **state)
     server *s = *state;
     enum { MANY = 3 * RLT_HTTP_CONNECTIONS };
     int slow[MANY];
-    char request[128];
-    int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", s->host);
+    char request[192];
+    int n =
+        snprintf(request, sizeof request, "GET /?token=%s HTTP/1.1\r\nHost: %s\r\n\r\n", s->token, s->host);
     for (int i = 0; i < MANY; i++) {
         slow[i] = reach(s);
         put(slow[i], request, i % 3 == 2 ? (size_t)n : 20); /* a third does not read a long answer */
@@ -519,7 +555,6 @@ static void test_timeout(void **state)
     server *s = *state;
     server quick = *s;
     start(&quick, "300ms");
-    read_token(&quick);
     assert_int_equal(
         post(
             &quick, NULL, NULL, NULL,
@@ -601,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_methods_and_paths),
+        cmocka_unit_test(test_strangers_read_nothing),
         cmocka_unit_test(test_strangers_start_nothing),
         cmocka_unit_test(test_options_of_what_ifs),
         cmocka_unit_test(test_sizes),

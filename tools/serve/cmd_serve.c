@@ -23,8 +23,8 @@ static const rlt_option serve_options[] = {
     {"port", 'p', RLT_PARAM_COUNT, "N", "TCP port; 0: any free port. The address is printed.", AT(port),
      .preset = "8437", .max = 65535},
     {"address", 0, RLT_PARAM_TEXT, "IP",
-     "Address to listen on. Anyone who can reach an address other than the local one can read the study and "
-     "start what-ifs.",
+     "Address to listen on. HTTP is not encrypted: on an address other than the local one, anyone who can "
+     "read the network's traffic can read the study and the token. A tunnel (ssh -L) needs no other address.",
      AT(address), .preset = "127.0.0.1"},
     {"runs", 0, RLT_PARAM_COUNT, "N", "What-ifs that run at the same time.", AT(at_once), .preset = "2",
      .min = 1, .max = 64},
@@ -80,7 +80,8 @@ static int run(const rlt_parsed *args, void *given, rlt_error *err)
         !(rc = rlt_http_open(&v.loop, s->address, (uint16_t)s->port, &door, &v.http, err))) {
         bool six = strchr(s->address, ':') != NULL;
         rlt_pages_port(v.pages, rlt_http_port(v.http));
-        printf("http://%s%s%s:%u/\n", six ? "[" : "", s->address, six ? "]" : "", rlt_http_port(v.http));
+        printf("http://%s%s%s:%u/?token=%s\n", six ? "[" : "", s->address, six ? "]" : "",
+               rlt_http_port(v.http), rlt_pages_token(v.pages));
         fflush(stdout);
     } else
         end(&v);
@@ -101,7 +102,8 @@ const rlt_command rlt_cmd_serve = {
     .description =
         "Serves the page of 'ringlet report' for a study that may still be running. New points appear as "
         "they come. A form starts a further run, which is shown beside the others. Ends with Ctrl-C.\n\nOnly "
-        "this machine is served, unless --address says otherwise. A what-if is 'ringlet run' with the "
+        "this machine is served, unless --address says otherwise, and only who has the printed address: it "
+        "ends in a random token, without which nothing is answered. A what-if is 'ringlet run' with the "
         "options of the form, none of which writes a file. A few run at the same time, each for a limited "
         "time.",
     .example = "ringlet serve study.sqlite",

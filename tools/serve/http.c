@@ -161,6 +161,14 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return value ? value : "";
 }
 
+/* A browser's first request has the token in its address, those of the page have it in a header. */
+static const char *token_of(struct MHD_Connection *c)
+{
+    const char *token = header(c, "X-Ringlet-Token"),
+               *query = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
+    return *token || !query ? token : query;
+}
+
 /* Checks the headers of a request and makes room for its body. Returns 0, or the status of the refusal. A
  * body must announce its length: one sent in chunks could not be refused before it has arrived. */
 static int check_headers(struct MHD_Connection *c, visitor *v)
@@ -208,7 +216,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
                           .host = header(c, "Host"),
                           .origin = header(c, "Origin"),
                           .type = header(c, "Content-Type"),
-                          .token = header(c, "X-Ringlet-Token"),
+                          .token = token_of(c),
                           .etag = header(c, "If-None-Match"),
                           .body = v->body,
                           .body_bytes = v->body_n};

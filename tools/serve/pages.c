@@ -135,6 +135,11 @@ void rlt_pages_port(rlt_pages *p, uint16_t port)
     p->port = port;
 }
 
+const char *rlt_pages_token(const rlt_pages *p)
+{
+    return p->token;
+}
+
 void rlt_pages_free(rlt_pages *p)
 {
     if (!p)
@@ -226,7 +231,7 @@ static rlt_http_answer start_run(rlt_pages *p, const rlt_http_request *q)
     rlt_error err = {0};
     rlt_jw w;
     uint32_t id = 0;
-    if (!origin_is_mine(q) || !token_is_mine(p, q->token))
+    if (!origin_is_mine(q))
         return (rlt_http_answer){.status = 403};
     if (strcmp(q->type, "application/json") != 0)
         return (rlt_http_answer){.status = 415};
@@ -253,6 +258,14 @@ static rlt_http_answer study_answer(rlt_pages *p, const rlt_http_request *q, boo
                              .body = b};
 }
 
+/* For who typed the address without its end, or opened a server that has been started again. */
+static rlt_http_answer no_token(void)
+{
+    char *text = strdup("Open the whole address that 'ringlet serve' printed when it started: it ends in "
+                        "?token=..., which keeps other users of the machine out.\n");
+    return (rlt_http_answer){.status = 403, .body = rlt_blob_of(text, text ? strlen(text) : 0)};
+}
+
 rlt_http_answer rlt_pages_answer(void *ctx, const rlt_http_request *q)
 {
     rlt_pages *p = ctx;
@@ -261,6 +274,8 @@ rlt_http_answer rlt_pages_answer(void *ctx, const rlt_http_request *q)
     bool runs = strcmp(q->path, "/runs") == 0, page = strcmp(q->path, "/") == 0;
     if (!host_is_mine(p, q->host))
         return (rlt_http_answer){.status = 421};
+    if (!token_is_mine(p, q->token))
+        return no_token();
     bool options = strncmp(q->path, "/options/", 9) == 0;
     if (!runs && !page && !options && strcmp(q->path, "/data") != 0)
         return (rlt_http_answer){.status = 404};

@@ -5,7 +5,9 @@
  * processes. There is one thread with one libuv loop; only reading the study blocks.
  *
  * Access: a request is answered only if its Host is this server, so a foreign name that resolves to this
- * address gets nothing. A request that changes something also needs the token in the page, an Origin that is
+ * address gets nothing, and only with the secret token of the printed address, so other users of the machine
+ * get nothing. The page sends the token in a header. It is no cookie: browsers send cookies to all ports of a
+ * host, also to the server of another user. A request that changes something also needs an Origin that is
  * this server, and a JSON body. A page of another origin cannot send such a body without a preflight request,
  * which is refused.
  */
@@ -40,8 +42,9 @@ rlt_blob *rlt_blob_of(char *bytes, size_t n);
 void rlt_blob_drop(rlt_blob *b);
 
 typedef struct rlt_http_request {
-    const char *method, *path;                       /* path: without query */
-    const char *host, *origin, *type, *token, *etag; /* "": absent */
+    const char *method, *path;               /* path: without query */
+    const char *host, *origin, *type, *etag; /* "": absent */
+    const char *token;                       /* of X-Ringlet-Token, or else of the query; "": absent */
     const char *body;
     size_t body_bytes;
 } rlt_http_request;
@@ -114,6 +117,8 @@ typedef struct rlt_pages rlt_pages;
 int rlt_pages_open(const char *study, const char *address, rlt_runs *runs, rlt_pages **out,
                    rlt_error *err) RLT_MUST_USE;
 void rlt_pages_port(rlt_pages *p, uint16_t port);
+/* Returns the secret that requests must carry, random for each server. */
+const char *rlt_pages_token(const rlt_pages *p);
 rlt_http_answer rlt_pages_answer(void *ctx, const rlt_http_request *q);
 void rlt_pages_free(rlt_pages *p);
 

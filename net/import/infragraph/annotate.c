@@ -186,8 +186,8 @@ static int annotate_link(rlt__ig_graph *g, rlt_json v)
 
 static int annotate_graph(rlt__ig_graph *g, rlt_json v)
 {
-    static const char *const keys[] = {"name", "source", "endpoint", "dims", "node_size",
-                                       "pxn",  "routes", "rings",    NULL};
+    static const char *const keys[] = {"name",      "source", "endpoint", "auto",  "dims",
+                                       "node_size", "pxn",    "routes",   "rings", NULL};
     attribute a;
     int rc = read_attribute(v, &a, g->d->err);
     if (rc < 0 || !is_own(a.name))

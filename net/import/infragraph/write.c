@@ -274,30 +274,14 @@ static void put_link_annotations(writer *x)
     rlt_jw_end_array(&x->w);
 }
 
-static void put_routes(rlt_jw *w, const rlt_frozen_graph *g)
-{
-    rlt_jw_array(w, "routes");
-    for (uint32_t r = 0; r < g->n_routes; r++) {
-        rlt_jw_array(w, NULL);
-        for (uint32_t i = g->route_first[r]; i < g->route_first[r + 1]; i++) {
-            if (i == g->route_first[r])
-                rlt_jw_u64(w, NULL, g->links[g->route_links[i]].src);
-            rlt_jw_u64(w, NULL, g->links[g->route_links[i]].dst);
-        }
-        rlt_jw_end_array(w);
-    }
-    rlt_jw_end_array(w);
-}
-
-/* Returns what nodes and links do not say, as JSON. */
-static char *rest_of(const rlt_topology *t)
+/* Writes what nodes and links do not say, as JSON. */
+static int rest_of(const rlt_topology *t, char **text, rlt_error *err)
 {
     rlt_jw w;
     rlt_jw_init(&w, false);
     rlt_jw_object(&w, NULL);
     rlt_jw_string(&w, "name", rlt_topology_name(t));
     rlt_jw_string(&w, "source", rlt_topology_source(t));
-    rlt__export_endpoint(&w, rlt_topology_endpoint(t));
     rlt_jw_u64(&w, "node_size", rlt_topology_node_size(t));
     if (rlt_topology_node_size(t) < rlt_topology_accelerators(t) && rlt_topology_pxn(t) != RLT_PXN_UNSTATED)
         rlt_jw_string(&w, "pxn", rlt_topology_pxn(t) == RLT_PXN_ON ? "on" : "off");
@@ -305,27 +289,20 @@ static char *rest_of(const rlt_topology *t)
     for (uint32_t i = 0; i < rlt_topology_dims(t); i++)
         rlt_jw_u64(&w, NULL, rlt_topology_dim(t, i).size);
     rlt_jw_end_array(&w);
-    if (t->graph.n_routes)
-        put_routes(&w, &t->graph);
-    if (rlt_topology_rings(t)) {
-        rlt_jw_array(&w, "rings");
-        for (uint32_t r = 0; r < rlt_topology_rings(t); r++) {
-            rlt_jw_array(&w, NULL);
-            for (uint32_t i = 0; i < rlt_topology_accelerators(t); i++)
-                rlt_jw_u64(&w, NULL, rlt_topology_ring(t, r)[i]);
-            rlt_jw_end_array(&w);
-        }
-        rlt_jw_end_array(&w);
-    }
+    int rc = rlt__export_rest(&w, t, err);
     rlt_jw_end_object(&w);
-    return rlt_jw_finish(&w, NULL);
+    *text = rlt_jw_finish(&w, NULL);
+    return rc ? rc : *text ? 0 : rlt_nomem(err);
 }
 
 static int put_annotations(writer *x, rlt_error *err)
 {
-    char *rest = rest_of(x->t);
-    if (!rest)
-        return rlt_nomem(err);
+    char *rest;
+    int rc = rest_of(x->t, &rest, err);
+    if (rc) {
+        free(rest);
+        return rc;
+    }
     rlt_jw_object(&x->w, "annotations");
     rlt_jw_array(&x->w, "graph");
     put_attribute(x, "ringlet", rest);

@@ -8,6 +8,7 @@ built=$(dirname "$ringlet")
 command -v sqlite3 >/dev/null || { skip "serve" "needs sqlite3, to make a study"; finish; }
 sqlite3 "$tmp/study.sqlite" <test/page/study.sql
 
+address='^http://127\.0\.0\.1:[0-9]*/?token=[0-9a-f]*$'
 # it_serves NAME SIGNAL COMMAND...   The command becomes ringlet-serve, prints its address, and ends properly on the signal.
 it_serves() {
     name=$1 signal=$2
@@ -15,10 +16,9 @@ it_serves() {
     : >"$tmp/url"
     "$@" serve "$tmp/study.sqlite" --port 0 >"$tmp/url" 2>"$tmp/err" </dev/null &
     pid=$!
-    i=0
-    while [ $i -lt 200 ] && ! grep -q '^http://127\.0\.0\.1:[0-9]*/$' "$tmp/url" && kill -0 $pid 2>/dev/null; do sleep 0.05; i=$((i + 1)); done
+    until grep -q "$address" "$tmp/url" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
     expect "$name: the process is ringlet-serve" "$(basename "$(readlink /proc/$pid/exe)")" ringlet-serve
-    grep -q '^http://127\.0\.0\.1:[0-9]*/$' "$tmp/url"
+    grep -q "$address" "$tmp/url"
     expect "$name: tells its address" "$?" 0
     kill -"$signal" $pid
     wait $pid

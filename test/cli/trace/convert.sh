@@ -85,6 +85,24 @@ dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc
 END
 again "a timeline, of recorded times" switch:8@50GB/s,500ns "$tmp/trace-two.csv"
 
+# Names of kernels and groups that mean something in a format, or that a terminal obeys.
+mkdir "$tmp/odd"
+for r in 0 1; do
+    printf '{"distributedInfo": {"rank": %d, "world_size": 2}, "traceEvents": [' $r
+    t=0
+    for name in '\u0000a\u0001\n\t\u007f' '<&>\"\\]]>' '\u001b[31m%s%n' '\ud83d\ude00\uffff' '' "$(printf '%0500d' 0)"; do
+        t=$((t + 30))
+        printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": %d, "dur": 2, "args": {"correlation": %d}},' $t $t $((t + 10)) $((t + 1))
+        printf '{"ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": 7, "ts": %d, "dur": 5, "args": {"stream": 7, "correlation": %d}},' "$name" $((t + 3)) $t
+        printf '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "pid": 0, "tid": 20, "ts": %d, "dur": 5, "args": {"stream": 20, "correlation": %d, "Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2, "Process Group Name": "%s", "Process Group Ranks": "[0, 1]"}},' \
+            $((t + 13)) $((t + 1)) "$name"
+    done
+    echo '{"ph": "i"}]}'
+done >"$tmp/both"
+sed -n 1p "$tmp/both" >"$tmp/odd/0.json"
+sed -n 2p "$tmp/both" >"$tmp/odd/1.json"
+again "hostile names" switch:2@1GB/s,1us "$tmp/odd"
+
 data=../shared/data
 if [ -d $data ]; then
     again "timeline ST" switch:8@50GB/s,500ns $data/pipeline_timelines/ST

@@ -6,6 +6,8 @@ const MANY = ["set", "link-scale", "rank-scale", "rank-delay"], FLAGS = ["no-ske
 
 const liveSection = (m) => {
   const s = section("whatif", "What if"), live = m.data.live, fields = {}, list = h("div", { role: "status" });
+  // Every request carries the token of the page's address.
+  const ask = (path, request = {}) => fetch(path, { ...request, headers: { ...request.headers, "X-Ringlet-Token": live.token } });
   const field = (o) => { fields[o] = h("input", { name: o, placeholder: HELP[o] || "", spellcheck: "false", autocomplete: "off" }); return h("label", {}, "--" + o, fields[o]); };
   const name = h("input", { name: "name", placeholder: "what-if", maxlength: "80", autocomplete: "off" });
   const button = h("button", { type: "submit" }, "Start");
@@ -23,7 +25,7 @@ const liveSection = (m) => {
     button.disabled = true;
     error.textContent = "";
     try {
-      const r = await fetch("/runs", { method: "POST", headers: { "Content-Type": "application/json", "X-Ringlet-Token": live.token }, body: JSON.stringify({ name: name.value.trim(), options }) });
+      const r = await ask("/runs", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: name.value.trim(), options }) });
       const text = await r.text();
       if (!r.ok) { try { error.textContent = JSON.parse(text).error; } catch { error.textContent = text; } }
       await poll();
@@ -43,7 +45,7 @@ const liveSection = (m) => {
       if (run) { // a what-if: its options as requested
         given = { options: {}, left_out: [] };
         for (const w of run.options) { const [, k, v] = /^--([a-z-]+)=?(.*)$/s.exec(w); (given.options[k] ||= []).push(v); }
-      } else given = await (await fetch("/options/" + p[0])).json();
+      } else given = await (await ask("/options/" + p[0])).json();
     } catch { error.textContent = "the server does not answer"; return; }
     if (given.error) { error.textContent = given.error; return; }
     for (const f of Object.values(fields)) f.value = "";
@@ -68,7 +70,7 @@ const liveSection = (m) => {
     m.changed("data");
   };
   const poll = async () => {
-    const q = await (await fetch("/runs")).text();
+    const q = await (await ask("/runs")).text();
     if (q !== runs) {
       runs = q;
       started = JSON.parse(q).runs;
@@ -76,7 +78,7 @@ const liveSection = (m) => {
         r.figures.length ? `, ${time(r.figures[m.data.figures.indexOf("iteration_time_ps")] ?? r.figures[m.data.figures.indexOf("time_ps")])}` : "", " ", h("code", {}, r.options.join(" ")), r.error ? " " + r.error : "")));
       take(m.data.rows);
     }
-    const d = await fetch("/data", { headers: etag ? { "If-None-Match": etag } : {} });
+    const d = await ask("/data", { headers: etag ? { "If-None-Match": etag } : {} });
     if (d.status === 200) {
       const first = !etag;
       etag = d.headers.get("ETag") || "";

@@ -2,6 +2,7 @@
 /* Reads the record_param_comms nodes of a host execution trace. */
 #include "workload/readers/kineto/host_trace.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +38,17 @@ static uint64_t number(const rlt_jpiece *p, uint32_t token, uint64_t otherwise)
     return text && rlt_decimal_i64(text, 0, &v) && v >= 0 ? (uint64_t)v : otherwise;
 }
 
-static uint32_t small_number(const rlt_jpiece *p, uint32_t token)
+/* Reads an attribute that is a rank or a number of ranks. One that is missing or negative leaves *out; one
+ * that no job has is refused. */
+static int read_ranks(const rlt_jstream *s, const node *n, const char *name, uint32_t *out, rlt_error *err)
 {
-    uint64_t v = number(p, token, 0);
-    return v < RLT_MAX_RANKS ? (uint32_t)v : 0;
+    uint64_t v = number(n->piece, attribute(n, name), *out);
+    if (v > RLT_MAX_RANKS)
+        return rlt_jstream_fail(s, n->piece, RLT_ESCHEMA, err,
+                                "\"%s\" is not a number of at most %d ranks: '%" PRIu64 "'", name,
+                                RLT_MAX_RANKS, v);
+    *out = (uint32_t)v;
+    return 0;
 }
 
 static bool is_list(const rlt_jpiece *p, uint32_t token)
@@ -134,9 +142,11 @@ static int add_comm(rlt_host_trace *t, const rlt_jstream *s, const node *n, rlt_
         return rlt_jstream_fail(s, p, RLT_ESCHEMA, err, "a buffer with a negative number of elements");
     c.in_elems = number(p, attribute(n, "in_msg_nelems"), c.in_elems);
     c.out_elems = number(p, attribute(n, "out_msg_nelems"), c.out_elems);
-    c.group_size = small_number(p, attribute(n, "pg_size"));
-    c.rank_start = small_number(p, attribute(n, "global_rank_start"));
-    c.rank_stride = small_number(p, attribute(n, "global_rank_stride"));
+    int rc;
+    if ((rc = read_ranks(s, n, "pg_size", &c.group_size, err)) < 0 ||
+        (rc = read_ranks(s, n, "global_rank_start", &c.rank_start, err)) < 0 ||
+        (rc = read_ranks(s, n, "global_rank_stride", &c.rank_stride, err)) < 0)
+        return rc;
     uint32_t group = child(p, n->values, at - 2);
     group = is_list(p, group) ? child(p, group, 0) : group;
     c.group = intern(t, rlt_jpiece_text(p, group) ? rlt_jpiece_text(p, group) : "");
@@ -145,7 +155,7 @@ static int add_comm(rlt_host_trace *t, const rlt_jstream *s, const node *n, rlt_
     c.recorded_rank = rank < RLT_MAX_RANKS ? (int64_t)rank : -1;
     if (c.group == RLT_NONE || c.name == RLT_NONE)
         return rlt_nomem(err);
-    int rc = add_splits(t, p, child(p, n->values, at + 1), &c, err);
+    rc = add_splits(t, p, child(p, n->values, at + 1), &c, err);
     if (rc == 0)
         rc = rlt_grow(&t->comms, &t->comms_capacity, sizeof *t->comms, (uint64_t)t->n_comms + 1,
                       RLT_HOST_MAX_COMMS, "communications", err);

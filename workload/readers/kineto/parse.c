@@ -105,10 +105,25 @@ static int arg_elements(const parse *p, key k, uint64_t *out)
     return 0;
 }
 
-static uint32_t arg_ranks(const parse *p, key k)
+/* Reads a rank or a number of ranks. A text that is missing, or a negative number, leaves *out. A number that
+ * no job has is refused: without it, a recording of many ranks would be taken for one of a single rank. */
+static int read_ranks(const parse *p, const char *name, const char *text, uint32_t *out)
 {
-    int64_t v = arg_i64(p, k, 0);
-    return v > 0 && v < RLT_MAX_RANKS ? (uint32_t)v : 0;
+    int64_t v;
+    if (!text || !text[0])
+        return 0;
+    if (!rlt_decimal_i64(text, 0, &v) || v > RLT_MAX_RANKS)
+        return rlt_jstream_fail(p->stream, p->piece, RLT_ESCHEMA, p->err,
+                                "\"%s\" is not a number of at most %d ranks: '%.40s'", name, RLT_MAX_RANKS,
+                                text);
+    if (v >= 0)
+        *out = (uint32_t)v;
+    return 0;
+}
+
+static int arg_ranks(const parse *p, key k, uint32_t *out)
+{
+    return read_ranks(p, keys[k], arg(p, k), out);
 }
 
 static uint32_t intern(parse *p, const char *text)
@@ -139,15 +154,15 @@ static int add_comm(parse *p, uint32_t *index)
                       .dtype = intern_arg(p, KEY_DTYPE),
                       .ranks = intern_arg(p, KEY_GROUP_RANKS),
                       .in_split = intern_arg(p, KEY_IN_SPLIT),
-                      .group_size = arg_ranks(p, KEY_GROUP_SIZE),
-                      .rank_start = arg_ranks(p, KEY_RANK_START),
-                      .rank_stride = arg_ranks(p, KEY_RANK_STRIDE),
                       .source = arg_i64(p, KEY_SRC_RANK, -1),
                       .destination = arg_i64(p, KEY_DST_RANK, -1),
                       .root = arg_i64(p, KEY_ROOT_RANK, -1)};
     c.group = intern_arg(p, arg(p, KEY_GROUP_NAME) ? KEY_GROUP_NAME : KEY_GROUP_ID);
     int rc = arg_elements(p, KEY_IN_ELEMS, &c.in_elems);
-    if (rc < 0 || (rc = arg_elements(p, KEY_OUT_ELEMS, &c.out_elems)) < 0)
+    if (rc < 0 || (rc = arg_elements(p, KEY_OUT_ELEMS, &c.out_elems)) < 0 ||
+        (rc = arg_ranks(p, KEY_GROUP_SIZE, &c.group_size)) < 0 ||
+        (rc = arg_ranks(p, KEY_RANK_START, &c.rank_start)) < 0 ||
+        (rc = arg_ranks(p, KEY_RANK_STRIDE, &c.rank_stride)) < 0)
         return rc;
     return rlt__kin_keep_comm(p->k, &c, index, p->err);
 }
@@ -363,11 +378,10 @@ static int add_group(parse *p, uint32_t g)
     const rlt_jpiece *j = p->piece;
     const char *name = rlt_jpiece_text(j, rlt_jpiece_get(j, g, "pg_name"));
     const char *size = rlt_jpiece_text(j, rlt_jpiece_get(j, g, "pg_size"));
-    int64_t n = 0;
     rlt_kin_group group = {.name = intern(p, name ? name : "")};
-    if (size && rlt_decimal_i64(size, 0, &n) && n > 0 && n < RLT_MAX_RANKS)
-        group.size = (uint32_t)n;
-    int rc = group_ranks(p, rlt_jpiece_get(j, g, "ranks"), &group.ranks);
+    int rc = read_ranks(p, "pg_size", size, &group.size);
+    if (!rc)
+        rc = group_ranks(p, rlt_jpiece_get(j, g, "ranks"), &group.ranks);
     return rc ? rc : rlt__kin_keep_group(p->k, &group, p->err);
 }
 
@@ -376,14 +390,11 @@ static int read_distributed(parse *p)
     const rlt_jpiece *j = p->piece;
     const char *rank = rlt_jpiece_text(j, rlt_jpiece_get(j, 0, "rank"));
     const char *world = rlt_jpiece_text(j, rlt_jpiece_get(j, 0, "world_size"));
-    int64_t v;
-    if (rank && rlt_decimal_i64(rank, 0, &v) && v >= 0 && v < RLT_MAX_RANKS)
-        p->k->rank = (uint32_t)v;
-    if (world && rlt_decimal_i64(world, 0, &v) && v > 0 && v <= RLT_MAX_RANKS)
-        p->k->world = (uint32_t)v;
+    int rc = read_ranks(p, "rank", rank, &p->k->rank);
+    if (!rc)
+        rc = read_ranks(p, "world_size", world, &p->k->world);
     uint32_t list = rlt_jpiece_get(j, 0, "pg_config");
     uint32_t g = list == RLT_NONE ? RLT_NONE : rlt_jpiece_first(j, list);
-    int rc = 0;
     for (; g != RLT_NONE && rc == 0; g = rlt_jpiece_after(j, list, g))
         rc = add_group(p, g);
     return rc;

@@ -342,6 +342,42 @@ static void missing_ranks(void **state)
     assert_int_equal(read_files(2, twice, &o, &p), RLT_ESCHEMA);
 }
 
+/* A number of ranks that no job has is refused: without it the recording would be one of a single rank. */
+static void numbers_of_ranks(void **state)
+{
+    static const struct {
+        const char *info, *args, *what;
+    } wrong[] = {
+        {"\"rank\":0,\"world_size\":1000000000", "",
+         "\"world_size\" is not a number of at most 16777216 ranks: '1000000000'"},
+        {"\"rank\":0,\"world_size\":18446744073709551617", "", "\"world_size\""},
+        {"\"rank\":0,\"world_size\":1e9", "", "\"world_size\""},
+        {"\"rank\":4000000000,\"world_size\":1", "", "\"rank\""},
+        {"\"rank\":0,\"world_size\":1,\"pg_config\":[{\"pg_name\":\"0\",\"pg_size\":99999999}]", "",
+         "\"pg_size\""},
+        {"\"rank\":0,\"world_size\":1", ",\"Collective name\":\"allreduce\",\"Group size\":99999999",
+         "\"Group size\""},
+    };
+    const char *name = "odd.json";
+    rlt_read_options o = options();
+    rlt_program *p = NULL;
+    char text[1000];
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(
+            text, sizeof text,
+            "{\"distributedInfo\":{%s},\"traceEvents\":[" LAUNCH(
+                1, 1, 5,
+                7) "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel\",\"pid\":0,\"tid\":7,\"ts\":9,"
+                   "\"dur\":3,\"args\":{\"stream\":7,\"correlation\":7%s}}]}",
+            wrong[i].info, wrong[i].args);
+        write_file(name, text);
+        assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+        if (!strstr(err.what, wrong[i].what) || !strstr(err.where, name))
+            fail_msg("%s: %s", err.where, err.what);
+    }
+}
+
 static void splits(void **state)
 {
     const char *name = "one.json";
@@ -542,6 +578,11 @@ static void host_trace_sizes(void **state)
                "\"cuda:0\"],7,9,0,\"broadcast\",[],[]],\"outputs\":[]}]}");
     assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
     assert_non_null(strstr(err.what, "do not match"));
+    write_file("et_0.json",
+               "{\"nodes\":[{\"name\":\"record_param_comms\",\"rf_id\":4,\"pg_size\":1000000000,\"inputs\":"
+               "[[1,2,0,300,4,\"cuda:0\"],7,9,0,\"allreduce\",[],[]],\"outputs\":[]}]}");
+    assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "\"pg_size\" is not a number of at most 16777216 ranks: '1000000000'"));
 }
 
 static void steps(void **state)
@@ -680,6 +721,7 @@ int main(void)
         cmocka_unit_test(two_ranks),
         cmocka_unit_test(clocks),
         cmocka_unit_test(missing_ranks),
+        cmocka_unit_test(numbers_of_ranks),
         cmocka_unit_test(splits),
         cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(launched_before),
