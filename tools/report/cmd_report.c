@@ -29,7 +29,7 @@ typedef struct settings {
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option report_options[] = {
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the page to this file (default: standard output).",
-     AT(output)},
+     AT(output), .writes = true},
     {"timeline", 0, RLT_PARAM_TEXT, "FILE",
      "Timeline of the run, as written by 'ringlet run --timeline FILE' (default: the page has none).",
      AT(timeline)},
