@@ -67,6 +67,8 @@ static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt
         if (rc)
             return rc;
     } else if (!path || strcmp(path, "-") == 0 || rlt_find_topology(path, out, &why)) {
+        if (why.code == RLT_ENOMEM)
+            return rlt_nomem(err);
         rlt_note("the network is not drawn: %s%s%s; --topology names it",
                  path ? path : "the result names none", why.code ? ": " : "", why.code ? why.what : "");
         return 0;
