@@ -11,7 +11,7 @@
 #   DEPS=no                        never try to install missing packages
 #
 # Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall python wheel install-python
-#          deb deps deps-page format check-format clean
+#          deb deps deps-page faults format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -91,7 +91,7 @@ TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEP
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css tools/help/glossary.md $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
-TEST_SRC := $(filter-out test/support/% test/bench/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
+TEST_SRC := $(filter-out test/support/% test/bench/% test/faults/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(addprefix $(BUILD)/tools/,report/page_parts.o help/texts.o base/version.o)
@@ -378,12 +378,16 @@ pictures: design-page
 screenshots: all deps-page
 	$(Q)sh test/screenshots/screenshots.sh $(BUILD) $(BUILD)/page/screenshots
 
-# A shared object that makes the k-th allocation fail; tests preload it.
-tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/fail_malloc.so)
-$(BUILD)/test/fail_malloc.so: test/support/fail_malloc.c
+# A shared object that makes the k-th allocation, or call on a file, fail; tests preload it.
+tests: $(TESTS) $(if $(SANITIZE),,$(BUILD)/test/faults.so)
+$(BUILD)/test/faults.so: test/faults/faults.c
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 $(WARN) $(CFLAGS) -fPIC -shared -o $@ $<
+
+# Makes memory and files of commands fail, call by call (many minutes); FAULTS="run coll" names some.
+faults: all tests
+	$(Q)RINGLET=$(BUILD)/ringlet sh test/faults/faults.sh
 
 # Compared on machines that have it (apt-get install libsimgrid-dev).
 ifeq ($(shell $(PKG_CONFIG) --exists simgrid 2>/dev/null && echo yes),yes)

@@ -92,6 +92,7 @@ struct rlt_param {
     bool required;
     const char *spared_by; /* options that make it optional: "NAME=VALUE FLAG" */
     bool unrecorded;       /* does not change the result: left out of the manifest */
+    bool writes;           /* names a file that the command writes */
     bool named;            /* LIST only: each text is NAME=VALUE (rlt_config_names) */
     bool inline_json;      /* in a file of options, an object is the value itself, as JSON text */
 };

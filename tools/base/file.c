@@ -3,26 +3,42 @@
 #include "tools/base/file.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
+#include "tools/base/message.h"
+
 /* Temporary files, so that an end in the midst of work leaves none. */
+typedef struct entry {
+    const char *path;
+    const char *kept; /* name under which its rows are kept; NULL: it is removed */
+    off_t rows;       /* length of the rows that are complete */
+} entry;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *temporary[16];
+static entry temporary[16];
 enum { ROOM = sizeof temporary / sizeof *temporary };
+static bool rows_printed; /* rows went to standard output */
+static atomic_bool partial;
+
+static entry *find(const char *path)
+{
+    for (int i = 0; i < ROOM; i++)
+        if (temporary[i].path == path)
+            return &temporary[i];
+    return NULL;
+}
 
 static void note(const char *old, const char *new)
 {
-    for (int i = 0; i < ROOM; i++)
-        if (temporary[i] == old) {
-            temporary[i] = new;
-            return;
-        }
+    entry *e = find(old);
+    if (e)
+        *e = (entry){.path = new};
 }
 
 void rlt_temporary_add(const char *path)
@@ -39,12 +55,34 @@ void rlt_temporary_drop(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-void rlt_files_abandon(void)
+void rlt_results_are_partial(void)
+{
+    atomic_store(&partial, true);
+}
+
+void rlt_mark_partial(FILE *out)
+{
+    if (atomic_load(&partial))
+        fputs(RLT_PARTIAL_LINE, out);
+}
+
+/* Ends the rows of a file whose work was ended, and gives it the name under which they are kept. */
+static bool keep_rows(const entry *e)
+{
+    FILE *f = e->kept && e->rows && truncate(e->path, e->rows) == 0 ? fopen(e->path, "a") : NULL;
+    if (!f)
+        return false;
+    bool failed = fputs(RLT_PARTIAL_LINE, f) < 0;
+    return fclose(f) == 0 && !failed && rename(e->path, e->kept) == 0;
+}
+
+bool rlt_files_abandon(void)
 {
     pthread_mutex_lock(&lock); /* for good */
     for (int i = ROOM; i-- > 0;)
-        if (temporary[i])
-            remove(temporary[i]);
+        if (temporary[i].path && !keep_rows(&temporary[i]))
+            remove(temporary[i].path);
+    return rows_printed;
 }
 
 static const char *shown(const rlt_file *f)
@@ -75,11 +113,16 @@ static int open_beside(rlt_file *f, rlt_error *err)
         f->target = strdup(f->path);
     if (!f->target)
         return rlt_nomem(err);
-    length = strlen(f->target) + sizeof ".XXXXXX";
+    length = strlen(f->target) + sizeof RLT_PARTIAL_END;
     f->beside = malloc(length);
-    if (!f->beside)
+    f->kept = malloc(length);
+    if (!f->beside || !f->kept) {
+        free(f->beside);
+        f->beside = NULL;
         return rlt_nomem(err);
+    }
     snprintf(f->beside, length, "%s.XXXXXX", f->target);
+    snprintf(f->kept, length, "%s" RLT_PARTIAL_END, f->target);
     pthread_mutex_lock(&lock);
     fd = mkstemp(f->beside);
     int number = errno;
@@ -131,17 +174,69 @@ int rlt_file_check(const char *path, rlt_error *err)
     return rc;
 }
 
-/* Returns the errno of a failed write. `number` is 0 if an earlier write failed and its errno is lost: then
- * it is EPIPE for a broken pipe, else EIO. */
-static int cause(FILE *stream, int number)
+/* Returns the name under which a file will be, without links on the way; NULL without memory. */
+static char *final_name(const char *path)
 {
-    struct pollfd out = {.fd = fileno(stream), .events = POLLOUT};
-    if (number)
-        return number;
-    return poll(&out, 1, 0) == 1 && out.revents & POLLERR ? EPIPE : EIO;
+    char *whole = realpath(path, NULL), *folder, *name;
+    const char *slash = strrchr(path, '/');
+    size_t length = strlen(path);
+    if (whole || !(folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".")))
+        return whole;
+    whole = realpath(folder, NULL);
+    free(folder);
+    if (!whole) /* there is no such folder: it cannot be written, which is reported later */
+        return strdup(path);
+    length += strlen(whole) + sizeof "/";
+    if ((name = malloc(length)))
+        snprintf(name, length, "%s/%s", whole, slash ? slash + 1 : path);
+    free(whole);
+    return name;
 }
 
-int rlt_file_flush(rlt_file *f, rlt_error *err)
+static bool is_output(const rlt_parsed *args, uint32_t i)
+{
+    const char *path = args->given[i];
+    return rlt_option_at(args->groups, i, NULL)->writes && path && strcmp(path, "-") != 0 && !in_place(path);
+}
+
+/* Compares output i with those before it. */
+static int one_apart(const rlt_parsed *args, uint32_t i, rlt_error *err)
+{
+    char *own = final_name(args->given[i]);
+    int rc = own ? 0 : rlt_nomem(err);
+    for (uint32_t k = 0; k < i && !rc; k++) {
+        if (!is_output(args, k))
+            continue;
+        char *other = final_name(args->given[k]), name[64];
+        snprintf(name, sizeof name, "--%s", rlt_option_at(args->groups, i, NULL)->name);
+        rc = other ? 0 : rlt_nomem(err);
+        if (!rc && strcmp(own, other) == 0)
+            rc = rlt_fail(err, RLT_EUSAGE, name, "'%s' is the file of --%s, too; only one would be left",
+                          args->given[i], rlt_option_at(args->groups, k, NULL)->name);
+        free(other);
+    }
+    free(own);
+    return rc;
+}
+
+int rlt_files_apart(const rlt_parsed *args, rlt_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < args->n_options && !rc; i++)
+        rc = is_output(args, i) ? one_apart(args, i, err) : 0;
+    return rc;
+}
+
+/* Returns the errno of a failed write. `number` is 0 if an earlier write failed and its errno is lost: then
+ * one more byte is written, which fails for the same reason. */
+static int cause(FILE *stream, int number)
+{
+    if (number)
+        return number;
+    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
+}
+
+static int flush(rlt_file *f, rlt_error *err)
 {
     errno = 0;
     if (fflush(f->stream) || ferror(f->stream))
@@ -149,9 +244,24 @@ int rlt_file_flush(rlt_file *f, rlt_error *err)
     return 0;
 }
 
+int rlt_file_flush(rlt_file *f, rlt_error *err)
+{
+    int rc = flush(f, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&lock);
+    entry *e = f->beside ? find(f->beside) : NULL;
+    if (e)
+        *e = (entry){.path = f->beside, .kept = f->kept, .rows = ftello(f->stream)};
+    rows_printed = rows_printed || f->stream == stdout;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 int rlt_file_close(rlt_file *f, rlt_error *err)
 {
-    int rc = rlt_file_flush(f, err);
+    bool whole = !atomic_load(&partial);
+    int rc = flush(f, err);
     if (f->stream == stdout) {
         f->stream = NULL;
         return rc;
@@ -162,13 +272,15 @@ int rlt_file_close(rlt_file *f, rlt_error *err)
     f->stream = NULL;
     if (!rc && f->beside) {
         pthread_mutex_lock(&lock);
-        int failed = rename(f->beside, f->target), number = errno;
+        int failed = rename(f->beside, whole ? f->target : f->kept), number = errno;
         if (!failed)
             note(f->beside, NULL);
         pthread_mutex_unlock(&lock);
         if (failed)
             rc = io_error(f, "rename into place", number, err);
         else {
+            if (!whole)
+                rlt_note("%s" RLT_PARTIAL_END " has the partial results; %s is as it was", f->path, f->path);
             free(f->beside);
             f->beside = NULL;
         }
@@ -188,6 +300,7 @@ void rlt_file_discard(rlt_file *f)
         pthread_mutex_unlock(&lock);
     }
     free(f->beside);
+    free(f->kept);
     free(f->target);
     *f = (rlt_file){0};
 }

@@ -94,9 +94,12 @@ static void end_now(void)
     rlt_error err = {0};
     int rc = rlt_fail(&err, RLT_ECANCELLED, NULL,
                       "interrupted: work that could not stop was ended, and what it had not written is lost");
-    rlt_files_abandon();
-    if (take(stdout))
+    bool rows = rlt_files_abandon();
+    if (take(stdout)) {
+        if (rows)
+            fputs(RLT_PARTIAL_LINE, stdout);
         fflush(stdout);
+    }
     if (!atomic_load(&silent) && take(stderr))
         rlt_say(&err);
     _exit(rlt_exit_status(rc));
@@ -159,6 +162,7 @@ void rlt_interrupt_init(void)
     ignore.sa_handler = SIG_IGN;
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 void rlt_interrupt_release(void)
@@ -177,6 +181,13 @@ void rlt_interrupt_watch(rlt_sim *sim)
     /* A signal may have arrived just before. */
     if (sim && atomic_load(&arrived))
         rlt_sim_stop(sim);
+}
+
+int rlt_interrupted_result(rlt_error *err)
+{
+    rlt_results_are_partial();
+    *err = (rlt_error){0};
+    return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted: the results are partial");
 }
 
 bool rlt_interrupted(void)

@@ -4,18 +4,20 @@
  * at once. One simulation is watched at a time.
  *
  * Long work looks at the watch. What cannot, such as a call of another library, is ended by a thread after
- * 0.4 s: lines that were printed are passed on, and output files that are incomplete vanish.
+ * 0.4 s: lines that were printed are passed on, flushed rows are kept, other incomplete files vanish.
  */
 #ifndef RLT_TOOLS_BASE_INTERRUPT_H
 #define RLT_TOOLS_BASE_INTERRUPT_H
 
 #include <stdbool.h>
 
+#include "sim/base/error.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
 
-/* Catches SIGINT and SIGTERM, ignores SIGPIPE (a failed write reports it), and clears the flag of an arrived
- * signal: a program that goes on after it is not ended. Called at the start, before other threads are there. */
+/* Catches SIGINT and SIGTERM, ignores SIGPIPE and SIGXFSZ (a failed write reports them), and clears the flag
+ * of an arrived signal: a program that goes on after it is not ended. Called at the start, before other
+ * threads are there. */
 void rlt_interrupt_init(void);
 /* Ends catching: a signal ends the program without a word. For a rank that has nothing left to say. */
 void rlt_interrupt_release(void);
@@ -25,5 +27,8 @@ void rlt_interrupt_watch(rlt_sim *sim);
 rlt_watch rlt_interrupt_watcher(void);
 /* Returns true if a signal has arrived. Loops over many simulations check it between two. */
 bool rlt_interrupted(void);
+/* For work that ended early: results written from now on are partial (tools/base/file.h). Replaces the error.
+ * Returns RLT_ECANCELLED. */
+int rlt_interrupted_result(rlt_error *err);
 
 #endif

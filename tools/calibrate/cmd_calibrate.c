@@ -14,6 +14,7 @@
 #include "tools/base/command.h"
 #include "tools/base/commands.h"
 #include "tools/base/file.h"
+#include "tools/base/interrupt.h"
 #include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
@@ -52,7 +53,7 @@ static const rlt_option fit_options[] = {
     {"output", 'o', RLT_PARAM_TEXT, "FILE",
      "Write the topology with the fitted constants to this file; the rest of its text is unchanged. With "
      "--check or --leave-one-out: write the report.",
-     AT(output), .unrecorded = true},
+     AT(output), .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option row_options[] = {
     {"system", 0, RLT_PARAM_TEXT, "NAME",
@@ -99,7 +100,7 @@ static const rlt_option check_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also plot measured and simulated times over size as SVG: a panel for each system and collective, at "
      "most 12.",
-     AT(plot), .unrecorded = true},
+     AT(plot), .unrecorded = true, .writes = true},
     RLT_FORMAT_OPTION(AT(format)),
     {0}};
 static const rlt_option how_options[] = {
@@ -145,17 +146,13 @@ static bool shows(const rlt_calib_job *j, bool rows)
     return j->report.format == RLT_FORMAT_CSV ? rows == j->s->rows : !rows || j->s->rows;
 }
 
-static int interrupted(rlt_error *err)
-{
-    *err = (rlt_error){0};
-    return rlt_fail(err, RLT_ECANCELLED, NULL, "interrupted: the results are partial");
-}
-
 /* ---- check, fit, leave one out ---- */
 
 /* Plots, unless an interrupt left the results partial. */
 static int draw(rlt_calib_job *j, rlt_error *err)
 {
+    if (j->partial)
+        rlt_results_are_partial();
     int rc = j->s->plot && !j->partial ? rlt_calib_plot(j->s->plot, &j->trial, err) : 0;
     j->drawn = j->s->plot && !j->partial && !rc;
     return rc;
@@ -364,7 +361,7 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
     if (j.drawn)
         rlt_plot_keep(j.s->plot, rc);
     if (rc == RLT_ECANCELLED || (!rc && j.partial))
-        rc = interrupted(err);
+        rc = rlt_interrupted_result(err);
     if (j.json_open)
         rlt_document_drop(&j.json);
     if (j.file.stream)

@@ -49,19 +49,23 @@ int rlt_fit_run(rlt_fit *fit, rlt_error *err)
 {
     search s = {fit, nlopt_create(fit->smooth ? NLOPT_LN_BOBYQA : NLOPT_LN_SBPLX, fit->n)};
     double x[RLT_MAX_CONSTANTS], least;
-    bool ready;
+    nlopt_result r = NLOPT_SUCCESS;
     if (!s.opt)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < fit->n; i++)
         x[i] = fit->x[i];
     fit->least = INFINITY; /* the start is evaluated first, so x never gets worse */
-    ready = nlopt_set_lower_bounds(s.opt, fit->low) > 0 && nlopt_set_upper_bounds(s.opt, fit->high) > 0 &&
-            nlopt_set_min_objective(s.opt, evaluate, &s) > 0 &&
-            nlopt_set_initial_step1(s.opt, fit->step) > 0 && nlopt_set_xtol_abs1(s.opt, 1e-5) > 0 &&
-            nlopt_set_maxeval(s.opt, (int)fit->evaluations) > 0;
+    bool ready = (r = nlopt_set_lower_bounds(s.opt, fit->low)) > 0 &&
+                 (r = nlopt_set_upper_bounds(s.opt, fit->high)) > 0 &&
+                 (r = nlopt_set_min_objective(s.opt, evaluate, &s)) > 0 &&
+                 (r = nlopt_set_initial_step1(s.opt, fit->step)) > 0 &&
+                 (r = nlopt_set_xtol_abs1(s.opt, 1e-5)) > 0 &&
+                 (r = nlopt_set_maxeval(s.opt, (int)fit->evaluations)) > 0;
     if (ready)
-        (void)nlopt_optimize(s.opt, x, &least); /* `evaluate` kept the best point */
+        r = nlopt_optimize(s.opt, x, &least); /* `evaluate` kept the best point */
     nlopt_destroy(s.opt);
+    if (r == NLOPT_OUT_OF_MEMORY)
+        return rlt_nomem(err);
     return ready ? 0 : rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the constants and their bounds");
 }
 #else

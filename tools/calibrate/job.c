@@ -130,6 +130,7 @@ int rlt_calib_end(rlt_calib_job *j, const char *path, rlt_error *err)
             "# error = |simulated / measured - 1|; median, p90: 50 %%, 90 %% of the rows have at most this "
             "error%s\n",
             j->s->clusters ? "" : ";\n# sim/meas: the median of simulated / measured");
+    rlt_mark_partial(j->file.stream);
     return rlt_file_close(&j->file, err);
 }
 

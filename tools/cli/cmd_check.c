@@ -126,13 +126,21 @@ static const char *kind_of_text(const char *text)
     return length && strspn(text, "0123456789 \t") >= length ? "updates" : NULL;
 }
 
-static const char *kind_of_file(const char *path)
+/* Returns true if the file is of the kind that was tried. Keeps the error if it could not be read. */
+static bool worked(int rc, const rlt_error *now, rlt_error *unread)
+{
+    if ((rc == RLT_EIO || rc == RLT_ENOMEM) && !unread->code)
+        *unread = *now;
+    return rc == 0;
+}
+
+static const char *kind_of_file(const char *path, rlt_error *unread)
 {
     char head[4096 + 1];
     rlt_json_doc *doc = NULL;
-    rlt_error ignored = {0};
+    rlt_error now = {0};
     size_t n, blank;
-    if (rlt_read_head(path, head, sizeof head - 1, &n, &ignored))
+    if (!worked(rlt_read_head(path, head, sizeof head - 1, &n, &now), &now, unread))
         n = 0;
     head[n] = '\0';
     n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
@@ -141,18 +149,21 @@ static const char *kind_of_file(const char *path)
         return kind;
     if (n > 4 && strcmp(path + n - 4, ".csv") == 0)
         return "model"; /* its reader reports which columns are required */
-    kind = rlt_json_load(path, &doc, &ignored) == 0 ? kind_of_object(rlt_json_root(doc)) : "topology";
+    now = (rlt_error){0};
+    kind = worked(rlt_json_load(path, &doc, &now), &now, unread) ? kind_of_object(rlt_json_root(doc))
+                                                                 : "topology";
     rlt_json_free(doc);
     return kind;
 }
 
-static bool is_host_trace(const char *path)
+static bool is_host_trace(const char *path, rlt_error *unread)
 {
     enum { HEAD = 1 << 16 };
     char *head = malloc(HEAD);
     size_t n;
-    rlt_error ignored = {0};
-    bool is = head && rlt_read_head(path, head, HEAD, &n, &ignored) == 0 && rlt_is_host_trace(head, n);
+    rlt_error now = {0};
+    int rc = head ? rlt_read_head(path, head, HEAD, &n, &now) : rlt_nomem(&now);
+    bool is = worked(rc, &now, unread) && rlt_is_host_trace(head, n);
     free(head);
     return is;
 }
@@ -183,12 +194,12 @@ static bool is_database(const char *path)
     return is;
 }
 
-static bool is_shared_object(const char *path)
+static bool is_shared_object(const char *path, rlt_error *unread)
 {
     char head[4];
     size_t n;
-    rlt_error ignored = {0};
-    return rlt_read_head(path, head, sizeof head, &n, &ignored) == 0 && n == sizeof head &&
+    rlt_error now = {0};
+    return worked(rlt_read_head(path, head, sizeof head, &n, &now), &now, unread) && n == sizeof head &&
            memcmp(head, "\177ELF", sizeof head) == 0;
 }
 
@@ -280,23 +291,26 @@ static const char *kind_of_name(const char *name)
     return checked_elsewhere(name) ? elsewhere_kind : strpbrk(name, "@:*") ? "topology" : no_kind;
 }
 
-static const char *kind_of(const char *path)
+/* `unread` gets the error if the file could not be read: then the kind is a guess. */
+static const char *kind_of(const char *path, rlt_error *unread)
 {
     const rlt_reader *reader;
-    rlt_error ignored = {0};
+    rlt_error now = {0};
     struct stat st;
     const char *kind = "topology";
     if (strcmp(path, "-") == 0)
         return kind;
     if (stat(path, &st))
         return kind_of_name(path);
-    if (S_ISREG(st.st_mode) && is_shared_object(path))
+    if (S_ISREG(st.st_mode) && is_shared_object(path, unread))
         return "plugin";
-    if (S_ISREG(st.st_mode) && is_host_trace(path))
+    if (S_ISREG(st.st_mode) && is_host_trace(path, unread))
         return "host-trace";
     if (S_ISREG(st.st_mode) && is_database(path))
         return "study";
-    return S_ISDIR(st.st_mode) || rlt_reader_for(path, &reader, &ignored) == 0 ? "trace" : kind_of_file(path);
+    return S_ISDIR(st.st_mode) || worked(rlt_reader_for(path, &reader, &now), &now, unread)
+               ? "trace"
+               : kind_of_file(path, unread);
 }
 
 static int check_topology(const char *path, rlt_error *err)
@@ -513,7 +527,10 @@ static int check_as(const char *kind, const char *path, const check_settings *s,
 static int check_one(const char *path, const check_settings *s, rlt_error *err)
 {
     bool found = strcmp(s->as, "auto") == 0;
-    const char *kind = found ? kind_of(path) : s->as;
+    rlt_error unread = {0};
+    const char *kind = found ? kind_of(path, &unread) : s->as;
+    if (unread.code)
+        return rlt_fail(err, unread.code, unread.where, "%s", unread.what);
     if (kind == elsewhere_kind)
         return rlt_fail(err, RLT_EUNSUPPORTED, path, "%s", checked_elsewhere(path));
     if (kind == no_kind)

@@ -158,7 +158,7 @@ static int run_command(const rlt_command *c, int argc, char **argv, rlt_error *e
         rlt_progress_hush();
     if (!rc && parsed.help)
         rlt_print_help(stdout, name, c);
-    else if (!rc && !(rc = check_operands(c, &parsed, name, err)))
+    else if (!rc && !(rc = check_operands(c, &parsed, name, err)) && !(rc = rlt_files_apart(&parsed, err)))
         rc = c->run(&parsed, settings, err);
     rc = rc ? rlt_config_locate(&config, &parsed, rc, err) : 0;
     rlt_parsed_free(&parsed);

@@ -45,7 +45,7 @@ static const rlt_option own_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Also plot time and bus bandwidth over size as SVG: a line per algorithm, logarithmic axes, the bound "
      "dashed.",
-     AT(plot), .unrecorded = true},
+     AT(plot), .unrecorded = true, .writes = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Rows simulated at the same time, each in a thread with its own memory (default: one per processor). "
      "The output does not depend on it.",
@@ -60,7 +60,7 @@ static const rlt_option own_options[] = {
     {"export-plan", 0, RLT_PARAM_TEXT, "FILE",
      "Write the plan of the collective, size and algorithm to this file. - is standard output; then nothing "
      "is simulated.",
-     AT(export), .unrecorded = true},
+     AT(export), .unrecorded = true, .writes = true},
     {"as", 0, RLT_PARAM_WORD, "FORMAT",
      "Format of --export-plan. json is exact; msccl lacks in-network transfers; goal has the messages of "
      "this size without their contents.",

@@ -25,6 +25,7 @@
 #include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/base/file.h"
+#include "tools/base/interrupt.h"
 #include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
@@ -637,6 +638,7 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
                 "busy: of the bottleneck, the busiest link\n",
                 t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
     }
+    rlt_mark_partial(t->file.stream);
     return rlt_file_close(&t->file, err);
 }
 
@@ -647,10 +649,8 @@ int rlt_coll_table(const rlt_coll_ask *ask, const rlt_coll_output *output, rlt_e
     if (!rc) {
         if (!(rc = run_all(&t, err)))
             rc = find_crossovers(&t, err);
-        if (rc == RLT_ECANCELLED) {
-            *err = (rlt_error){0};
-            rlt_fail(err, rc, NULL, "interrupted: the results are partial");
-        }
+        if (rc == RLT_ECANCELLED)
+            rlt_interrupted_result(err);
         if (!rc || rc == RLT_ECANCELLED)
             ended = end_output(&t, rc != 0, rc ? NULL : err);
         if (!rc && !ended && output->why)

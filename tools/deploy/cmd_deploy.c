@@ -82,11 +82,11 @@ static const rlt_option resume_options[] = {
     {"resume", 0, RLT_PARAM_TEXT, "FILE", "Strategy to begin with: the JSON output of an earlier search.",
      AT(resume)},
     {"plot", 0, RLT_PARAM_TEXT, "FILE", "Draw the best time over the strategies judged, as SVG.", AT(plot),
-     .unrecorded = true},
+     .unrecorded = true, .writes = true},
     {"report", 0, RLT_PARAM_TEXT, "FILE",
      "Write an HTML page to this file: the answer, the search, where each group runs and why, and the "
      "memory of each device.",
-     AT(page), .unrecorded = true},
+     AT(page), .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option methods_options[] = {
     {"methods", 'm', RLT_PARAM_TEXT, "NAME[,...]", "Search methods.", AT(method),
@@ -128,7 +128,7 @@ static const rlt_option train_options[] = {
     {"graphs", 'g', RLT_PARAM_TEXT, "FILE[,...]",
      "Operator graphs, or names of models, which take turns (default: random models).", AT(graph)},
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Weights, for --weights.", AT(weights), .required = true,
-     .unrecorded = true},
+     .unrecorded = true, .writes = true},
     {"width", 0, RLT_PARAM_COUNT, "H", "Width of the network, a multiple of 4.", AT(width), .preset = "32",
      .min = 4, .max = 1024},
     {"rounds", 0, RLT_PARAM_COUNT, "N", "Rounds of games and learning.", AT(rounds), .preset = "5", .min = 1,

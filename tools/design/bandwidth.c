@@ -30,7 +30,7 @@ static const rlt_option own_options[] = {
 static const rlt_option plot_options[] = {
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "With several budgets: also plot time, split and cost over the budget, as SVG.",
-     .offset = offsetof(bandwidth_settings, plot), .unrecorded = true},
+     .offset = offsetof(bandwidth_settings, plot), .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option_group options[] = {{"Network", own_options, 0},
                                            {"Workload", rlt_design_work_options, 0},

@@ -55,7 +55,8 @@ static const rlt_option own_options[] = {
      AT(study), .words = "added-dimension"},
     {"all", 0, RLT_PARAM_FLAG, NULL, "List every shape, not only the Pareto front.", AT(all),
      .unrecorded = true},
-    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Also plot the result as SVG.", AT(plot), .unrecorded = true},
+    {"plot", 0, RLT_PARAM_TEXT, "FILE", "Also plot the result as SVG.", AT(plot), .unrecorded = true,
+     .writes = true},
     {0}};
 #undef AT
 static const rlt_option_group options[] = {{"Shapes", own_options, 0},

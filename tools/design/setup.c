@@ -129,7 +129,7 @@ const rlt_option rlt_design_sim_options[] = {
 const rlt_option rlt_design_report_options[] = {RLT_FORMAT_OPTION(AT(format)),
                                                 {"output", 'o', RLT_PARAM_TEXT, "FILE",
                                                  "Write the report to this file (default: standard output).",
-                                                 AT(output), .unrecorded = true},
+                                                 AT(output), .unrecorded = true, .writes = true},
                                                 RLT_QUIET_OPTION(AT(quiet)),
                                                 {0}};
 #undef AT

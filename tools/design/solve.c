@@ -211,20 +211,20 @@ static uint32_t list_bounds(const solving *s, bound *b)
     return n;
 }
 
-static bool add_bounds(nlopt_opt opt, bound *b, uint32_t n)
+static nlopt_result add_bounds(nlopt_opt opt, bound *b, uint32_t n)
 {
-    bool ready = true;
-    for (uint32_t i = 0; i < n && ready; i++) {
+    nlopt_result r = NLOPT_SUCCESS;
+    for (uint32_t i = 0; i < n && r > 0; i++) {
         if (b[i].limit && b[i].limit->equal)
-            ready = nlopt_add_equality_constraint(opt, limit_bound, &b[i], 1e-12) > 0;
+            r = nlopt_add_equality_constraint(opt, limit_bound, &b[i], 1e-12);
         else
-            ready = nlopt_add_inequality_constraint(opt,
-                                                    b[i].limit                ? limit_bound
-                                                    : b[i].choice != RLT_NONE ? choice_bound
-                                                                              : shape_bound,
-                                                    &b[i], 1e-12) > 0;
+            r = nlopt_add_inequality_constraint(opt,
+                                                b[i].limit                ? limit_bound
+                                                : b[i].choice != RLT_NONE ? choice_bound
+                                                                          : shape_bound,
+                                                &b[i], 1e-12);
     }
-    return ready;
+    return r;
 }
 
 static void begin_at(const solving *s, const double bw[RLT_MAX_DIMS], double *x)
@@ -272,18 +272,21 @@ static int solve_from(const rlt_split_problem *p, const double start[RLT_MAX_DIM
         low[i] = i < s.d ? log(RLT_LEAST_BPS / s.scale_Bps) : -HUGE_VAL;
         high[i] = i < s.d ? log(fmax(most[i], RLT_LEAST_BPS) / s.scale_Bps) + 1e-9 : HUGE_VAL;
     }
-    bool ready =
-        (p->goal != RLT_LEAST_COST || nlopt_add_inequality_constraint(opt, deadline_bound, &s, 1e-12) > 0) &&
-        nlopt_set_min_objective(opt, goal, &s) > 0 && nlopt_set_lower_bounds(opt, low) > 0 &&
-        nlopt_set_upper_bounds(opt, high) > 0 && add_bounds(opt, b, list_bounds(&s, b)) &&
-        nlopt_set_ftol_rel(opt, 1e-14) > 0 && nlopt_set_xtol_rel(opt, 1e-13) > 0 &&
-        nlopt_set_maxeval(opt, MAX_EVALUATIONS) > 0;
-    if (!ready) {
-        rc = rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the problem");
-        goto out;
-    }
+    nlopt_result r = NLOPT_SUCCESS;
     double least;
-    (void)nlopt_optimize(opt, x, &least); /* even if it stopped for rounding: `keep` saw every step */
+    if (p->goal == RLT_LEAST_COST)
+        r = nlopt_add_inequality_constraint(opt, deadline_bound, &s, 1e-12);
+    bool ready = r > 0 && (r = nlopt_set_min_objective(opt, goal, &s)) > 0 &&
+                 (r = nlopt_set_lower_bounds(opt, low)) > 0 && (r = nlopt_set_upper_bounds(opt, high)) > 0 &&
+                 (r = add_bounds(opt, b, list_bounds(&s, b))) > 0 &&
+                 (r = nlopt_set_ftol_rel(opt, 1e-14)) > 0 && (r = nlopt_set_xtol_rel(opt, 1e-13)) > 0 &&
+                 (r = nlopt_set_maxeval(opt, MAX_EVALUATIONS)) > 0;
+    if (ready)
+        r = nlopt_optimize(opt, x, &least); /* may have stopped for rounding: `keep` saw every step */
+    if (r == NLOPT_OUT_OF_MEMORY)
+        rc = rlt_nomem(err);
+    else if (!ready)
+        rc = rlt_fail(err, RLT_ERANGE, NULL, "NLopt refuses the problem");
 out:
     nlopt_destroy(opt);
     free(x);

@@ -127,6 +127,7 @@ int rlt_links_csv(const char *path, const rlt_topology *t, const rlt_usage *u, r
             fprintf(f.stream, ",%.0f", rlt_usage_bin_bytes(u, id, b));
         fputc('\n', f.stream);
     }
+    rlt_mark_partial(f.stream);
     return rlt_file_close(&f, err);
 }
 

@@ -141,13 +141,24 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
     }
 }
 
-static void csv_text(FILE *out, const char *s)
+/* Returns true for a text that a spreadsheet takes for a formula: a name from an input must not compute. */
+static bool is_formula(const char *s)
 {
-    if (!s[strcspn(s, ",\"\r\n")]) {
+    char *end;
+    if (!*s || !strchr("=+-@\t\r", *s) || !s[1])
+        return false;
+    strtod(s, &end);
+    return *end != '\0';
+}
+
+void rlt_csv_text(FILE *out, const char *s)
+{
+    bool formula = is_formula(s);
+    if (!formula && !s[strcspn(s, ",\"\r\n")]) {
         fputs(s, out);
         return;
     }
-    fputc('"', out);
+    fputs(formula ? "\"'" : "\"", out);
     for (; *s; s++) {
         if (*s == '"')
             fputc('"', out);
@@ -170,7 +181,7 @@ void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_val
         if (v->absent || (real && !isfinite(v->real)))
             continue;
         if (c->kind == RLT_COL_TEXT)
-            csv_text(out, v->text);
+            rlt_csv_text(out, v->text);
         else if (c->kind == RLT_COL_TIME)
             fprintf(out, "%lld", (long long)v->time);
         else if (c->kind == RLT_COL_REAL || c->kind == RLT_COL_PERCENT)

@@ -57,6 +57,8 @@ int rlt_table_end(rlt_table *t, rlt_error *err) RLT_MUST_USE;
 /* Writes the members of a row into an open JSON object. */
 void rlt_row_json(rlt_jw *w, const rlt_column *columns, uint32_t n, const rlt_value *values);
 
+/* Writes a text as a cell of CSV. One that a spreadsheet would run as a formula gets a ' before it. */
+void rlt_csv_text(FILE *out, const char *text);
 /* Writes one line of CSV without its line end, so that a caller may append cells. */
 void rlt_csv_heading(FILE *out, const rlt_column *columns, uint32_t n);
 void rlt_csv_row(FILE *out, const rlt_column *columns, uint32_t n, const rlt_value *values);

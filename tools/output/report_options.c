@@ -8,8 +8,9 @@
 const rlt_option rlt_format_options[] = {
     RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE",
-     "Write the result to this file (default: standard output). It appears under this name when complete.",
-     AT(output), .preset = "-", .unrecorded = true},
+     "Write the result to this file (default: standard output). It appears under this name when "
+     "complete; after Ctrl-C what was found is FILE.partial.",
+     AT(output), .preset = "-", .unrecorded = true, .writes = true},
     {0}};
 
 const rlt_option rlt_quiet_options[] = {RLT_QUIET_OPTION(AT(quiet)), {0}};
@@ -22,6 +23,6 @@ const rlt_option rlt_link_options[] = {
      "List every link. By default links with equal usage are one row with their count.", AT(expand_links),
      .unrecorded = true},
     {"links-csv", 0, RLT_PARAM_TEXT, "FILE", "Write link usage as CSV to this file.", AT(links_csv),
-     .unrecorded = true},
+     .unrecorded = true, .writes = true},
     {0}};
 #undef AT

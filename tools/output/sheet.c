@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "tools/base/interrupt.h"
 #include "tools/output/manifest.h"
 
 int rlt_sheet_open(rlt_sheet *s, const rlt_report_settings *how, const char *command, const rlt_parsed *args,
@@ -31,10 +32,8 @@ void rlt_sheet_row(rlt_sheet *s, const rlt_value *values)
 int rlt_sheet_close(rlt_sheet *s, int rc, const char *legend, rlt_error *err)
 {
     bool partial = rc == RLT_ECANCELLED;
-    if (partial) {
-        *err = (rlt_error){0};
-        rlt_fail(err, rc, NULL, "interrupted: the results are partial");
-    }
+    if (partial)
+        rlt_interrupted_result(err);
     int ended = rlt_table_end(&s->table, rc ? NULL : err);
     if (ended || (rc && !partial)) {
         if (s->format == RLT_FORMAT_JSON)
@@ -50,6 +49,7 @@ int rlt_sheet_close(rlt_sheet *s, int rc, const char *legend, rlt_error *err)
     } else {
         if (s->format == RLT_FORMAT_TABLE)
             fputs(legend, s->file.stream);
+        rlt_mark_partial(s->file.stream);
         ended = rlt_file_close(&s->file, rc ? NULL : err);
     }
     return rc ? rc : ended;

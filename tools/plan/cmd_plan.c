@@ -47,7 +47,7 @@ static const rlt_option search_options[] = {
     {"save", 0, RLT_PARAM_TEXT, "FILE",
      "Keep what costs time in FILE as the search goes. If it is stopped or killed, the same command goes on "
      "from there, and prints the same bytes.",
-     AT(save), .unrecorded = true},
+     AT(save), .unrecorded = true, .writes = true},
     {"quiet", 'q', RLT_PARAM_FLAG, NULL, "Show no progress.", AT(quiet), .unrecorded = true},
     {0}};
 static const rlt_option goal_options[] = {
@@ -70,7 +70,7 @@ static const rlt_option goal_options[] = {
      AT(front)},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Draw the rows as SVG: by the two goals of --front, by accelerators and time, or by time and memory.",
-     AT(plot), .unrecorded = true},
+     AT(plot), .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option advice_options[] = {
     {"mine", 0, RLT_PARAM_TEXT, "AXIS=VALUE,...",

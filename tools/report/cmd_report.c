@@ -30,7 +30,7 @@ typedef struct settings {
 #define AT(field) .offset = offsetof(settings, field)
 static const rlt_option report_options[] = {
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the page to this file (default: standard output).",
-     AT(output)},
+     AT(output), .writes = true},
     {"timeline", 0, RLT_PARAM_TEXT, "FILE",
      "Timeline of the run, as written by 'ringlet run --timeline FILE' (default: the page has none).",
      AT(timeline)},
@@ -68,6 +68,8 @@ static int find_drawing(const settings *s, rlt_json run, rlt_topology **out, rlt
         if (rc)
             return rc;
     } else if (!path || strcmp(path, "-") == 0 || rlt_find_topology(path, out, &why)) {
+        if (why.code == RLT_ENOMEM)
+            return rlt_nomem(err);
         rlt_note("the network is not drawn: %s%s%s; --topology names it",
                  path ? path : "the result names none", why.code ? ": " : "", why.code ? why.what : "");
         return 0;

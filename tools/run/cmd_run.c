@@ -47,20 +47,20 @@ static const rlt_option run_report_options[] = {
      AT(all), .unrecorded = true},
     {"timeline", 0, RLT_PARAM_TEXT, "FILE",
      "Write the timeline as Chrome trace JSON to this file (opens in Perfetto).", AT(timeline),
-     .unrecorded = true},
+     .unrecorded = true, .writes = true},
     {"report", 0, RLT_PARAM_TEXT, "FILE",
      "Write an HTML page to this file: timeline, time by state, the network with its links over time, and "
      "the collectives ('ringlet report --help').",
-     AT(page), .unrecorded = true},
+     AT(page), .unrecorded = true, .writes = true},
     {"plot", 0, RLT_PARAM_TEXT, "FILE",
      "Plot the utilization of the busiest links over time as SVG: at least one link of each dimension, at "
      "most eight. Bins are those of --series (default: as many as fit). With --strategy daso: the time of "
      "each epoch, and a changing loss over time, beside Horovod's.",
-     AT(plot), .unrecorded = true},
+     AT(plot), .unrecorded = true, .writes = true},
     {"memory-csv", 0, RLT_PARAM_TEXT, "FILE",
      "Write the memory of each rank over time as CSV to this file (time_ps, rank, bytes; a row for each "
      "change).",
-     AT(memory_csv), .unrecorded = true},
+     AT(memory_csv), .unrecorded = true, .writes = true},
     {"compare", 0, RLT_PARAM_FLAG, NULL,
      "Compare two runs instead, and explain their difference. Operands are results (--format json), or files "
      "of options (--config), which are run.",
@@ -110,6 +110,8 @@ static int report(rlt_run *r, const rlt_run_asked *s, rlt_error *err)
         rc = rlt_run_explain(r, f.stream, err);
     if (rc)
         rlt_file_discard(&f);
+    else
+        rlt_mark_partial(f.stream);
     return rc ? rc : rlt_file_close(&f, err);
 }
 
@@ -209,6 +211,8 @@ static int run(const rlt_parsed *args, void *settings, rlt_error *err)
         rc = rlt_jobs_alone(&r, err);
     rlt_links_warn(&over, "the run");
     bool limited = rlt_run_was_limited(&r, rc);
+    if (rc == RLT_ECANCELLED && !limited)
+        rlt_results_are_partial();
     if ((!rc || rc == RLT_ECANCELLED) && (rc2 = report(&r, s, &second)) && err) {
         rc = rc2;
         *err = second;

@@ -60,6 +60,8 @@ int rlt_run_memory_csv(const rlt_run *r, const char *path, rlt_error *err)
     }
     if (rc)
         rlt_file_discard(&f);
+    else
+        rlt_mark_partial(f.stream);
     return rc ? rc : rlt_file_close(&f, err);
 }
 

@@ -123,11 +123,16 @@ int rlt_runs_open(uv_loop_t *loop, const rlt_runs_limits *limits, rlt_runs **out
 {
     rlt_runs *r = calloc(1, sizeof *r);
     size_t n = sizeof r->exe;
+    char parent[16];
     *out = r;
     if (!r)
         return rlt_nomem(err);
     r->loop = loop;
     r->limits = *limits;
+    /* A what-if ends with its server, even a killed one (tools/base/interrupt.c). */
+    snprintf(parent, sizeof parent, "%d", (int)uv_os_getpid());
+    if (uv_os_setenv("RINGLET_PARENT", parent))
+        return rlt_nomem(err);
     return uv_exepath(r->exe, &n) ? rlt_fail(err, RLT_EIO, "serve", "cannot find the ringlet command itself")
                                   : 0;
 }

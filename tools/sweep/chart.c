@@ -16,7 +16,7 @@ enum { MAX_LINES = 27, MAX_PANELS = 16, MAX_POINTS = 1 << 22, SCATTERED = 3000 }
 #define AT(field) .offset = offsetof(rlt_chart_settings, field)
 #define PLOT(what)                                                                                           \
     {                                                                                                        \
-        "plot", 0, RLT_PARAM_TEXT, "FILE", what, AT(path), .unrecorded = true                                \
+        "plot", 0, RLT_PARAM_TEXT, "FILE", what, AT(path), .unrecorded = true, .writes = true                \
     }
 const rlt_option rlt_chart_options[] = {
     PLOT("Plot a figure over an axis as SVG, with a line for each value of another axis. Shows the mean of "

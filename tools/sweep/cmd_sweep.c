@@ -53,7 +53,7 @@ static const rlt_option own_options[] = {
     {"db", 'd', RLT_PARAM_TEXT, "FILE",
      "Database (SQLite). It is created if missing; otherwise only missing points are run. Without it the "
      "rows are printed; for a study with a baseline also the output of 'ringlet sweep wins'.",
-     AT(db)},
+     AT(db), .writes = true},
     {"jobs", 'j', RLT_PARAM_COUNT, "N",
      "Points simulated at the same time, each in a thread with its own memory (default: one per processor). "
      "The results do not depend on it. Under mpirun or srun each rank but the first runs one.",
@@ -172,6 +172,8 @@ static int print(const sweep_settings *s, int rc, rlt_error *err)
     rlt_error why = {0};
     if (!s->own_db[0] || (rc && rc != RLT_ECHECK && rc != RLT_ECANCELLED))
         return rc;
+    if (rc == RLT_ECANCELLED)
+        rlt_results_are_partial();
     int told = rlt_asked_open(&a, s->db, &why);
     if (!told)
         told = rlt_asked_select(&a, NULL, people, &columns, &why);

@@ -44,23 +44,11 @@ static void cell_text(const rlt_store_cell *c, char *buffer, size_t size)
         snprintf(buffer, size, "%s", c->kind == RLT_CELL_TEXT ? c->text : "");
 }
 
-static void put_csv(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, out);
-        return;
-    }
-    putc('"', out);
-    for (; *text; text++)
-        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    putc('"', out);
-}
-
 static void write_csv(writer *w, const rlt_store_cell *c, uint32_t n)
 {
     for (uint32_t i = 0; i < n && !w->n; i++) {
         fputs(i ? "," : "", w->out);
-        put_csv(w->out, c[i].name);
+        rlt_csv_text(w->out, c[i].name);
     }
     if (!w->n)
         putc('\n', w->out);
@@ -70,7 +58,7 @@ static void write_csv(writer *w, const rlt_store_cell *c, uint32_t n)
         fputs(i ? "," : "", w->out);
         if (c[i].kind != RLT_CELL_TEXT)
             cell_text(&c[i], text, sizeof text);
-        put_csv(w->out, c[i].kind == RLT_CELL_TEXT ? c[i].text : text);
+        rlt_csv_text(w->out, c[i].kind == RLT_CELL_TEXT ? c[i].text : text);
     }
     putc('\n', w->out);
 }
@@ -280,6 +268,8 @@ int rlt_asked_write(rlt_asked *a, const char *sql, uint32_t most, const char *fo
         rc = write_table(w, most, err);
     else if (!rc && w->format == RLT_FORMAT_TABLE)
         rlt_note("there is no such point");
+    if (!rc && w->format != RLT_FORMAT_JSON)
+        rlt_mark_partial(f.stream);
     if (!rc)
         rc = rlt_file_close(&f, err);
     else

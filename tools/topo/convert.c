@@ -36,7 +36,7 @@ static const rlt_option export_own[] = {
      "Format: ringlet's JSON, GraphML (Gephi, NetworkX, igraph), dot (Graphviz), or InfraGraph.",
      .offset = offsetof(export_settings, as), .preset = "json", .words = "json|graphml|dot|infragraph"},
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write to this file (default: standard output).",
-     .offset = offsetof(export_settings, output), .preset = "-", .unrecorded = true},
+     .offset = offsetof(export_settings, output), .preset = "-", .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option_group export_options[] = {{"Options", export_own, 0}, {0}};
 
@@ -65,7 +65,7 @@ static const rlt_option import_own[] = {
     {"graph", 0, RLT_PARAM_TEXT, "FILE", "NCCL's graph dump of the same machine; its rings are recommended.",
      .offset = offsetof(import_settings, graph)},
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write to this file (default: standard output).",
-     .offset = offsetof(import_settings, output), .preset = "-", .unrecorded = true},
+     .offset = offsetof(import_settings, output), .preset = "-", .unrecorded = true, .writes = true},
     {0}};
 static const rlt_option_group import_options[] = {{"Options", import_own, 0}, {0}};
 

@@ -143,8 +143,11 @@ static int read_file(const char *spec, const char *dirs, rlt_cluster *c, rlt_err
     char path[PATH_MAX];
     rlt_json_doc *doc = NULL;
     rlt_json devices = {0};
-    int rc = 0;
-    if (rlt_topology_path(spec, dirs, path, sizeof path) && rlt_json_load(path, &doc, NULL) == 0)
+    rlt_error why = {0};
+    int rc = rlt_topology_path(spec, dirs, path, sizeof path) ? rlt_json_load(path, &doc, &why) : 0;
+    if (rc == RLT_ENOMEM || rc == RLT_EIO)
+        return rlt_fail(err, rc, why.where, "%s", why.what);
+    if (doc)
         devices = rlt_json_get(rlt_json_root(doc), "_devices");
     if (doc && rlt_json_is(devices))
         rc = read_devices(devices, c, err);

@@ -101,7 +101,7 @@ if [ $fits = yes ]; then
     if kill -INT $job 2>/dev/null; then
         wait $job
         expect "interrupted" "$?-$(grep -c '^ringlet: interrupted: the results are partial$' "$tmp/err")" 130-1
-        expect "the best so far is written" "$(grep -c '"partial":true' "$tmp/partial.json")" 1
+        expect "the best so far is written" "$(grep -c '"partial":true' "$tmp/partial.json.partial")" 1
     else
         wait $job
         verdict "interrupted" "it ended before"

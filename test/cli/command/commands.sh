@@ -192,7 +192,7 @@ spent $job 100
 kill -INT $job
 wait $job
 expect "an interrupt is exit status 130" "$?" 130
-expect "what was done is written and flagged" "$(grep -c '"partial": *true' "$tmp/part.json")" 1
+expect "what was done is written and flagged" "$(grep -c '"partial": *true' "$tmp/part.json.partial")" 1
 expect "and said" "$(grep -c 'interrupted' "$tmp/err")" 1
 
 # Work that is long, and most of it outside the event loop. What counts is processor time: other programs take the rest.

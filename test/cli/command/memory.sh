@@ -4,7 +4,7 @@
 # crash, a silent failure, or an incomplete result without notice. Once only that allocation fails, once all later ones fail, too.
 set -u
 ringlet=${BUILD:-build}/ringlet
-fail=${BUILD:-build}/test/fail_malloc.so
+fail=${BUILD:-build}/test/faults.so
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 n=0 bad=0 failed=0

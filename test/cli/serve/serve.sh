@@ -37,6 +37,28 @@ it_serves "by a link to a link, of another name" INT "$tmp/rl"
 PATH=$tmp/links:$PATH
 it_serves "found in PATH" INT ringlet
 
+# A what-if ends with its server, even a killed one. This one has far more packets than there is time for.
+if command -v curl >/dev/null; then
+    : >"$tmp/url"
+    "$ringlet" serve "$tmp/study.sqlite" --port 0 >"$tmp/url" 2>"$tmp/err" </dev/null &
+    pid=$!
+    until grep -q '^http' "$tmp/url" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+    url=$(cat "$tmp/url") base=${url%%\?*}
+    token=$(curl -s "$url" | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
+    curl -s -X POST -H "Origin: ${base%/}" -H "X-Ringlet-Token: $token" -H 'Content-Type: application/json' \
+        -d '{"options":{"model":"llama3-8b","topology":"switch:8@450GB/s,500ns*switch:16@50GB/s,2us","layout":"tp=8","network":"packet"}}' "${base}runs" >"$tmp/out"
+    run=""
+    until [ -n "$run" ] || ! kill -0 $pid 2>/dev/null; do run=$(pgrep -P $pid) || sleep 0.05; done
+    spent "$run" 20
+    kill -0 "$run" && kill -KILL $pid
+    wait $pid 2>/dev/null
+    i=0
+    while [ $i -lt 600 ] && [ -e "/proc/$run/exe" ]; do sleep 0.1; i=$((i + 1)); done
+    [ ! -e "/proc/$run/exe" ] && verdict "a what-if ends with a killed server" "" || { verdict "a what-if ends with a killed server" "it runs on"; kill -KILL "$run"; }
+else
+    skip "a what-if ends with a killed server" "needs curl"
+fi
+
 # refused NAME STATUS TEXT COMMAND...
 refused() {
     name=$1 status=$2 text=$3

@@ -68,7 +68,7 @@ static const rlt_option report_options[] = {
      .unrecorded = true},
     RLT_FORMAT_OPTION(AT(format)),
     {"output", 'o', RLT_PARAM_TEXT, "FILE", "Write the report to this file (default: standard output).",
-     AT(output), .unrecorded = true},
+     AT(output), .unrecorded = true, .writes = true},
     RLT_QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT

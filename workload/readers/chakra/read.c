@@ -143,6 +143,10 @@ static bool stated_resource(rank_reader *r, const rlt_chakra_node *n, uint32_t *
         memcpy(name, text + 2, length - 2);
         name[length - 2] = '\0';
         *resource = rlt_build_resource(r->t->builder, r->rank, (rlt_resource_kind)(letter - letters), name);
+    } else {
+        rlt_error none = {0};
+        rlt_nomem(&none);
+        rlt_build_fail(r->t->builder, &none);
     }
     free(name);
     return true;
