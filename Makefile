@@ -10,8 +10,8 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall python wheel install-python
-#          deb deps deps-page faults format check-format clean
+# Targets: all (default) demo test bench bench-long data validate stranger faults design-page deploy-page screenshots
+#          install uninstall python wheel install-python deb deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -327,24 +327,34 @@ bench-long: deps
 	@BUILD=$(BUILD) test/bench/sweep.sh
 	@BUILD=$(BUILD) test/bench/peers.sh long
 
+# Public files that tests read: from their repositories (MIRROR: another address, or a folder) to DATA, where tests look.
+DATA ?= ../shared/data
+data:
+	@test/data/fetch.sh '$(DATA)' $(if $(MIRROR),'$(MIRROR)')
+
+# Builds and tests in a minimal Debian (SUITE) as a stranger would. As root, with debootstrap.
+SUITE ?= bookworm
+stranger:
+	@test/stranger.sh $(SUITE)
+
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
 # Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
-MEASURED ?= ../shared/data/collectives/measured_collectives.csv
-MEASURED_NODES ?= ../shared/data/collectives/measured_multinode.csv
-MEASURED_TRAINING ?= $(wildcard $(addprefix ../shared/data/throughput/measured_,training.csv layouts.csv dispatch.csv))
+# Tables: with the rows of all sources where they are at hand, else what this repository holds of them (test/data/README.md).
+published = $(firstword $(wildcard $(DATA)/$(1)) test/data/$(1))
+MEASURED ?= $(call published,collectives/measured_collectives.csv)
+MEASURED_NODES ?= $(call published,collectives/measured_multinode.csv)
+MEASURED_TRAINING ?= $(foreach t,training layouts dispatch,$(call published,throughput/measured_$t.csv))
 validate: EVALUATIONS ?= 2000
 validate: HARNESS ?= row
 validate: all
-	@if [ -r $(MEASURED) ]; then $(BUILD)/ringlet calibrate --check $(MEASURED) && \
-	    $(BUILD)/ringlet calibrate --leave-one-out nvswitch --harness $(HARNESS) -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED); \
-	else echo 'validate: skipped, $(MEASURED) is not here (MEASURED=FILE names another table)'; fi
-	@if [ -r $(MEASURED) ] && [ -r $(MEASURED_NODES) ]; then for test in --check --halves '--leave-one-out all --by site'; do \
-	    $(BUILD)/ringlet calibrate $$test --clusters tools/calibrate/clusters.json --max-evaluations 100 $(MEASURED_NODES) $(MEASURED) || exit; done; \
-	else echo 'validate: skipped, $(MEASURED_NODES) is not here (MEASURED_NODES=FILE names another table)'; fi
+	@$(BUILD)/ringlet calibrate --check $(MEASURED)
+	@$(BUILD)/ringlet calibrate --leave-one-out nvswitch --harness $(HARNESS) -w inplace=out -w dtype=half --max-evaluations $(EVALUATIONS) $(MEASURED)
+	@for test in --check --halves '--leave-one-out all --by site'; do \
+	    $(BUILD)/ringlet calibrate $$test --clusters tools/calibrate/clusters.json --max-evaluations 100 $(MEASURED_NODES) $(MEASURED) || exit; done
 	@RINGLET=$(BUILD)/ringlet tools/calibrate/all_to_all.sh
-	@if [ -n "$(strip $(MEASURED_TRAINING))" ]; then for sold in '' --networks-as-sold; do \
-	    $(BUILD)/ringlet calibrate-training $$sold --leave-out group,accelerator,source $(MEASURED_TRAINING) || exit; done; \
-	else echo 'validate: skipped, ../shared/data/throughput is not here (MEASURED_TRAINING=FILES names other tables)'; fi
+	@for sold in '' --networks-as-sold; do \
+	    $(BUILD)/ringlet calibrate-training $$sold --leave-out group,accelerator,source $(MEASURED_TRAINING) || exit; done
+	@test/data/left_out.sh $(MEASURED) $(MEASURED_NODES) $(MEASURED_TRAINING)
 
 # Saving by each added dimension at equal iteration time, in network interfaces and dollars, for three models: table and plot.
 design-page: all
@@ -355,7 +365,7 @@ design-page: all
 
 # Search methods of ringlet deploy, its two timings and its policy (many minutes): the tables of tools/deploy/DEPLOY.md. Without
 # published graphs: on random models.
-GRAPHS ?= $(or $(wildcard ../shared/data/pipedream/*.graph.txt),traces/small-cnn.graph.txt random:1 random:2 random:3)
+GRAPHS ?= $(or $(wildcard $(DATA)/pipedream/*.graph.txt),traces/small-cnn.graph.txt random:1 random:2 random:3)
 TESTBEDS := testbed-4xv100-8x1080ti-4xp100;testbed-4xv100-4xv100;testbed-2xv100-4xp100-2x1080ti
 deploy-page: graphs := $(subst $(space),$(comma),$(strip $(GRAPHS)))
 deploy-page: all
@@ -410,7 +420,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

@@ -10,6 +10,9 @@ failed=0 n=0
 try() { # what, command...
     what=$1
     shift
+    for word in "$@"; do
+        case $word in "$data"/*) [ -e "$word" ] || ls "$word".* >/dev/null 2>&1 || { echo "# $what: $word is not here" && return; } ;; esac
+    done
     n=$((n + 1))
     if "$@" >"$dir/out" 2>"$dir/err" && cp "$dir/out" "$dir/first" && "$@" >"$dir/out" 2>/dev/null && cmp -s "$dir/out" "$dir/first"; then
         echo "ok $n - $what: $(sed -n 's/^total time *//p' "$dir/out" | head -1)"
@@ -59,6 +62,6 @@ done
 for f in $data/pipedream/*.txt; do
     try "PipeDream $(basename "$f" .txt)" "$ringlet" run --trace "$f" --topology "switch:3@50GB/s,500ns"
 done
-try "timeline ST" "$ringlet" run --trace $data/pipeline_timelines/ST --topology "switch:8@50GB/s,500ns"
-try "timeline ST, ideal" "$ringlet" run --trace $data/pipeline_timelines/ST --ideal --topology "switch:8@50GB/s,500ns"
+try "timeline ST" "$ringlet" run --trace $data/pipeline_timelines/ST/trace-ST.csv.gz --topology "switch:8@50GB/s,500ns"
+try "timeline ST, ideal" "$ringlet" run --trace $data/pipeline_timelines/ST/trace-ST.csv.gz --ideal --topology "switch:8@50GB/s,500ns"
 exit $failed

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Installs the Debian packages that ringlet builds with, where it may; else prints the command that does.
+# Installs the packages that ringlet builds with, where it may; else prints the command that does. The names are those of
+# Debian 12, Debian 13 and Ubuntu 24.04, which differ in one: Ubuntu has no package chromium (its browser is a snap).
 # Fails only if a required package is missing. Optional packages are installed one by one: if one cannot be
-# installed it is named, and the build or the tests leave out what needs it.
+# installed it is named with what is lost, and the build or the tests leave that out.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
 # check the format, compile with clang, build Debian packages, count instructions, follow the tour and run the notebooks.
 set -u
@@ -32,6 +33,28 @@ missing() { # prints those of a list that are not installed
         esac
     done
 }
+lost() { # prints what goes with an optional package
+    case $1 in
+    libnlopt-dev) echo "fits of calibrate, and design" ;;
+    libisal-dev) echo "faster reading of .gz files" ;;
+    libsqlite3-dev) echo "sweeps into databases, pages of studies, recordings of Nsight Systems" ;;
+    sqlite3) echo "tests of databases" ;;
+    libmicrohttpd-dev) echo "serve" ;;
+    libopenmpi-dev) echo "sweeps under MPI" ;;
+    openmpi-bin) echo "tests under MPI" ;;
+    libmetis-dev | libopenblas-serial-dev) echo "deploy" ;;
+    nodejs | npm | chromium) echo "tests of pages in a browser" ;;
+    graphviz) echo "tests of drawn graphs" ;;
+    clang-format) echo "the check of the format" ;;
+    clang) echo "the build with a second compiler" ;;
+    debhelper | dh-python | lintian) echo "Debian packages" ;;
+    valgrind) echo "counts of instructions" ;;
+    gdb) echo "one test of the tour" ;;
+    libglpk-dev) echo "the comparison with GLPK" ;;
+    python3) echo "tests of the Python package" ;;
+    *) echo "tests of notebooks" ;;
+    esac
+}
 say() { echo "ringlet: $*" >&2; }
 # shellcheck disable=SC2086
 needed=$(missing $required | tr '\n' ' ')
@@ -49,7 +72,8 @@ if [ "${1:-}" != check ] && command -v apt-get >/dev/null 2>&1; then
     fi
 fi
 if [ "$as_root" = none ]; then
-    [ -n "$useful" ] && say "goes without some packages; to have them, as root: $install ${useful% }"
+    for package in $useful; do say "goes without $package: $(lost "$package")"; done
+    [ -n "$useful" ] && say "to have what it goes without, as root: $install ${useful% }"
     [ -z "$needed" ] && exit 0
     say "needs packages that are missing; as root: $install ${needed}libc6-dev"
     exit 1
@@ -63,6 +87,6 @@ if [ -n "$needed" ] && ! $as_root $install $needed libc6-dev >/dev/null; then
     exit 1
 fi
 for package in $useful; do
-    $as_root $install "$package" >/dev/null || say "goes without $package, which cannot be installed"
+    $as_root $install "$package" >/dev/null || say "goes without $package, which cannot be installed: $(lost "$package")"
 done
 exit 0

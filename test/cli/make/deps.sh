@@ -53,8 +53,8 @@ libopenblas-serial-dev"
 machine 0 "$needed" "libnlopt-dev libmicrohttpd-dev"
 deps
 expect "two that cannot be had: goes on" "$got" 0
-said "the first is said" "goes without libnlopt-dev, which cannot be installed"
-said "the second is said" "goes without libmicrohttpd-dev, which cannot be installed"
+said "the first is said, and what is lost" "goes without libnlopt-dev, which cannot be installed: fits of calibrate, and design"
+said "the second is said, and what is lost" "goes without libmicrohttpd-dev, which cannot be installed: serve"
 expect "the others are installed" "$(grep -cE 'install.* (libsqlite3-dev|libopenmpi-dev|libmetis-dev|libopenblas-serial-dev)$' "$tmp/calls")" 4
 
 machine 0 "libcjson libuv cmocka zlib expat" "libigraph-dev"
@@ -65,6 +65,7 @@ said "it is said" "cannot install what it needs; as root: apt-get install -y --n
 machine 1000 "$needed" ""
 deps
 expect "not root, useful ones missing: goes on" "$got$(cat "$tmp/calls")" 0
+said "not root: what is lost is said" "goes without libopenblas-serial-dev: deploy"
 said "not root: the line is said" "as root: apt-get install -y --no-install-recommends libnlopt-dev libisal-dev libsqlite3-dev libmicrohttpd-dev libopenmpi-dev libmetis-dev libopenblas-serial-dev"
 machine 1000 "libuv cmocka zlib expat" ""
 deps

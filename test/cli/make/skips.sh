@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What test/run.sh counts and prints: without ../shared a skipped test is no failure, whichever form its CMocka prints.
+# What test/run.sh counts and prints: without all public data a skipped test is no failure, whichever form its CMocka prints.
 . "$(dirname "$0")/../../support/tap.sh"
 run=$PWD/test/run.sh
-mkdir -p "$tmp/alone/clone" "$tmp/beside/clone" "$tmp/beside/shared/data" "$tmp/tests"
+mkdir -p "$tmp/alone/clone" "$tmp/beside/clone" "$tmp/beside/shared/data" "$tmp/tests" "$tmp/part/clone/test/data" "$tmp/part/shared/data"
 cd "$tmp/tests" || exit 1
 cat >skips.c <<'EOF'
 #include <setjmp.h>
@@ -51,5 +51,10 @@ expect "it is named once more before the closing line" "$(tail -2 "$tmp/out" | h
 expect "one that ends early" "$(closing alone passes crashes)" "3 passed, 1 failed, 0 skipped, status 1"
 expect "one without a test" "$(closing alone passes silent)" "2 passed, 1 failed, 0 skipped, status 1"
 expect "where data are, a skip is a failure" "$(closing beside passes old-form)" "3 passed, 1 failed, 0 skipped, status 1"
+printf '# files\nhere.txt some/repo\nelsewhere.txt -\n' >"$tmp/part/clone/test/data/sources.txt"
+: >"$tmp/part/shared/data/here.txt"
+expect "where only some of the data are, it is none" "$(closing part passes old-form)" "3 passed, 0 failed, 1 skipped, status 0"
+: >"$tmp/part/shared/data/elsewhere.txt"
+expect "until all are" "$(closing part passes old-form)" "3 passed, 1 failed, 0 skipped, status 1"
 expect "unless a program is missing" "$(closing beside passes program)" "3 passed, 0 failed, 1 skipped, status 0"
 finish

@@ -104,26 +104,25 @@ sed -n 2p "$tmp/both" >"$tmp/odd/1.json"
 again "hostile names" switch:2@1GB/s,1us "$tmp/odd"
 
 data=../shared/data
-if [ -d $data ]; then
-    again "timeline ST" switch:8@50GB/s,500ns $data/pipeline_timelines/ST
-    again "timeline ST without stragglers" switch:8@50GB/s,500ns $data/pipeline_timelines/ST --ideal
-    again "Kineto DLRM" dgx1-v100-8 $data/kineto/dlrm_v100_8rank --host-trace $data/host_et/dlrm_v100_8rank
-    again "Chakra DLRM" dgx1-v100-8 $data/chakra/dlrm_v100_8rank
-    again "Kineto of one rank, replicated" dgx-a100-8 $data/kineto/hta/nccl_parser_config__nccl_data.json.gz --replicate 1=0
-    again "Chakra custom ring" ring:8@100GB/s,500ns $data/chakra/astra_custom_collectives/custom_ring_allreduce_8npus_1MB
-    again "AICB's list" switch:128@50GB/s,500ns $data/simai/aicb_G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1.csv
-    for f in $data/simai/*.txt $data/astra1/*.txt; do
-        again "$(basename "$f" .txt)" 'ring:4@100GB/s,500ns*switch:4@50GB/s,500ns' "$f" --trace-ranks 16
-    done
-    for f in $data/pipedream/*.txt; do
-        again "PipeDream $(basename "$f" .txt)" switch:8@50GB/s,500ns "$f" --trace-ranks 6
-    done
-    for f in $data/goal/*.goal; do
-        again "GOAL $(basename "$f" .goal)" switch:32@50GB/s,500ns "$f"
-    done
-else
-    skip "published traces" "$data is not here"
-fi
+published() { # arguments of again, where the file is at hand
+    if [ -e "$3" ]; then again "$@"; else skip "$1" "$3 is not here"; fi
+}
+published "timeline ST" switch:8@50GB/s,500ns $data/pipeline_timelines/ST/trace-ST.csv.gz
+published "timeline ST without stragglers" switch:8@50GB/s,500ns $data/pipeline_timelines/ST/trace-ST.csv.gz --ideal
+published "Kineto DLRM" dgx1-v100-8 $data/kineto/dlrm_v100_8rank --host-trace $data/host_et/dlrm_v100_8rank
+published "Chakra DLRM" dgx1-v100-8 $data/chakra/dlrm_v100_8rank
+published "Kineto of one rank, replicated" dgx-a100-8 $data/kineto/hta/nccl_parser_config__nccl_data.json.gz --replicate 1=0
+published "Chakra custom ring" ring:8@100GB/s,500ns $data/chakra/astra_custom_collectives/custom_ring_allreduce_8npus_1MB
+published "AICB's list" switch:128@50GB/s,500ns $data/simai/aicb_G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1.csv
+for f in $data/simai/*.txt $data/astra1/*.txt; do
+    published "$(basename "$f" .txt)" 'ring:4@100GB/s,500ns*switch:4@50GB/s,500ns' "$f" --trace-ranks 16
+done
+for f in $data/pipedream/*.txt; do
+    published "PipeDream $(basename "$f" .txt)" switch:8@50GB/s,500ns "$f" --trace-ranks 6
+done
+for f in $data/goal/*.goal; do
+    published "GOAL $(basename "$f" .goal)" switch:32@50GB/s,500ns "$f"
+done
 
 # ---- JSON: the feeder's list of nodes, and messages one after another as chakra_jsonizer prints them
 mkdir "$tmp/feeder" "$tmp/messages"

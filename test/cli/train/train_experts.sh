@@ -45,11 +45,7 @@ refused routing=zipf:-1 "expected zipf:S with S from 0 to 10"
 printf '1,2,x\n' >"$tmp/counts"
 refused routing="$tmp/counts" "$tmp/counts:1:5: expected a count, 0 or more, got 'x'"
 
-measured=../shared/data/throughput/measured_dispatch.csv
-if [ ! -r "$measured" ]; then
-    skip "measured dispatchers" "$measured is not here"
-    finish
-fi
+measured=test/data/throughput/measured_dispatch.csv
 "$ringlet" calibrate-training --check "$measured" >"$tmp/out" 2>"$tmp/err"
 expect "all runs are covered" "$(said '^experts  *-  *46 ')" 1
 # Goal: the sign of each gap above 6 %.

@@ -12,7 +12,8 @@
 #include "workload/program/reader.h"
 #include "workload/timing/loggops.h"
 
-#define DATA "../shared/data/goal/"
+#define DATA  "../shared/data/goal/"
+#define TIMES "test/data/goal/loggopsim_reference.csv" /* finish times, by LogGOPSim */
 
 static const char *write_text(const char *text)
 {
@@ -59,11 +60,12 @@ static int refused(const char *text, const char *where, const char *what)
 static void reference(void **state)
 {
     (void)state;
-    FILE *f = fopen(DATA "loggopsim_reference.csv", "r");
+    FILE *f = fopen(TIMES, "r");
     char line[512], file[128], path[256];
     int rows = 0;
-    if (!f) {
-        print_message("# no ../shared: LogGOPSim's figures are not here\n");
+    assert_non_null(f);
+    if (access(DATA "resnet_dp_n4.goal", R_OK)) {
+        fclose(f);
         skip();
     }
     assert_non_null(fgets(line, sizeof line, f));

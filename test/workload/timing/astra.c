@@ -284,7 +284,7 @@ static void roofline_settings(void **state)
 
 /* ---- measured rows */
 
-#define DATA "../shared/data/astra/"
+#define DATA "test/data/astra/"
 enum { MAX_COLUMNS = 16 };
 
 /* Splits a line at commas in place; no field of these files is quoted. */
@@ -356,10 +356,7 @@ static void measured_rows(void **state)
 {
     (void)state;
     FILE *f = fopen(DATA "dev.csv", "r");
-    if (!f) {
-        print_message("no " DATA "dev.csv: measured rows not compared\n");
-        skip();
-    }
+    assert_non_null(f);
     char line[2048], *row[MAX_COLUMNS];
     unsigned equal[2] = {0}, left_out[2] = {0}, wrong = 0;
     while (fgets(line, sizeof line, f)) {
