@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 TOKEN = re.compile(
@@ -41,11 +41,15 @@ class Mutant:
     start: int
     end: int
     new: str
+    nth: int = 1  # of those in the file that look the same
 
     def applied(self, text: str) -> str:
         return text[: self.start] + self.new + text[self.end :]
 
     def shown(self, text: str) -> str:
+        return self.plainly(text) + (f" [{self.nth}]" if self.nth > 1 else "")
+
+    def plainly(self, text: str) -> str:
         old = text[self.start : self.end]
         if len(old) < 4:  # an operator or a constant says more with its surroundings
             begin = text.rfind("\n", 0, self.start) + 1
@@ -202,7 +206,12 @@ def mutants(text: str) -> list[Mutant]:
     for begin, end in bodies(k):
         for i, stop, kind in statements(k, begin, end):
             found += of_statement(k, text, i, stop, kind)
-    return sorted(found, key=lambda m: (m.start, m.end))
+    alike: dict[str, int] = {}
+    for at, m in enumerate(found := sorted(found, key=lambda m: (m.start, m.end))):
+        name = m.plainly(text)
+        alike[name] = alike.get(name, 0) + 1
+        found[at] = replace(m, nth=alike[name])
+    return found
 
 
 if __name__ == "__main__":

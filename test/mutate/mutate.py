@@ -88,7 +88,7 @@ class Gate:
         self.tests = {t.name: t for t in suite.tests(build, self.only)}
         self.library = Path(build, LIBRARY).stat().st_mtime
         self.times = suite.Store(Path(build, "times.json"))
-        self.results = suite.Store(Path(build, "results.json"))
+        self.results: suite.Store  # of the room under way
         self.listed = listed()
         self.commands: dict[str, list[str]] = {}
         self.originals: dict[str, bytes] = {}
@@ -192,6 +192,7 @@ class Gate:
     def room(self, room: str, executed: dict[str, dict[str, tuple[str, ...]]], n: int) -> tuple[int, int]:
         """Tries n mutants of a room, prints what survives, and returns how many were killed, of how many."""
         places = draw(room, self.seed, executed)
+        self.results = suite.Store(Path(self.build, "mutants", room.replace("/", "-") + ".json"))
         if not places:
             print(f"{room}: no test executes it")
             return 0, 0

@@ -139,6 +139,29 @@ static void the_target_rises(void **state)
     expect_increase(false);
 }
 
+/* A notification begins to count steps anew: the next five leave the target alone. */
+static void steps_are_counted_from_the_last_notification_on(void **state)
+{
+    rlt_dcqcn d = at_line();
+    rlt_time now = 6 * 55 * RLT_US;
+    double target = 25.005e9, rate = (25e9 - 12.5e9 / 32 + target) / 2, a = pow(255.0 / 256, 6);
+    (void)state;
+    rlt__dcqcn_cut(&d, 0);
+    rlt__dcqcn_cut(&d, 0);
+    for (int i = 0; i < 2; i++) {
+        expect_rate(&d, now, rate);
+        rlt__dcqcn_cut(&d, now);
+        target = rate;
+        rate *= 1 - a / 2;
+        expect_rate(&d, now, rate);
+        a = (1 - a) / 256 + a;
+        a *= pow(255.0 / 256, 5);
+        for (int k = 0; k < 5; k++)
+            rate = (rate + target) / 2;
+        now += 5 * 55 * RLT_US;
+    }
+}
+
 /* With a = 1 each notification halves the rate, but not below 5 MB/s, nor below a slower line. */
 static void the_rate_has_a_least(void **state)
 {
@@ -166,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_estimate_decays_and_rises),
         cmocka_unit_test(every_10_MB_is_a_step),
         cmocka_unit_test(the_target_rises),
+        cmocka_unit_test(steps_are_counted_from_the_last_notification_on),
         cmocka_unit_test(the_rate_has_a_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
