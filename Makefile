@@ -10,8 +10,9 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long data validate stranger faults design-page deploy-page screenshots
-#          install uninstall python wheel install-python deb deps deps-page format check-format clean
+# Targets: all (default) demo test bench bench-long data validate stranger faults fuzz mutate coverage design-page
+#          deploy-page screenshots install uninstall python wheel install-python deb deps deps-page format check-format
+#          clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
 CC         ?= gcc
@@ -117,10 +118,19 @@ $(BUILD)/objects: FORCE
 	@rm -f $(patsubst %,$(BUILD)/%,$(filter-out $(BESIDE),$(ALL_BESIDE)))
 	@echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' > $@
 
+ifeq ($(LIBRARY),shared)
+# For mutants. What is linked with it asks for libringlet.so.0, whose place a mutant takes that needs whole.so for the rest.
+$(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -o $(BUILD)/whole.so $(LIB_OBJ) $(PKG_LIBS) -lm -lpthread
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -o $(BUILD)/$(SONAME) $(LIB_OBJ) $(PKG_LIBS) -lm -lpthread
+	@rm -f $@ && cp $(BUILD)/$(SONAME) $@
+else
 $(BUILD)/libringlet.a: $(LIB_OBJ) $(BUILD)/objects
 	$(call say,AR  ,$@)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $(LIB_OBJ)
+endif
 
 # The command exports what the installed headers declare, for plug-ins: see workload/plugin/plugin.h.
 WHOLE := -rdynamic -Wl,--whole-archive $(BUILD)/libringlet.a -Wl,--no-whole-archive -ldl
@@ -314,6 +324,20 @@ test: deps
 # Prints the test programs, one a line, for running some of them.
 list-tests:
 	@echo $(sort $(TESTS))
+
+# Lines and branches that the tests execute, and changes of meaning that they do not notice: test/mutate/README.md.
+COVERED := BUILD=build-coverage CFLAGS='-O0 --coverage'
+# The library is a shared object, so that a mutant takes the place of its own file alone.
+MUTABLE := BUILD=build-mutate CFLAGS='-O1 -fvisibility=default' LDFLAGS='-Wl,--enable-new-dtags,-rpath,$(CURDIR)/build-mutate'
+PROGRAMS ?= all tests
+coverage: deps
+	@$(MAKE) --no-print-directory -s $(COVERED) $(PROGRAMS)
+	@$(PYTHON) test/mutate/coverage.py build-coverage $(LIKE)
+
+mutate: deps
+	@$(MAKE) --no-print-directory -s $(COVERED) $(PROGRAMS)
+	@$(MAKE) --no-print-directory -s $(MUTABLE) LIBRARY=shared $(PROGRAMS)
+	@ROOM='$(ROOM)' N='$(N)' SEED='$(SEED)' LIKE='$(LIKE)' BUDGET='$(BUDGET)' JOBS='$(JOBS)' $(PYTHON) test/mutate/mutate.py build-coverage build-mutate
 
 bench: deps
 	@$(MAKE) --no-print-directory all benches

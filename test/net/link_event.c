@@ -335,6 +335,24 @@ static void test_detours_of_products(void **state)
     }
 }
 
+/* The text is appended to what is there, cut to the buffer, and nothing behind the buffer is touched. */
+static void check_waits_are_cut(const bench *b, const char *whole)
+{
+    for (size_t size = 4; size < strlen(whole) + 40; size++) {
+        char text[800];
+        memset(text, '#', sizeof text);
+        memcpy(text, "ABC", 4);
+        rlt_net_waits(b->net, text, size);
+        assert_non_null(memchr(text, '\0', size));
+        assert_memory_equal(text, "ABC", 3);
+        size_t more = strlen(text) - 3;
+        if (more) /* "; " joins them */
+            assert_true(more > 2 && !strncmp(text + 3, "; ", 2) && !strncmp(text + 5, whole + 2, more - 2));
+        for (size_t i = size; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+    }
+}
+
 /* Without a route, transfers wait under every model, are named, and continue when the link is back. */
 static void test_waits(void **state)
 {
@@ -354,6 +372,7 @@ static void test_waits(void **state)
             if (!back) {
                 assert_non_null(strstr(text, "link 0 (acc0->sw0.0.0), which has failed"));
                 assert_int_equal(b->delivered[1], -1);
+                check_waits_are_cut(b, text);
             } else {
                 check_delivered(b);
                 assert_true(text[0] == '\0');

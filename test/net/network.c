@@ -739,18 +739,56 @@ static void test_models_by_name(void **state)
     assert_null(rlt_net_model_at(3));
 }
 
+/* Scales are above 0 and at most 1e9; a latency scale of 0 takes all latency away. 1 MB at 50 GB/s takes 20 us. */
+static void test_scales(void **state)
+{
+    static const struct {
+        double bandwidth, latency;
+        rlt_time takes; /* -1: refused */
+    } rows[] = {{1, 0, 20000000}, {1, 1, 21000000}, {0.5, 0, 40000000}, {1, 1e9, 1000000020000000},
+                {1, 1.001e9, -1}, {1, -1, -1},      {0, 1, -1},         {-1, 1, -1},
+                {1.001e9, 1, -1}, {1, 2, 22000000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int model = 0; model < 2; model++) {
+            bench b = open_bench("switch:2@50GB/s,500ns");
+            b.cfg.bandwidth_scale = rows[i].bandwidth;
+            b.cfg.latency_scale = rows[i].latency;
+            if (rows[i].takes >= 0) {
+                make_net(&b, both[model]);
+                post(&b, 0, 1, 1000000);
+                assert_int_equal(rlt_sim_run(b.sim, RLT_TIME_MAX, &b.err), 0);
+                assert_int_equal(b.delivered[0], rows[i].takes);
+            } else {
+                assert_int_equal(both[model]->create(&b.cfg, &b.net, &b.err), RLT_ERANGE);
+                assert_non_null(strstr(b.err.what, "that is not in (0, 1e9]"));
+            }
+            close_bench(&b);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_message),          cmocka_unit_test(test_models_agree_alone),
-        cmocka_unit_test(test_two_bandwidths),       cmocka_unit_test(test_shared_ports),
-        cmocka_unit_test(test_equal_messages),       cmocka_unit_test(test_inner_link),
-        cmocka_unit_test(test_one_sender),           cmocka_unit_test(test_endpoint_costs),
-        cmocka_unit_test(test_same_accelerator),     cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_all_to_all),           cmocka_unit_test(test_order_of_issue),
-        cmocka_unit_test(test_cancelled_run),        cmocka_unit_test(test_latency_first),
-        cmocka_unit_test(test_overflow_is_an_error), cmocka_unit_test(test_time_series),
-        cmocka_unit_test(test_union_of_spans),       cmocka_unit_test(test_models_by_name),
+        cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_one_message),
+        cmocka_unit_test(test_models_agree_alone),
+        cmocka_unit_test(test_two_bandwidths),
+        cmocka_unit_test(test_shared_ports),
+        cmocka_unit_test(test_equal_messages),
+        cmocka_unit_test(test_inner_link),
+        cmocka_unit_test(test_one_sender),
+        cmocka_unit_test(test_endpoint_costs),
+        cmocka_unit_test(test_same_accelerator),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_all_to_all),
+        cmocka_unit_test(test_order_of_issue),
+        cmocka_unit_test(test_cancelled_run),
+        cmocka_unit_test(test_latency_first),
+        cmocka_unit_test(test_overflow_is_an_error),
+        cmocka_unit_test(test_time_series),
+        cmocka_unit_test(test_union_of_spans),
+        cmocka_unit_test(test_models_by_name),
         cmocka_unit_test(test_served_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

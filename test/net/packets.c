@@ -169,7 +169,7 @@ static bench open_line(uint32_t switches, const uint32_t *rate, const char *late
             (size_t)snprintf(text + used, sizeof text - used, ", {\"id\": \"s%u\", \"kind\": \"switch\"}", i);
     used += (size_t)snprintf(text + used, sizeof text - used, "], \"links\": [");
     for (uint32_t i = 0; i <= switches; i++) {
-        char from[8] = "a", to[8] = "b";
+        char from[16] = "a", to[16] = "b";
         if (i > 0)
             snprintf(from, sizeof from, "s%u", i - 1);
         if (i < switches)
@@ -473,6 +473,33 @@ static void credits_bound_what_is_under_way(void **state)
     }
 }
 
+/* A switch that takes a packet returns its credit at once, on the link that brought it: the loop
+ * takes tau + 2 d + s. */
+static void credit_returns_for_what_a_switch_takes(void **state)
+{
+    (void)state;
+    const uint32_t rate[] = {10, 10, 10};
+    const rlt_time tau = 100000, d = 500 * NS, s = 300 * NS, loop = tau + 2 * d + s;
+    for (uint32_t w = 1; w < 20; w++) {
+        bench b = open_line(2, rate, "500ns");
+        b.cfg.switch_ps = s;
+        b.cfg.pause = RLT_PAUSE_CREDIT;
+        b.cfg.buffer_bytes = 1000 * (uint64_t)w;
+        b.cfg.client.pass = on_pass;
+        b.take_at = 2;
+        make(&b);
+        send_many(&b, ROUTE(&b, 0, 2, 3, 1), 1000, 100, 0, RLT_PACKET_PROBE);
+        run(&b);
+        assert_int_equal(b.n_passed, 100);
+        assert_int_equal(b.n_arrived, 0);
+        for (uint32_t i = 0; i < 100; i++) {
+            rlt_time starts = w * tau >= loop ? i * tau : (i / w) * loop + (i % w) * tau;
+            assert_int_equal(b.passed[i].at, starts + tau + d + s);
+        }
+        close_bench(&b);
+    }
+}
+
 static const char triangle[] =
     "{\"nodes\": [{\"id\": \"a0\", \"kind\": \"accelerator\"}, {\"id\": \"a1\", \"kind\": \"accelerator\"},"
     " {\"id\": \"a2\", \"kind\": \"accelerator\"}, {\"id\": \"s0\", \"kind\": \"switch\"},"
@@ -584,6 +611,7 @@ int main(void)
         cmocka_unit_test(losses_are_random_and_repeat),
         cmocka_unit_test(pauses_hold_back_and_lose_nothing),
         cmocka_unit_test(credits_bound_what_is_under_way),
+        cmocka_unit_test(credit_returns_for_what_a_switch_takes),
         cmocka_unit_test(a_circle_of_full_buffers_is_named),
         cmocka_unit_test(switches_see_probes),
         cmocka_unit_test(wrong_settings_are_refused),

@@ -208,6 +208,7 @@ static void test_one_row_is_all(void **state)
     assert_int_equal(t.many, 4);
     assert_int_equal(rlt_params_set_text(one_more, "a thing", &t, "many=7", NULL), RLT_EUSAGE);
     assert_string_equal(rlt_params_describe(one_more, text, sizeof text), "few, many=5");
+    assert_string_equal(rlt_params_describe(&(rlt_param){0}, text, sizeof text), "");
     assert_int_equal(rlt_options_fill(groups, words, 1, &t, &parsed, NULL), 0);
     assert_int_equal(t.many, 6);
     assert_true(rlt_given(&parsed, "many"));
@@ -215,6 +216,30 @@ static void test_one_row_is_all(void **state)
     rlt_parsed_free(&parsed);
     assert_string_equal(rlt_param_form(&one_more[1], text, sizeof text), "count");
     assert_string_equal(rlt_param_form(rlt_params_find(table, "mode"), text, sizeof text), "fast|safe");
+}
+
+/* What a refusal says about the limits of a row. */
+static void test_limits_are_named(void **state)
+{
+    static const rlt_param limited[] = {
+        {"half", .kind = RLT_PARAM_NUMBER, RLT_FIELD(things, part), .min = 0.5, .max = 1},
+        {"high", .kind = RLT_PARAM_NUMBER, RLT_FIELD(things, part), .min = 2},
+        {"bytes", .kind = RLT_PARAM_SIZE, RLT_FIELD(things, bytes), .min = 1},
+        {"clock", .kind = RLT_PARAM_NUMBER, RLT_FIELD(things, part), .min = 1, .max = 8, .unit = "GHz"},
+        {0}};
+    static const char *const rows[][2] = {{"half=1.5", "expected 0.5 to 1, got '1.5'"},
+                                          {"half=0.4", "expected 0.5 to 1, got '0.4'"},
+                                          {"high=1", "expected at least 2, got '1'"},
+                                          {"bytes=0", "expected more than 0, got '0'"},
+                                          {"clock=9", "expected 1 to 8 GHz, got '9'"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        things t = {0};
+        rlt_error err = {0};
+        assert_int_equal(rlt_params_set_text(limited, "a thing", &t, rows[i][0], &err), RLT_EUSAGE);
+        if (!strstr(err.what, rows[i][1]))
+            fail_msg("%s: %s", rows[i][0], err.what);
+    }
 }
 
 static void test_ranges(void **state)
@@ -242,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_fields),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_one_row_is_all),   cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_limits_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

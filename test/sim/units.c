@@ -288,6 +288,35 @@ static void decimals_agree_with_wide_integers(void **state)
     }
 }
 
+static void shares(void **state)
+{
+    static const struct {
+        const char *text;
+        double share;
+    } fine[] = {{"0", 0}, {"0.25", 0.25}, {"25%", 0.25}, {"0%", 0}, {"1", 1}, {"100%", 1}, {"5e-1", 0.5}};
+    static const char *const bad[][2] = {{"%", "'%'"},
+                                         {"101%", "expected 0 to 1, or a percentage, got '101%'"},
+                                         {"1.01", "expected 0 to 1, or a percentage, got '1.01'"},
+                                         {"-1%", "'-1'"},
+                                         {"5%%", "'5%'"}};
+    double share = -1;
+    (void)state;
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        assert_int_equal(rlt_parse_share(fine[i].text, 1, &share, NULL, NULL), 0);
+        assert_true(share == fine[i].share);
+    }
+    assert_int_equal(rlt_parse_share("250%", 3, &share, NULL, NULL), 0);
+    assert_true(share == 2.5);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rlt_error err = {0};
+        assert_true(rlt_parse_share(bad[i][0], 1, &share, "there", &err) < 0);
+        assert_string_equal(err.where, "there");
+        if (!strstr(err.what, bad[i][1]))
+            fail_msg("%s: %s", bad[i][0], err.what);
+        assert_true(share == 2.5); /* nothing is written */
+    }
+}
+
 static void formats(void **state)
 {
     (void)state;
@@ -301,6 +330,10 @@ static void formats(void **state)
     assert_string_equal(rlt_format_duration(b, 32, 12345), "12.35 ns"); /* half up */
     assert_string_equal(rlt_format_duration(b, 32, 999960), "1 us");    /* rounds up to the next unit */
     assert_string_equal(rlt_format_duration(b, 32, 999940), "999.9 ns");
+    assert_string_equal(rlt_format_duration(b, 32, 9996000), "9.996 us");
+    assert_string_equal(rlt_format_duration(b, 32, 10004000), "10 us"); /* four digits: 10.00 */
+    assert_string_equal(rlt_format_duration(b, 32, 99960000), "99.96 us");
+    assert_string_equal(rlt_format_duration(b, 32, 100040000), "100 us");
     assert_string_equal(rlt_format_duration(b, 32, RLT_TIME_MAX), "2305843 s");
     assert_string_equal(rlt_format_duration(b, 32, -1500), "-1.5 ns");
     assert_string_equal(rlt_format_duration(b, 32, INT64_MIN), "-9223372 s");
@@ -419,12 +452,19 @@ static void errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates),          cmocka_unit_test(durations),
-        cmocka_unit_test(sizes),          cmocka_unit_test(rates_of_work),
-        cmocka_unit_test(counts),         cmocka_unit_test(numbers),
-        cmocka_unit_test(decimals),       cmocka_unit_test(decimals_agree_with_wide_integers),
-        cmocka_unit_test(formats),        cmocka_unit_test(formats_read_back),
-        cmocka_unit_test(transfer_times), cmocka_unit_test(errors),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(rates_of_work),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(decimals),
+        cmocka_unit_test(decimals_agree_with_wide_integers),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(formats),
+        cmocka_unit_test(formats_read_back),
+        cmocka_unit_test(transfer_times),
+        cmocka_unit_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

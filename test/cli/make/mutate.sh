@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make mutate and make coverage on a program of one file, whose test has a known hole: it is named.
+. "$(dirname "$0")/../../support/tap.sh"
+for program in python3 gcov; do
+    command -v $program >/dev/null || { skip "mutants" "needs $program"; finish; }
+done
+grep -v '^#' test/mutate/equivalent.txt | grep . | sort >"$tmp/listed"
+for source in $(cut -d: -f1 "$tmp/listed" | sort -u); do
+    python3 test/mutate/mutants.py "$source" | sed "s|^[0-9]*|$source|; s| *\$||"
+done | sort -u >"$tmp/all"
+expect "equivalent.txt lists mutants that are there" "$(comm -23 "$tmp/listed" "$tmp/all")" ""
+mkdir -p "$tmp/it/sim" "$tmp/it/net" "$tmp/it/collectives" "$tmp/it/workload" "$tmp/it/tools" "$tmp/it/test/sim" "$tmp/it/test/support"
+cp Makefile "$tmp/it"
+cp test/support/fail_malloc.c "$tmp/it/test/support"
+cp -R test/mutate "$tmp/it/test/mutate"
+cd "$tmp/it" || exit 1
+cat >sim/fee.c <<'EOC'
+/* n < 1 in a comment */
+#define MORE(n) ((n) + 1)
+int fee(int n);
+int unused(int n);
+int fee(int n)
+{
+    int least = 5, *p = &least; // a < b
+    const char *text = "a < b";
+    (void)text;
+    if (n < 10)
+        return *p;
+    least = n > 50 ? n * 2 : n;
+    for (int i = 0; i < n; i++) {
+        if (i == 3 && n != 4)
+            break;
+        least--;
+    }
+    return least;
+}
+int unused(int n)
+{
+    return n + 1;
+}
+EOC
+cat >list <<'EOL'
+7: int least = 5, *p = &least; // a < b -> int least = (5 + 1), *p = &least; // a < b
+9: (void)text -> nothing
+10: n < 10 -> !(n < 10)
+10: if (n < 10) -> if (n <= 10)
+10: if (n < 10) -> if (n < (10 + 1))
+12: least = n > 50 ? n * 2 : n -> nothing
+12: least = n > 50 ? n * 2 : n; -> least = n >= 50 ? n * 2 : n;
+12: least = n > 50 ? n * 2 : n; -> least = n > (50 + 1) ? n * 2 : n;
+12: ? n * 2 : n -> ? (n) : (n * 2)
+12: least = n > 50 ? n * 2 : n; -> least = n > 50 ? n / 2 : n;
+12: least = n > 50 ? n * 2 : n; -> least = n > 50 ? n * (2 + 1) : n;
+13: for (int i = 0; i < n; i++) { -> for (int i = 1; i < n; i++) {
+13: for (int i = 0; i < n; i++) { -> for (int i = 0; i <= n; i++) {
+14: i == 3 && n != 4 -> !(i == 3 && n != 4)
+14: if (i == 3 && n != 4) -> if (i != 3 && n != 4)
+14: if (i == 3 && n != 4) -> if (i == (3 + 1) && n != 4)
+14: if (i == 3 && n != 4) -> if (i == 3 || n != 4)
+14: if (i == 3 && n != 4) -> if (i == 3 && n == 4)
+14: if (i == 3 && n != 4) -> if (i == 3 && n != (4 + 1))
+15: break -> nothing
+16: least-- -> nothing
+22: return n + 1; -> return n - 1;
+22: return n + 1; -> return n + 0;
+EOL
+python3 test/mutate/mutants.py sim/fee.c >"$tmp/out" 2>"$tmp/err"
+expect "the mutants of a source" "$(diff list "$tmp/out")" ""
+rm sim/fee.c
+
+mkdir sim/fees
+cat >sim/fees/fee.c <<'EOC'
+int fee(int n);
+int fee(int n)
+{
+    n += 0;
+    if (n == 77)
+        return 0;
+    if (n < 10)
+        return 7;
+    return n / 2;
+}
+EOC
+test_of() { # pairs of arguments and fees
+    {
+        printf '#include <%s.h>\n' setjmp stdarg stddef stdint cmocka
+        printf 'int fee(int n);\nstatic void fees(void **state)\n{\n    (void)state;\n'
+        printf '    assert_int_equal(fee(%s), %s);\n' "$@"
+        printf '}\nint main(void)\n{\n    const struct CMUnitTest tests[] = {cmocka_unit_test(fees)};\n'
+        printf '    return cmocka_run_group_tests(tests, NULL, NULL);\n}\n'
+    } >test/sim/fee.c
+}
+mutate() { # settings
+    make mutate DEPS=no PROGRAMS=tests "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    status=$?
+    grep -v '^  [A-Z]' "$tmp/out"
+    return $status
+}
+test_of 4 7 21 10
+expect "what the test does not see is named" "$(mutate N=50 | sort)" "sim/fees/fee.c:5: if (n == 77) -> if (n == (77 + 1))
+sim/fees/fee.c:7: if (n < 10) -> if (n < (10 + 1))
+sim/fees/fee.c:7: if (n < 10) -> if (n <= 10)
+sim/fees: 6 of 9 killed (66.7 %), 2 equivalent"
+expect "a second call knows" "$(mutate N=50 ROOM=sim/fees/fee.c | tail -1)" "sim/fees/fee.c: 6 of 9 killed (66.7 %), 2 equivalent"
+mutate N=3 SEED=2 >"$tmp/three"
+expect "fewer can be drawn" "$(sed -n 's/.* of \([0-9]*\) killed.*, \([0-9]*\) eq.*/\1 + \2/p' "$tmp/three" | xargs expr)" 3
+make coverage DEPS=no PROGRAMS=tests >"$tmp/out" 2>"$tmp/err"
+expect "coverage" "$(awk '$1 == "total" { print $2, $4, $7, $9 }' "$tmp/out")" "6 7 3 4"
+test_of 4 7 21 10 10 5 77 0
+expect "a test that sees it kills it" "$(mutate N=50)" "sim/fees: 10 of 10 killed (100.0 %), 2 equivalent"
+test_of 4 8
+expect "a test that fails anyway kills nothing, and is named" "$(mutate N=50) $(grep -c 'left out test/sim/fee: fails' "$tmp/err")" \
+    "sim/fees: no test executes it 1"
+mutate ROOM=sim/nowhere
+expect "a room that is not there" "$? $(grep -c 'ROOM=sim/nowhere: expected' "$tmp/err")" "2 1"
+mutate N=many
+expect "a number that is none" "$? $(grep -c 'N=many: expected' "$tmp/err")" "2 1"
+finish
