@@ -92,11 +92,13 @@ TOOL_SRC := $(filter-out tools/report/page/embed.c $(SERVE_SRC) $(MPI_SRC) $(DEP
 PAGE_SRC := tools/report/page/page.html tools/report/page/page.css tools/help/glossary.md $(sort $(wildcard tools/report/page/*.js))
 # Whatever is Markdown is a chapter of ringlet help.
 CHAPTERS := $(sort $(wildcard README.md) $(shell find sim net collectives workload tools topologies traces test -name '*.md' 2>/dev/null))
-TEST_SRC := $(filter-out test/support/% test/bench/% test/faults/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
+TEST_SRC := $(filter-out test/support/% test/bench/% test/faults/% test/fuzz/% test/install/% test/plugins/% $(if $(has_deploy),,test/tools/policy.c test/tools/lessons.c),$(call sources_of,test))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(addprefix $(BUILD)/tools/,report/page_parts.o help/texts.o base/version.o)
-TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
+# Fuzz targets are one program for make test, and one for libFuzzer: see test/fuzz/README.md.
+FUZZ_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out test/fuzz/engine.c test/fuzz/replay.c,$(call sources_of,test/fuzz)))
+TESTS    := $(TEST_SRC:%.c=$(BUILD)/%) $(BUILD)/test/fuzz/replay
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
 DEPLOY_OBJ := $(filter-out $(DEPLOY_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(DEPLOY_SRC:%.c=$(BUILD)/%.o)
@@ -152,7 +154,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libringlet.a
 $(BUILD)/test/workload/deploy/sfb: private PEER_LIBS = $(if $(call links,glpk,-lglpk),-lglpk)
 
 # Tests of parts of the command. Those of a companion are linked with it where that is built.
-TOOL_TESTS := $(filter $(BUILD)/test/tools/%,$(TESTS))
+TOOL_TESTS := $(filter $(BUILD)/test/tools/% $(BUILD)/test/fuzz/%,$(TESTS)) $(BUILD)/test/fuzz/engine
 SERVE_TEST := $(if $(filter ringlet-serve,$(BESIDE)),$(BUILD)/test/tools/serve)
 DEPLOY_TEST := $(filter $(BUILD)/test/tools/policy $(BUILD)/test/tools/lessons,$(TESTS))
 $(TOOL_TESTS): private TOOLS = $(filter %.o,$(filter-out $<,$^))
@@ -160,11 +162,13 @@ $(SERVE_TEST): $(filter-out %/main.o,$(SERVE_OBJ))
 $(DEPLOY_TEST): $(filter-out %/main.o,$(DEPLOY_OBJ))
 $(DEPLOY_TEST): private PEER_LIBS = $(DEPLOY_LIBS)
 $(filter-out $(SERVE_TEST) $(DEPLOY_TEST),$(TOOL_TESTS)): $(filter-out %/main.o,$(TOOL_OBJ))
+$(BUILD)/test/fuzz/replay $(BUILD)/test/fuzz/engine: $(FUZZ_OBJ) $(addprefix $(BUILD)/tools/deploy/policy/,file.o weights.o)
+$(BUILD)/test/fuzz/engine: private SANFLAGS += -fsanitize=fuzzer
 
 # Objects that the command needs and the library does not.
 OF_SERVE := $(SERVE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-serve $(SERVE_TEST)
 OF_MPI   := $(MPI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ringlet-mpi
-$(sort $(TOOL_OBJ) $(COMMANDS) $(OF_SERVE) $(OF_MPI) $(TOOL_TESTS:%=%.o) $(TOOL_TESTS)): private PKGS += $(TOOL_PKGS)
+$(sort $(TOOL_OBJ) $(COMMANDS) $(OF_SERVE) $(OF_MPI) $(TOOL_TESTS:%=%.o) $(TOOL_TESTS) $(FUZZ_OBJ)): private PKGS += $(TOOL_PKGS)
 $(OF_SERVE): private PKGS += $(SERVE_PKG)
 $(OF_MPI): private PKGS += $(MPI_PKG)
 
@@ -339,6 +343,11 @@ mutate: deps
 	@$(MAKE) --no-print-directory -s $(MUTABLE) LIBRARY=shared $(PROGRAMS)
 	@ROOM='$(ROOM)' N='$(N)' SEED='$(SEED)' LIKE='$(LIKE)' BUDGET='$(BUDGET)' JOBS='$(JOBS)' $(PYTHON) test/mutate/mutate.py build-coverage build-mutate
 
+# Hostile inputs under sanitizers for SECONDS, of one TARGET or of all: see test/fuzz/README.md. Needs clang.
+fuzz: SECONDS ?= 60
+fuzz:
+	@test/fuzz/fuzz.sh '$(SECONDS)' '$(TARGET)'
+
 bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@BUILD=$(BUILD) test/bench/bench.sh
@@ -443,8 +452,7 @@ check-format:
 clean:
 	rm -rf build build-*
 
-
-.PHONY: all demo test tests list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests faults fuzz mutate coverage list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 

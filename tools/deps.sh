@@ -6,6 +6,7 @@
 # installed it is named with what is lost, and the build or the tests leave that out.
 # deps.sh check: only names missing packages. deps.sh page: also installs what tests need to open pages, draw graphs,
 # check the format, compile with clang, build Debian packages, count instructions, follow the tour and run the notebooks.
+# deps.sh fuzz: also installs what make fuzz compiles with.
 set -u
 # Proof that a package is installed: a command, a library by its pkg-config name, a header, a library that links, or a
 # module of Debian's Python, which may not be the first in PATH.
@@ -21,6 +22,7 @@ optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-
     python=pip:python3-pip python=ensurepip:python3-venv python=pandas:python3-pandas
     python=matplotlib:python3-matplotlib python=nbclient:python3-nbclient python=nbconvert:python3-nbconvert
     python=ipykernel:python3-ipykernel"
+[ "${1:-}" = fuzz ] && optional="clang:clang fuzzer=clang:libclang-rt-dev"
 
 missing() { # prints those of a list that are not installed
     for w in "$@"; do
@@ -28,6 +30,8 @@ missing() { # prints those of a list that are not installed
         header=*) w=${w#header=} && gcc -E -include "${w%%:*}" -x c /dev/null >/dev/null 2>&1 || echo "${w##*:}" ;;
         link=*) w=${w#link=} && echo 'int main(void){return 0;}' | gcc -x c -o /dev/null - -l"${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         python=*) w=${w#python=} && /usr/bin/python3 -c "import ${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
+        fuzzer=*) w=${w#fuzzer=} && echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' |
+            "${w%%:*}" -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || echo "${w##*:}" ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac

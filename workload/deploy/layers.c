@@ -131,12 +131,7 @@ int rlt_opgraph_base_groups(const rlt_opgraph *g, uint32_t *group, uint32_t *n, 
         uint32_t t = g->ops[i].together;
         if (t == RLT_NONE)
             continue;
-        if (t >= g->n_ops)
-            rc = rlt_fail(err, RLT_EUSAGE, g->ops[i].name,
-                          "operators that stand together have number %u, where "
-                          "less than %u is possible",
-                          t, g->n_ops);
-        else if (first[t] == RLT_NONE)
+        if (first[t] == RLT_NONE)
             first[t] = i;
         else
             parent[find(parent, i)] = find(parent, first[t]);

@@ -123,11 +123,17 @@ static int check_references(rlt_opgraph_builder *b, rlt_error *err)
             return rlt_fail(err, RLT_EMALFORMED, s->graph.name, "operator '%s' feeds itself",
                             s->ops[t->src].name);
     }
-    for (uint32_t i = 0; i < b->n_ops; i++)
-        if (s->ops[i].forward >= b->n_ops)
+    for (uint32_t i = 0; i < b->n_ops; i++) {
+        const rlt_operator *o = &s->ops[i];
+        if (o->forward >= b->n_ops)
             return rlt_fail(err, RLT_EMALFORMED, s->graph.name,
-                            "operator '%s' belongs to a forward operator that does not exist",
-                            s->ops[i].name);
+                            "operator '%s' belongs to a forward operator that does not exist", o->name);
+        if (o->together != RLT_NONE && o->together >= b->n_ops)
+            return rlt_fail(
+                err, RLT_EMALFORMED, s->graph.name,
+                "operators that stand together have number %u, where less than %u is possible: '%s'",
+                o->together, b->n_ops, o->name);
+    }
     return 0;
 }
 

@@ -41,9 +41,9 @@ typedef struct rlt_operator {
     uint64_t parameter_bytes; /* forward: weights it owns; update: weights it updates; backward: 0 */
     uint64_t kept_bytes;      /* activations kept from the forward to the backward pass */
     uint32_t forward;         /* forward operator that this one belongs to; a forward operator: itself */
-    uint32_t together;        /* operators of one number share one placement; RLT_NONE: free */
-    uint8_t pass;             /* rlt_operator_pass */
-    bool splittable;          /* false: each replica does the whole batch */
+    uint32_t together; /* operators of one number share one placement; below n_ops, or RLT_NONE: free */
+    uint8_t pass;      /* rlt_operator_pass */
+    bool splittable;   /* false: each replica does the whole batch */
 } rlt_operator;
 
 typedef struct rlt_tensor {

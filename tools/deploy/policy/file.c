@@ -79,8 +79,10 @@ static int read_line(const char *path, const char *text, rlt_policy **out, uint6
                         "these are no weights: the first line should begin with 'ringlet-policy 1'; `ringlet "
                         "deploy train` makes such files");
     int rc = rlt__policy_make(&shape, out, err);
-    if (rc)
+    if (rc) {
+        rlt_error_prefix(err, path);
         return rc;
+    }
     *at = (size_t)(line_end - text) + 1;
     (*out)->note = strndup(text[end] == ' ' ? text + end + 1 : text + end,
                            (size_t)(line_end - text) - (size_t)end - (text[end] == ' '));

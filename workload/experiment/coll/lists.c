@@ -87,6 +87,14 @@ static int read_item(amounts *s, char *text, rlt_error *err)
     return add_range(s, low, high, factor, step, err);
 }
 
+/* A wrong list is a wrong option, for the caller and in the error. */
+static int usage(int rc, rlt_error *err)
+{
+    if (rc == RLT_ENOMEM)
+        return rc;
+    return err ? (err->code = RLT_EUSAGE) : RLT_EUSAGE;
+}
+
 static int read_list(amounts *s, const char *text, uint64_t **out, uint32_t *n, rlt_error *err)
 {
     const char *cursor = text, *item;
@@ -104,9 +112,7 @@ static int read_list(amounts *s, const char *text, uint64_t **out, uint32_t *n, 
     }
     if (rc) {
         free(s->items);
-        if (rc != RLT_ENOMEM)
-            rc = RLT_EUSAGE;
-        return rc;
+        return usage(rc, err);
     }
     *out = s->items;
     *n = s->n;
@@ -159,7 +165,7 @@ int rlt_parse_shares(const char *text, const char *option, double limit, uint32_
     if (rc) {
         free(*out);
         *out = NULL;
-        return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+        return usage(rc, err);
     }
     return 0;
 }
@@ -199,14 +205,16 @@ int rlt_parse_ranks(const char *text, uint32_t **ranks, uint32_t *n, rlt_error *
         rc = read_rank(item, length, &low, &high, err);
         for (uint64_t r = low; r <= high && !rc; r++) {
             rc = rlt_grow(ranks, &capacity, sizeof **ranks, (uint64_t)*n + 1, RLT_MAX_MEMBERS, "ranks", err);
-            if (!rc)
+            if (rc)
+                rlt_error_prefix(err, "--group");
+            else
                 (*ranks)[(*n)++] = (uint32_t)r;
         }
     }
     if (rc) {
         free(*ranks);
         *ranks = NULL;
-        return rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
+        return usage(rc, err);
     }
     return 0;
 }

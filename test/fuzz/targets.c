@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of targets, and what they share. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/error.h"
+#include "test/fuzz/fuzz.h"
+
+static const fuzz_target *const subjects[] = {fuzz_texts,  fuzz_networks, fuzz_traces, fuzz_plans,
+                                              fuzz_models, fuzz_results,  fuzz_words,  fuzz_laws};
+
+const fuzz_target *fuzz_target_at(uint32_t i)
+{
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++)
+        for (const fuzz_target *t = subjects[k]; t->name; t++)
+            if (i-- == 0)
+                return t;
+    return NULL;
+}
+
+const fuzz_target *fuzz_target_find(const char *name)
+{
+    const fuzz_target *t;
+    for (uint32_t i = 0; (t = fuzz_target_at(i)); i++)
+        if (!strcmp(t->name, name))
+            return t;
+    return NULL;
+}
+
+static uint64_t picks;
+
+uint32_t fuzz_pick(uint32_t n)
+{
+    picks += 0x9e3779b97f4a7c15u;
+    uint64_t z = picks; /* splitmix64 */
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ z >> 31) % n);
+}
+
+void fuzz_run(const fuzz_target *t, const uint8_t *data, size_t n)
+{
+    static char text[FUZZ_MOST_BYTES + 1];
+    if (n > FUZZ_MOST_BYTES)
+        return;
+    if (n)
+        memcpy(text, data, n);
+    text[n] = '\0';
+    picks = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        picks = (picks ^ data[i]) * 1099511628211u;
+    t->run(&(fuzz_input){.text = text, .n = n, .with = t->with});
+}
+
+static char folder[64], path[96];
+
+static void remove_file(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
+/* The name has no number: readers would take it for that of a rank. */
+const char *fuzz_path(const fuzz_input *in, const char *ending)
+{
+    if (!*folder) {
+        snprintf(folder, sizeof folder, "%s/ringlet-fuzz-%ld", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm",
+                 (long)getpid());
+        FUZZ_CHECK(mkdir(folder, 0700) == 0);
+        atexit(remove_file);
+    } else {
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/input%s", folder, ending);
+    FILE *f = fopen(path, "wb");
+    FUZZ_CHECK(f);
+    FUZZ_CHECK(fwrite(in->text, 1, in->n, f) == in->n);
+    FUZZ_CHECK(fclose(f) == 0);
+    return path;
+}
+
+static void check_line(const char *text)
+{
+    FUZZ_CHECK(*text);
+    for (const char *s = text; *s; s++)
+        FUZZ_CHECK((unsigned char)*s >= 0x20);
+}
+
+void fuzz_judge(int rc, const rlt_error *err, const char *place)
+{
+    if (rc == 0)
+        return;
+    if (getenv("FUZZ_SAY"))
+        fprintf(stderr, "%s: %s\n", err->where, err->what);
+    FUZZ_CHECK(rc < 0);
+    FUZZ_CHECK(err->code == rc);
+    check_line(err->where);
+    check_line(err->what);
+    FUZZ_CHECK(rc == RLT_ENOMEM || !place || strstr(err->where, place));
+}
+
+int fuzz_has_long_number(const fuzz_input *in, uint32_t most)
+{
+    uint32_t digits = 0;
+    for (size_t i = 0; i < in->n && digits <= most; i++)
+        digits = in->text[i] >= '0' && in->text[i] <= '9' ? digits + 1 : 0;
+    return digits > most;
+}
