@@ -40,7 +40,7 @@ static int64_t spent_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Counts the threads that run or wait for a processor or a disk, as Linux has them; elsewhere there are none. */
+/* Counts the threads that run, or wait for a processor or a disk. Off Linux there are none to be seen. */
 static int runnable(void)
 {
     int n = 0;
