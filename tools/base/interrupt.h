@@ -15,7 +15,7 @@
 #include "sim/watch.h"
 
 /* Catches SIGINT and SIGTERM, ignores SIGPIPE (a failed write reports it), and clears the flag of an arrived
- * signal: a program that goes on after it is not ended. Called at the start, before there are other threads. */
+ * signal: a program that goes on after it is not ended. Called before there are other threads. */
 void rlt_interrupt_init(void);
 /* Ends catching: a signal ends the program without a word. For a rank that has nothing left to say. */
 void rlt_interrupt_release(void);
