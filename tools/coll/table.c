@@ -80,7 +80,7 @@ typedef struct coll_table {
     uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
     uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
     rlt_dropped dropped;
-    bool noted_costs, noted_alone;
+    bool noted_costs, noted_alone, marked; /* marked: a row has the mark of the fastest */
     char noted_out[sizeof((coll_result *)0)->out];
     uint32_t n_columns;
     rlt_file file;
@@ -364,8 +364,10 @@ static int put_rows(coll_table *t, rlt_error *err)
     }
     for (uint32_t i = 0; i < (hides && n ? 1 : n); i++) {
         rlt_coll_row *row = &t->rows[order[i]];
-        if (n > 1 && row->time_ps == best)
+        if (n > 1 && row->time_ps == best) {
             row->values[RLT_ROW_MARK] = rlt_text("*");
+            t->marked = true;
+        }
         rlt_table_row(&t->table, row->values);
     }
     t->hidden += hides && n ? n - 1 : 0;
@@ -627,13 +629,14 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
         rlt_coll_put_crossings(t->file.stream, t->ask, &t->between);
         rlt_coll_put_choices(t->file.stream, t->ask);
         if (t->hidden)
-            fprintf(t->file.stream, "# %llu rows of slower algorithms are hidden: --all shows them\n",
+            fprintf(t->file.stream,
+                    "# rows of algorithms that are no faster are hidden (%llu): --all shows them\n",
                     (unsigned long long)t->hidden);
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
                 "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
                 "busy: of the bottleneck, the busiest link\n",
-                t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
+                t->marked ? "# * the fastest algorithm of its size\n" : "");
     }
     return rlt_file_close(&t->file, err);
 }
