@@ -83,11 +83,12 @@ typedef enum rlt_pause { RLT_PAUSE_NONE, RLT_PAUSE_PFC, RLT_PAUSE_CREDIT } rlt_p
 
 /* Packets to lose: the number-th packet that a link carries, from 1, acknowledgements and retransmissions
  * included. */
-enum { RLT_NAMED_LOSSES = 16 };
+enum { RLT_NAMED_LOSSES = 16, RLT_NAMED_LINK = 100 };
 typedef struct rlt_named_losses {
     struct {
         uint64_t number;
         uint32_t link;
+        char name[RLT_NAMED_LINK]; /* in place of `link`, for rlt_topology_find_links; empty: none */
     } items[RLT_NAMED_LOSSES];
     uint32_t n;
 } rlt_named_losses;

@@ -40,13 +40,36 @@ static int check(const rlt_packets_config *c, rlt_error *err)
     return 0;
 }
 
-static int check_lose(const rlt_named_losses *lose, uint32_t links, rlt_error *err)
+static int add_lost(rlt_named_losses *lose, uint32_t link, uint64_t number, rlt_error *err)
 {
-    for (uint32_t i = 0; i < lose->n; i++)
-        if (lose->items[i].link >= links)
-            return rlt_fail(err, RLT_EUSAGE, "lose", "no link has number %u: the network has %u links",
-                            lose->items[i].link, links);
+    if (lose->n == RLT_NAMED_LOSSES)
+        return rlt_fail(err, RLT_EUSAGE, "lose", "expected at most %d packets: one on each link of a name",
+                        RLT_NAMED_LOSSES);
+    lose->items[lose->n].link = link;
+    lose->items[lose->n++].number = number;
     return 0;
+}
+
+/* Finds the links of the packets to lose: a name may stand for several. */
+static int find_lost(const rlt_topology *t, const rlt_named_losses *asked, rlt_named_losses *lose,
+                     rlt_error *err)
+{
+    uint32_t count = rlt_topology_links(t);
+    int rc = 0;
+    *lose = (rlt_named_losses){0};
+    for (uint32_t i = 0; i < asked->n && !rc; i++) {
+        uint32_t one = asked->items[i].link, *links = NULL, n = 1;
+        const char *name = asked->items[i].name;
+        rlt_error why = {0};
+        if (name[0] && (rc = rlt_topology_find_links(t, name, &links, &n, &why)))
+            return rlt_fail(err, rc == RLT_ENOMEM ? rc : RLT_EUSAGE, "lose", "%s: %s", name, why.what);
+        if (!links && one >= count)
+            return rlt_fail(err, RLT_EUSAGE, "lose", "%u: there are links 0 to %u", one, count - 1);
+        for (uint32_t k = 0; k < n && !rc; k++)
+            rc = add_lost(lose, links ? links[k] : one, asked->items[i].number, err);
+        free(links);
+    }
+    return rc;
 }
 
 static rlt_time scaled(rlt_time t, double scale)
@@ -137,7 +160,7 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     if (!rc) {
         n->usage->bandwidth_scale = cfg->bandwidth_scale;
         n->usage->packets = n;
-        rc = check_lose(&cfg->lose, n->usage->n, err);
+        rc = find_lost(cfg->topology, &cfg->lose, &n->cfg.lose, err);
     }
     if (!rc)
         rc = create_ports(n, err);

@@ -10,7 +10,7 @@
 #include "sim/base/units.h"
 #include "sim/base/words.h"
 
-/* Reads "LINK:N,LINK:N". */
+/* Reads "LINK:N,LINK:N". Names of links may have colons; they are found when the network is known. */
 static int read_lose(const rlt_param *p, void *into, const char *text, const char *where, rlt_error *err)
 {
     rlt_packet_settings *s = into;
@@ -19,20 +19,19 @@ static int read_lose(const rlt_param *p, void *into, const char *text, const cha
     size_t length;
     (void)p;
     while ((item = rlt_next_item(&at, ',', &length))) {
-        char word[48], *colon;
-        uint64_t link = 0, number = 0;
-        snprintf(word, sizeof word, "%.*s", length < 47 ? (int)length : 47, item);
-        if ((colon = strchr(word, ':')))
+        char word[RLT_NAMED_LINK + 24], *colon;
+        uint64_t number = 0;
+        snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 0, item);
+        if ((colon = strrchr(word, ':')))
             *colon++ = '\0';
-        if (!colon || rlt_parse_count(word, &link, where, NULL) || link >= UINT32_MAX ||
+        if (!word[0] || !colon || strlen(word) >= RLT_NAMED_LINK ||
             rlt_parse_count(colon, &number, where, NULL) || number == 0)
             return rlt_fail(err, RLT_EUSAGE, where,
-                            "expected LINK:N, the number of a link and that of a packet on it from 1, got "
-                            "'%.*s'",
-                            length < 47 ? (int)length : 47, item);
+                            "expected LINK:N, a link and the number of a packet on it from 1, got '%.*s'",
+                            length < 100 ? (int)length : 100, item);
         if (lose.n == RLT_NAMED_LOSSES)
             return rlt_fail(err, RLT_EUSAGE, where, "expected at most %d packets", RLT_NAMED_LOSSES);
-        lose.items[lose.n].link = (uint32_t)link;
+        memcpy(lose.items[lose.n].name, word, strlen(word) + 1);
         lose.items[lose.n++].number = number;
     }
     s->lose = lose;
@@ -46,7 +45,7 @@ static void write_lose(const rlt_param *p, const void *from, char *text, size_t 
     (void)p;
     *text = '\0';
     for (uint32_t i = 0; i < lose->n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%u:%llu", i ? "," : "", lose->items[i].link,
+        used += (size_t)snprintf(text + used, size - used, "%s%s:%llu", i ? "," : "", lose->items[i].name,
                                  (unsigned long long)lose->items[i].number);
 }
 
@@ -89,7 +88,7 @@ static const rlt_param settings[] = {
     {"loss", .kind = RLT_PARAM_SHARE, AT(loss), .help = "probability that a link loses a packet (0)"},
     {"lose", .kind = RLT_PARAM_OTHER, AT(lose), .read = read_lose, .write = write_lose,
      .arg = "LINK:N[,LINK:N...]",
-     .help = "loses single packets: the N-th that link number LINK carries, from 1"},
+     .help = "loses single packets: the N-th that LINK carries, from 1 (LINK as in --link-scale)"},
     {"seed", .kind = RLT_PARAM_COUNT, AT(seed), .help = "seed of losses and marks (0)"},
     {"switch_latency", .kind = RLT_PARAM_DURATION, AT(switch_ps), .max = MAX_WAIT,
      .help = "time of a packet in a switch (0)"},

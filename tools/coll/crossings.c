@@ -273,15 +273,12 @@ static void put_part(FILE *out, const char *part, size_t *column)
     *column += length;
 }
 
-/* Returns true if several algorithms ran. */
+/* Returns true if an algorithm is faster than another one at any size. Rows of a size are neighbours. */
 static bool is_compared(const rlt_coll_points *p, rlt_coll_kind kind)
 {
-    const rlt_coll_point *first = NULL;
-    for (uint32_t i = 0; i < p->n; i++) {
-        if (p->items[i].kind != kind)
-            continue;
-        first = first ? first : &p->items[i];
-        if (p->items[i].place != first->place)
+    for (uint32_t i = 1; i < p->n; i++) {
+        const rlt_coll_point *a = &p->items[i - 1], *b = &p->items[i];
+        if (b->kind == kind && a->kind == kind && a->bytes == b->bytes && a->time_ps != b->time_ps)
             return true;
     }
     return false;

@@ -8,9 +8,6 @@
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
-#include "collectives/plan.h"
-#include "collectives/selector.h"
-#include "collectives/stated.h"
 #include "net/links.h"
 #include "net/network.h"
 #include "net/packet/packets.h"
@@ -21,17 +18,16 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
-#include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "sim/watch.h"
 #include "tools/base/file.h"
 #include "tools/base/interrupt.h"
-#include "tools/base/message.h"
 #include "tools/base/pool.h"
 #include "tools/base/progress.h"
 #include "tools/coll/coll.h"
 #include "tools/coll/dropped.h"
 #include "tools/coll/react.h"
+#include "tools/coll/remarks.h"
 #include "tools/coll/row.h"
 #include "tools/coll/tenants.h"
 #include "tools/output/links.h"
@@ -52,20 +48,13 @@ enum { WAITING_ROWS = 1024, WAITING_LINKS = 2 };
 
 /* Result of one job. */
 typedef struct coll_result {
-    bool served;         /* the algorithm supports the request; the members below are then valid */
-    rlt_coll_one one;    /* simulation, kept if links are wanted */
-    char refused[400];   /* why it is not supported */
-    bool quiet;          /* no note is due: nobody named it, or nobody would expect it here */
-    char fell_back[400]; /* what ran instead, and why; with tenants their lines tell */
+    bool served;       /* the algorithm supports the request; the members below are then valid */
+    rlt_coll_one one;  /* simulation, kept if links are wanted */
+    char refused[400]; /* why it is not supported */
+    bool quiet;        /* no note is due: nobody named it, or nobody would expect it here */
     rlt_coll_row row;
     rlt_coll_kind kind;
-    const rlt_algorithm *algorithm;
-    rlt_busiest over;
-    uint64_t rounded;   /* bytes added so that blocks are equal */
-    char why[768];      /* the choices of a tuned endpoint, for --why */
-    char unfolded[200]; /* why every rank is simulated, for --verify-fold */
-    char alone[200];    /* why it was simulated on one thread */
-    char out[512];      /* its candidates that are out of the question */
+    rlt_coll_remarks remarks;
 } coll_result;
 
 typedef struct coll_table {
@@ -77,12 +66,10 @@ typedef struct coll_table {
     rlt_coll_row rows[RLT_COLL_ALGORITHMS]; /* rows of the current size */
     uint32_t n_rows;
     uint64_t rows_done, hidden;
-    rlt_coll_points points, between;                   /* between: also those that only crossovers need */
-    uint32_t warned_over, noted_unused, noted_rounded; /* remarks already made, one bit an algorithm */
-    uint64_t noted_back;                               /* the same, by place among the algorithms asked for */
+    rlt_coll_points points, between; /* between: also those that only crossovers need */
+    rlt_coll_remarked remarked;
     rlt_dropped dropped;
-    bool noted_costs, noted_alone;
-    char noted_out[sizeof((coll_result *)0)->out];
+    bool marked; /* a row has the mark of the fastest */
     uint32_t n_columns;
     rlt_file file;
     rlt_jw json;
@@ -92,61 +79,6 @@ typedef struct coll_table {
     rlt_table tenants; /* written below the table: one line each */
     bool tenants_open;
 } coll_table;
-
-/* Returns true if `name` is a parameter of a protocol that was asked for. Step algorithms may ignore it
- * silently. */
-static bool is_of_protocol(const rlt_setup *s, const char *name)
-{
-    for (uint32_t i = 0; i < s->n_protocols; i++)
-        if (rlt_has_setting(s->protocols[i].protocol, name))
-            return true;
-    return false;
-}
-
-/* Prints remarks about a row, each of them once. */
-static void remark(coll_table *t, const coll_result *r)
-{
-    const rlt_algorithm *a = r->algorithm;
-    const rlt_setup *s = &t->ask->setup;
-    const rlt_param *idle;
-    char value[80], what[80];
-    uint32_t bit = 0;
-    while (bit < 31 && rlt_algorithm_at(bit) && rlt_algorithm_at(bit) != a)
-        bit++;
-    for (uint32_t i = 0; !(t->noted_unused >> bit & 1) &&
-                         (idle = rlt_coll_params_idle(&s->params, a, i, value, sizeof value));
-         i++) {
-        bool count = idle->kind != RLT_PARAM_CHOICE && idle->kind != RLT_PARAM_OTHER;
-        if (!is_of_protocol(s, idle->name) && strcmp(idle->name, "order") != 0)
-            rlt_note("%s has no parameter %s: --set %s%s%s does nothing there", a->name, idle->name,
-                     idle->name, count ? "=" : "", count ? value : "");
-    }
-    if (s->params.order && !s->params.schedule && !(t->noted_unused >> bit & 1) &&
-        !is_of_protocol(s, "order"))
-        rlt_note("chunks wait for a dimension only with --set schedule=baseline or themis: --set order does "
-                 "nothing else");
-    t->noted_unused |= 1u << bit;
-    if (r->why[0])
-        rlt_note("%s", r->why);
-    if (r->out[0] && strcmp(r->out, t->noted_out) != 0)
-        rlt_note("%s", r->out);
-    if (r->out[0])
-        memcpy(t->noted_out, r->out, sizeof t->noted_out);
-    if (r->unfolded[0])
-        rlt_note("%s by %s: every rank was simulated, as %s", rlt_coll_name(r->kind), a->name, r->unfolded);
-    if (r->rounded && !(t->noted_rounded >> bit & 1))
-        rlt_note(
-            "%s by %s: simulated with %llu more bytes, so that all its blocks are equal; the group is too "
-            "large to simulate every rank",
-            rlt_coll_name(r->kind), a->name, (unsigned long long)r->rounded);
-    if (r->rounded)
-        t->noted_rounded |= 1u << bit;
-    if (r->over.link != RLT_NONE && !(t->warned_over >> bit & 1)) {
-        t->warned_over |= 1u << bit;
-        snprintf(what, sizeof what, "%s by %s", rlt_coll_name(r->kind), a->name);
-        rlt_links_warn(&r->over, what);
-    }
-}
 
 /* Returns true, and keeps the reason, if an error only drops the row's algorithm out of a list. */
 static bool drops_out(const coll_table *t, coll_result *r, int rc, const rlt_error *why)
@@ -224,72 +156,6 @@ static int try_protocol(const coll_table *t, coll_result *r, uint32_t i, rlt_err
     return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
-/* Tells which protocol ran in place of the one asked for, and why on one thread. */
-static void tell_fallback(coll_result *r)
-{
-    if (r->one.ask->settings->threads > 1)
-        snprintf(r->alone, sizeof r->alone, "a switch of a reactive protocol acts for many workers at once");
-    const char *reason = rlt_react_reason(&r->one.react.result);
-    const rlt_coll_result *result = &r->one.result;
-    char size[32];
-    if (reason && !r->one.ask->tenants)
-        snprintf(r->fell_back, sizeof r->fell_back, "%s of %s ran as %s: %.256s", result->algorithm,
-                 rlt_format_size(size, sizeof size, result->bytes), result->ran, reason);
-}
-
-/* Explains a choice without a tuner: appends to r->why, which has `used` characters. */
-static void explain_untuned(coll_result *r, const rlt_coll_request *req, int used)
-{
-    const rlt_algorithm *chosen = rlt_algorithm_choose(req), *usual = rlt_algorithm_usual(req);
-    char *to = r->why + used;
-    size_t room = sizeof r->why - (size_t)used;
-    if (chosen == usual)
-        snprintf(to, room, "%s, the usual one: this endpoint has no tuner", usual->name);
-    else
-        snprintf(to, room, "%s, by closed form clearly faster here than %s, the usual one", chosen->name,
-                 usual->name);
-}
-
-/* Explains a tuned choice, for --why. Called while the endpoint still is the plan's. */
-static void explain(coll_result *r, const rlt_coll_request *req)
-{
-    rlt_candidate all[RLT_MAX_CANDIDATES];
-    uint32_t n = rlt_candidates(req, all);
-    char size[32], excluded[sizeof r->out - 80];
-    char chooser[120];
-    bool version = rlt_chooser(req, chooser, sizeof chooser) && req->library;
-    int used = snprintf(r->why, sizeof r->why, "%s of %s%s%s: ", rlt_coll_name(req->kind),
-                        rlt_format_size(size, sizeof size, req->bytes), version ? " by " : "",
-                        version ? chooser : "");
-    const rlt_algorithm *stated = rlt_algorithm_stated(req);
-    if (stated)
-        snprintf(r->why + used, sizeof r->why - (size_t)used, "%s, as the topology states (its \"auto\")",
-                 stated->name);
-    else if (n)
-        rlt_candidates_text(all, n, rlt_request_endpoint(req), r->why + used, sizeof r->why - (size_t)used);
-    else
-        explain_untuned(r, req, used);
-    if (stated || !n)
-        return;
-    rlt_excluded_text(all, n, rlt_request_endpoint(req), excluded, sizeof excluded);
-    if (excluded[0])
-        snprintf(r->out, sizeof r->out, "%s, out of the question: %s", rlt_coll_name(req->kind), excluded);
-}
-
-static void tell_steps(const coll_table *t, coll_result *r, uint32_t i)
-{
-    const rlt_coll_ask *ask = t->ask;
-    const rlt_coll_run *run = &r->one.run;
-    r->algorithm = run->plan.algorithm;
-    if (t->output->why && (!ask->algorithms[i % ask->n_algorithms] || i % ask->n_algorithms == 0))
-        explain(r, r->one.reqs);
-    r->over = run->over;
-    memcpy(r->alone, run->alone, sizeof r->alone);
-    r->rounded = run->plan.req.bytes - run->bytes;
-    if (ask->settings->verify_fold)
-        memcpy(r->unfolded, run->unfolded, sizeof r->unfolded);
-}
-
 /* Simulates a row, on any thread. Reads the request; writes only its own slot. */
 static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt_error *err)
 {
@@ -298,9 +164,8 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
     bool reacts = ask->reacting[i % ask->n_algorithms] != NULL;
     rlt_watch watch = rlt_task_watcher(job);
     coll_result *r = &t->results[slot];
-    r->why[0] = r->unfolded[0] = r->out[0] = r->refused[0] = r->fell_back[0] = r->alone[0] = '\0';
+    r->refused[0] = '\0';
     r->kind = ask->cases[i / ask->n_algorithms].kind;
-    r->algorithm = NULL;
     r->quiet = false;
     rlt_error why = {0};
     int rc = reacts ? try_protocol(t, r, i, err) : try_steps(t, r, i, err);
@@ -309,10 +174,7 @@ static int simulate_row(void *ctx, rlt_task *job, uint32_t i, uint32_t slot, rlt
         rc = drops_out(t, r, rc, &why) ? 0 : rlt_fail(err, rc, why.where, "%s", why.what);
     } else if (!rc && r->served) {
         rlt_row_of(&r->row, &r->one.result, &r->one.tenants);
-        if (reacts)
-            tell_fallback(r);
-        else
-            tell_steps(t, r, i);
+        rlt_coll_remarks_of(&r->one, t->output->why, &r->remarks);
     }
     if (rc || !r->served || !(reacts ? t->keeps_runs : t->keeps_links))
         rlt_coll_one_drop(&r->one);
@@ -365,8 +227,10 @@ static int put_rows(coll_table *t, rlt_error *err)
     }
     for (uint32_t i = 0; i < (hides && n ? 1 : n); i++) {
         rlt_coll_row *row = &t->rows[order[i]];
-        if (n > 1 && row->time_ps == best)
+        if (n > 1 && row->time_ps == best) {
             row->values[RLT_ROW_MARK] = rlt_text("*");
+            t->marked = true;
+        }
         rlt_table_row(&t->table, row->values);
     }
     t->hidden += hides && n ? n - 1 : 0;
@@ -379,8 +243,6 @@ static int take_row(coll_table *t, coll_result *r, uint32_t place, rlt_error *er
     int rc;
     *row = r->row;
     row->values[RLT_ROW_BOTTLENECK] = rlt_text(row->bottleneck);
-    if (r->algorithm)
-        remark(t, r);
     rc = rlt_coll_note_point(&t->points,
                              &(rlt_coll_point){.kind = r->kind,
                                                .algorithm = row->values[RLT_ROW_ALGORITHM].text,
@@ -413,20 +275,6 @@ static int take_row(coll_table *t, coll_result *r, uint32_t place, rlt_error *er
     return rc;
 }
 
-/* Prints remarks for reading the figures of reactive protocols. */
-static void remark_react(coll_table *t, const coll_result *r, uint32_t algorithm)
-{
-    const rlt_setup *s = &t->ask->setup;
-    if (r->fell_back[0] && !(t->noted_back >> algorithm & 1)) {
-        rlt_note("%s", r->fell_back);
-        t->noted_back |= UINT64_C(1) << algorithm;
-    }
-    if (!t->noted_costs && s->endpoint.message_ps)
-        rlt_note("%s has headers of its own and no endpoint costs, which algorithms have",
-                 rlt_reactive_name(t->ask->reacting[algorithm]->protocol));
-    t->noted_costs = true;
-}
-
 /* Keeps why a row is missing. */
 static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_error *err)
 {
@@ -446,62 +294,16 @@ static int take_dropped(coll_table *t, const coll_result *r, uint32_t i, rlt_err
     return rlt_drop(&t->dropped, &one, err);
 }
 
-/* Tells once why a row was simulated on one thread. */
-static void remark_alone(coll_table *t, const coll_result *r)
-{
-    if (r->alone[0] && !t->noted_alone)
-        rlt_note("--threads: simulated on one thread: %s", r->alone);
-    t->noted_alone |= r->alone[0] != '\0';
-}
-
 static int take_result(void *ctx, uint32_t i, uint32_t slot, rlt_error *err)
 {
     coll_table *t = ctx;
     coll_result *r = &t->results[slot];
-    if (r->served && t->ask->reacting[i % t->ask->n_algorithms])
-        remark_react(t, r, i % t->ask->n_algorithms);
     if (r->served)
-        remark_alone(t, r);
+        rlt_coll_remark(&t->remarked, t->ask, i % t->ask->n_algorithms, &r->remarks);
     int rc = r->served ? take_row(t, r, i % t->ask->n_algorithms, err) : take_dropped(t, r, i, err);
     if (!rc && (i + 1) % t->ask->n_algorithms == 0)
         rc = put_rows(t, err);
     return rc;
-}
-
-/* Estimates the packets of all rows: bytes that leave the ranks, over the payload of a packet. */
-static double expect_packets(const rlt_coll_ask *ask)
-{
-    double packets = 0;
-    for (uint32_t i = 0; i < ask->n_cases * ask->n_algorithms; i++) {
-        const rlt_coll_case *c = &ask->cases[i / ask->n_algorithms];
-        const rlt_algorithm *a = ask->algorithms[i % ask->n_algorithms];
-        bool runs = ask->reacting[i % ask->n_algorithms] || !a || (a->kinds & 1u << c->kind);
-        double ranks = (double)ask->group.n * (ask->n_tenants ? ask->n_tenants : 1);
-        if (runs)
-            packets += rlt_busbw_factor(c->kind, ask->group.n) * (double)c->bytes * ranks /
-                       (double)ask->setup.packet.mtu;
-    }
-    return packets;
-}
-
-/* Says why all rows are simulated on packets, or which rows would be, and warns of many packets. */
-static void note_network(const rlt_coll_ask *ask)
-{
-    const double many = 1 << 24;
-    const rlt_setup *s = &ask->setup;
-    double packets = s->model->can & RLT_NET_PACKETS ? expect_packets(ask) : 0;
-    char cost[120] = "";
-    if (packets > many)
-        snprintf(cost, sizeof cost, "about %.0f million packets; a million takes a processor about a second",
-                 packets * 1e-6);
-    if (s->why_packets[0])
-        rlt_note("%s: all rows are simulated on packets%s%s", s->why_packets, cost[0] ? ", " : "", cost);
-    else if (cost[0])
-        rlt_note("the rows have %s", cost);
-    if (s->lacks_packets && ask->settings->algorithm)
-        rlt_note("reactive protocols are left out of 'all', as they aggregate packets: --network %s compares "
-                 "them",
-                 rlt_packet_network());
 }
 
 static int run_all(coll_table *t, rlt_error *err)
@@ -520,7 +322,7 @@ static int run_all(coll_table *t, rlt_error *err)
     t->results = calloc(work.slots, sizeof *t->results);
     if (!t->results)
         return rlt_nomem(err);
-    note_network(ask);
+    rlt_coll_remark_network(ask);
     rlt_progress_start(&progress, "simulating");
     rc = rlt_pool_run(&work, t->output->jobs, err);
     if (rc)
@@ -630,13 +432,14 @@ static int end_output(coll_table *t, bool partial, rlt_error *err)
         rlt_coll_put_crossings(t->file.stream, t->ask, &t->between);
         rlt_coll_put_choices(t->file.stream, t->ask);
         if (t->hidden)
-            fprintf(t->file.stream, "# %llu rows of slower algorithms are hidden: --all shows them\n",
+            fprintf(t->file.stream,
+                    "# rows of algorithms that are no faster are hidden (%llu): --all shows them\n",
                     (unsigned long long)t->hidden);
         fprintf(t->file.stream,
                 "%s# algbw = bytes / time; busbw = algbw x factor (all_reduce 2(n-1)/n; all_gather, "
                 "reduce_scatter,\n# all_to_all, gather, scatter (n-1)/n; others 1); eff. = bound / time; "
                 "busy: of the bottleneck, the busiest link\n",
-                t->ask->n_algorithms > 1 ? "# * the fastest algorithm of its size\n" : "");
+                t->marked ? "# * the fastest algorithm of its size\n" : "");
     }
     rlt_mark_partial(t->file.stream);
     return rlt_file_close(&t->file, err);

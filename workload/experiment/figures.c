@@ -37,6 +37,8 @@ const rlt_figure_info rlt_figure_infos[RLT_FIGURES] = {
                       "most aggregation slots in use at the fullest switch"},
     [RLT_FIG_MEAN] = {"mean_occupancy", RLT_FIG_REAL, "mean aggregation slots in use at the fullest switch"},
     [RLT_FIG_SERVER_BYTES] = {"server_bytes", RLT_FIG_INTEGER, "bytes that arrived at parameter servers"},
+    [RLT_FIG_COLLIDED] = {"collision_share", RLT_FIG_REAL,
+                          "share of the packets at aggregating switches whose slot another job held"},
     [RLT_FIG_FAIRNESS] = {"fairness", RLT_FIG_REAL, "Jain's fairness index of the jobs' rates"},
     [RLT_FIG_BUBBLE] = {"bubble_ps", RLT_FIG_INTEGER,
                         "time when the rank that ends last waits for another pipeline stage"},

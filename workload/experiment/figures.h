@@ -37,6 +37,7 @@ typedef enum rlt_figure {
     RLT_FIG_PEAK,     /* slots in use at the fullest switch: most, and average */
     RLT_FIG_MEAN,
     RLT_FIG_SERVER_BYTES,
+    RLT_FIG_COLLIDED, /* share of the packets at switches whose slot another job held */
     RLT_FIG_FAIRNESS, /* Jain's index of the tenants' rates */
     /* causes of the time of the rank that ends last */
     RLT_FIG_BUBBLE,

@@ -138,6 +138,7 @@ static void put_figures(rlt_outcome *o, const rlt_coll_result *r)
     put_count(o, RLT_FIG_PEAK, r->peak);
     put_real(o, RLT_FIG_MEAN, r->mean);
     put_count(o, RLT_FIG_SERVER_BYTES, r->server_bytes);
+    put_real(o, RLT_FIG_COLLIDED, r->collided);
 }
 
 int rlt_shared_coll(const rlt_prepared *p, const rlt_watch *watch, rlt_figure_links links, rlt_outcome *out,

@@ -125,8 +125,15 @@ expect "a protocol that names one more loses it, too" \
     "$("$ringlet" coll -t "$star" -b 64KiB -a switchml --set lose=0:3,0:5 -f json 2>/dev/null | grep -o '"lost": [0-9]*')" '"lost": 2'
 expect "and so do plain messages" "$("$ringlet" coll -t "$star" -b 64KiB -a ring --set lose=0:1,0:2,3:7 --links --expand-links -f json 2>/dev/null |
     grep -o '"losses": [1-9]' | tr '\n' ' ')" '"losses": 2 "losses": 1 '
-refused "a link that is not there" 2 "lose: no link has number 99: the network has 16 links" -t "$star" -a ring -b 64KiB --set lose=99:1
-refused "a packet without its link" 2 "expected LINK:N, the number of a link and that of a packet on it from 1, got '3'" -t "$star" -a ring --set lose=3
+lost() { "$ringlet" coll -t "$star" -b 64KiB -a ring --set "lose=$1" --links --expand-links -f csv 2>/dev/null | cksum; }
+expect "a link by its name" "$(lost 'acc0->sw0.0.0:1,acc1->sw0.0.0:7')" "$(lost 0:1,2:7)"
+expect "or as tables write it" "$(lost 'acc0 -> sw0.0.0:1')" "$(lost 0:1)"
+expect "all links of a node" "$(lost acc3:2)" "$(lost 6:2,7:2)"
+refused "a link that is not there" 2 "lose: 99: there are links 0 to 15" -t "$star" -a ring -b 64KiB --set lose=99:1
+refused "nor by name" 2 "lose: acc9: expected the number of a link, a node, or FROM->TO" -t "$star" -a ring -b 64KiB --set lose=acc9:1
+refused "more links of a name than packets may be named" 2 "lose: expected at most 16 packets" -t switch:9@100Gbps,1us -a ring -b 64KiB \
+    --set lose=sw0.0.0:1
+refused "a packet without its link" 2 "expected LINK:N, a link and the number of a packet on it from 1, got '3'" -t "$star" -a ring --set lose=3
 refused "packet 0" 2 "expected LINK:N" -t "$star" -a ring --set lose=3:0
 
 # all: includes reactive protocols if a switch can aggregate.
@@ -209,6 +216,9 @@ usual() {
 }
 usual --db "$tmp/ina.db" --plot "$tmp/ina.svg" --x slots --y gain --by algorithm --slots 16,64 -j 1
 expect "the usual study ends well" "$?" 0
+expect "a sweep has the packets that found a slot of another job" \
+    "$("$ringlet" sweep ina -t 'switch:10@100Gbps,1us,in_network=reduce+multicast' -a atp -b 64KiB --workers 4 --tenants 1,2 --slots 16 --loss 0 \
+        --straggler 0us --set switch.sharing=dynamic -f csv 2>/dev/null | field collision_share | awk '{ print NF, ($1 > 0 && $1 < 1) }')" "1 1"
 expect "the same bytes for any number of threads" "$(usual -f csv -j 1 | cksum)" "$(usual -f csv -j 3 | cksum)"
 "$ringlet" sweep wins "$tmp/ina.db" -f json >"$tmp/one"
 expect "JSON has the points won by every axis" "$(grep -o '"axis": "[a-z]*"' "$tmp/one" | sort -u | wc -l | tr -d ' ')" 7

@@ -121,7 +121,7 @@ expect "the heading stands alone, and the mark" "$(wc -l <"$tmp/out" | tr -d ' '
 all="coll -t hgx-h100-8 -b 1MiB,64MiB"
 rows() { grep -c '^all_reduce '; }
 expect "the fastest of each size, the others counted" \
-    "$("$ringlet" $all | rows) $("$ringlet" $all | grep -c '^# 22 rows of slower algorithms are hidden: --all shows them')" "2 1"
+    "$("$ringlet" $all | rows) $("$ringlet" $all | grep -c '^# rows of algorithms that are no faster are hidden (22): --all shows them')" "2 1"
 expect "--all shows them" "$("$ringlet" $all --all | rows) $("$ringlet" $all --all | grep -c hidden)" "24 0"
 expect "CSV has all, in the order of the list" "$("$ringlet" $all -f csv | sed -n '2p;$p' | cut -d, -f2,3 | tr '\n' ' ')$("$ringlet" $all -f csv | wc -l | tr -d ' ')" \
     "1048576,ring 67108864,rings 25"

@@ -361,6 +361,10 @@ t "an algorithm that wins between two sizes of another one" 0 'direct from 3.5 M
 t "a sentence tells the sizes that it rests on" 0 '(20 sizes simulated, steps up to x2)$' '' $pocket -b 1MiB,2MiB,64MiB
 t "even if nothing changes" 0 \
     '^# all_reduce: direct is fastest from 3.75 MiB to 4 MiB (2 sizes simulated, steps up to x2)$' '' $pocket -b 3.75MiB,4MiB
+t "no algorithm is the fastest where all are alike" 0 '^all_reduce      1 KiB .*[*]' '' coll -t switch:1@1GB/s,1us -a ring,direct -b 1KiB,1MiB
+expect "nor does a sentence say so" "$(grep -c 'is fastest' "$tmp/out")" 0
+t "no legend of a mark that no row has" 0 '^send_recv' '' coll -t ring:8@50GB/s,500ns -c send_recv -b 1KiB,1MiB
+expect "of the fastest" "$(grep -c 'fastest' "$tmp/out")" 0
 # 512 ranks: a size takes half a million events by ring, wherever it is. The search may take two million.
 wide="coll -t switch:512@50GB/s,500ns -a ring,tree --no-fold -b 1KiB,16GiB"
 t "a search costs no more than the table, and says what it leaves open" 0 \
