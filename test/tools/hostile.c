@@ -675,7 +675,20 @@ static void rocprof(void **unused)
         "Timestamp\"\n\"KERNEL_DISPATCH\",\"Agent 2\",1,\"gemm(int, float*)\",2,2000,9000\n\"KERNEL_DISPATCH\","
         "\"Agent 2\",1,\"memory\",0,9000,9500\n\"KERNEL_DISPATCH\",\"Agent 2\",2,\"ncclDevKernel_Generic\",4,"
         "9000,12000\n";
+    static const char json[] =
+        "{\"rocprofiler-sdk-tool\": [{\"metadata\": {\"pid\": 7}, \"strings\": {\"buffer_records\": [{\"kind\": "
+        "\"HIP_RUNTIME_API\", \"operations\": [\"hipLaunchKernel\", \"hipDeviceSynchronize\"]}], \"marker_api\": "
+        "[{\"key\": 1, \"value\": \"ProfilerStep#3\"}]}, \"kernel_symbols\": [{\"kernel_id\": 33, "
+        "\"formatted_kernel_name\": \"gemm(int, float*)\"}], \"buffer_records\": {\"kernel_dispatch\": "
+        "[{\"correlation_id\": {\"internal\": 2}, \"start_timestamp\": 2000, \"end_timestamp\": 9000, "
+        "\"dispatch_info\": {\"agent_id\": {\"handle\": 4}, \"queue_id\": {\"handle\": 1}, \"kernel_id\": 33}, "
+        "\"stream_id\": {\"handle\": 1}}], \"hip_api\": [{\"kind\": 0, \"operation\": 0, \"thread_id\": 70, "
+        "\"correlation_id\": {\"internal\": 2}, \"start_timestamp\": 1000, \"end_timestamp\": 2000}, {\"kind\": 0, "
+        "\"operation\": 1, \"thread_id\": 70, \"correlation_id\": {\"internal\": 5}, \"start_timestamp\": 2500, "
+        "\"end_timestamp\": 9000}], \"marker_api\": [{\"thread_id\": 70, \"correlation_id\": {\"internal\": 1}, "
+        "\"start_timestamp\": 1000, \"end_timestamp\": 10000}]}}]}";
     torture(good, strlen(good), 1000, try_trace);
+    torture(json, strlen(json), 2000, try_trace);
     rlt_topology_free(network);
 }
 
