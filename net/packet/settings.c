@@ -26,10 +26,11 @@ static int read_lose(const rlt_param *p, void *into, const char *text, const cha
             *colon++ = '\0';
         if (!colon || rlt_parse_count(word, &link, where, NULL) || link >= UINT32_MAX ||
             rlt_parse_count(colon, &number, where, NULL) || number == 0)
-            return rlt_fail(err, RLT_EUSAGE, where,
-                            "expected LINK:N, the number of a link and that of a packet on it from 1, got "
-                            "'%.*s'",
-                            length < 47 ? (int)length : 47, item);
+            return rlt_fail(
+                err, RLT_EUSAGE, where,
+                "expected LINK:N, the number of a link ('ringlet run --links --expand-links' shows "
+                "it) and that of a packet on it from 1, got '%.*s'",
+                length < 47 ? (int)length : 47, item);
         if (lose.n == RLT_NAMED_LOSSES)
             return rlt_fail(err, RLT_EUSAGE, where, "expected at most %d packets", RLT_NAMED_LOSSES);
         lose.items[lose.n].link = (uint32_t)link;
