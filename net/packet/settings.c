@@ -26,9 +26,11 @@ static int read_lose(const rlt_param *p, void *into, const char *text, const cha
             *colon++ = '\0';
         if (!word[0] || !colon || strlen(word) >= RLT_NAMED_LINK ||
             rlt_parse_count(colon, &number, where, NULL) || number == 0)
-            return rlt_fail(err, RLT_EUSAGE, where,
-                            "expected LINK:N, a link and the number of a packet on it from 1, got '%.*s'",
-                            length < 100 ? (int)length : 100, item);
+            return rlt_fail(
+                err, RLT_EUSAGE, where,
+                "expected LINK:N, the name or number of a link ('ringlet run --links --expand-links' shows "
+                "them) and the number of a packet on it from 1, got '%.*s'",
+                length < 100 ? (int)length : 100, item);
         if (lose.n == RLT_NAMED_LOSSES)
             return rlt_fail(err, RLT_EUSAGE, where, "expected at most %d packets", RLT_NAMED_LOSSES);
         memcpy(lose.items[lose.n].name, word, strlen(word) + 1);

@@ -143,6 +143,7 @@ def plots() -> None:
     )
     assert c.plot(y="time_ps").get_ylabel() == "time (ms)"
     many = ringlet.coll(topology=BOARD, bytes=["1MiB", "4MiB"]).plot().lines
+    assert ringlet.coll(topology=BOARD, bytes=["1MiB", "16MiB"]).plot().get_xscale() == "log"
     assert len(many) == len({(line.get_color(), line.get_linestyle()) for line in many}) == 12
     s = ringlet.sweep("ina", slots=[16, 64], loss=[0, 0.001], bytes="64KiB")
     ax = s.plot()  # a line for each algorithm, through the medians of the other axes

@@ -9,10 +9,12 @@
 
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/words.h"
 #include "tools/base/command.h"
 #include "tools/help/settings.h"
 
-/* Returns the list of 'ringlet list' whose names an option, a setting or an operand takes; NULL: none. */
+/* Returns the lists of 'ringlet list' whose names an option, a setting or an operand takes; NULL: none.
+ * `name` is that of the option or setting, or of the operands' command. */
 static const char *list_of(const char *name, const char *arg)
 {
     static const struct {
@@ -22,6 +24,9 @@ static const char *list_of(const char *name, const char *arg)
                  {NULL, "TRACE", "traces"},
                  {NULL, "MODEL", "models"},
                  {NULL, "STUDY", "studies"},
+                 {"check", "FILE", "topologies accelerators models traces studies"},
+                 {"diff", "A", "traces"},
+                 {"workload", "SPEC", "models traces"},
                  {"accelerator", NULL, "accelerators"},
                  {"strategy", NULL, "strategies"},
                  {"stack", NULL, "stacks"},
@@ -30,10 +35,19 @@ static const char *list_of(const char *name, const char *arg)
         const char *word = lists[i].arg, *at = word && arg ? strstr(arg, word) : NULL;
         size_t n = word ? strlen(word) : 0;
         bool is_word = at && (at == arg || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]);
-        if ((word && is_word) || (!word && strcmp(name, lists[i].name) == 0))
+        if ((!word || is_word) && (!lists[i].name || strcmp(name, lists[i].name) == 0))
             return lists[i].list;
     }
     return NULL;
+}
+
+/* Appends the names of lists to the words. */
+static void put_lists(FILE *out, const char *lists)
+{
+    const char *list;
+    size_t n;
+    while (lists && (list = rlt_next_item(&lists, ' ', &n)))
+        fprintf(out, "\" $(_ringlet_list %.*s)\"", (int)n, list);
 }
 
 /* Returns the last option in the text in front of a setting: "set " in "--network packet --set "; NULL if the
@@ -124,7 +138,7 @@ static bool is_file(const rlt_option *o)
 /* Writes the words that verbs and operands can be. If there are none, the shell completes files. */
 static void completion_operands(FILE *out, const rlt_command *c)
 {
-    const char *w, *list = c->operands ? list_of("", c->operands) : NULL;
+    const char *w, *list = c->operands ? list_of(c->name, c->operands) : NULL;
     if (!c->operands && !c->verbs)
         return;
     fputs("        [[ $cur == -* ]] || words='", out);
@@ -133,8 +147,7 @@ static void completion_operands(FILE *out, const rlt_command *c)
     for (uint32_t i = 0; c->operand_at && (w = c->operand_at(i)); i++)
         fprintf(out, "%s%s", i ? " " : "", w);
     fputs("'", out);
-    if (list)
-        fprintf(out, "\" $(_ringlet_list %s)\"", list);
+    put_lists(out, list);
     fputs("\n", out);
 }
 
@@ -153,8 +166,7 @@ static void completion_value(FILE *out, const rlt_option *o)
     for (uint32_t k = 0; words && (w = rlt_param_word(o, k, word)); k++)
         fprintf(out, "%s%s", k ? " " : "", w);
     fputs("'", out);
-    if (list)
-        fprintf(out, "\" $(_ringlet_list %s)\"", list);
+    put_lists(out, list);
     if (settings)
         fprintf(out, "\" $(_ringlet_settings %s \"$cur\" \"${cur##*[,:]}\")\"", o->name);
     fputs(" ;;\n", out);

@@ -42,6 +42,7 @@ static void man_option(FILE *out, const rlt_option *o)
 
 static void man_usage(FILE *out, const char *name, const rlt_command *c)
 {
+    const rlt_option *o;
     fputs(".br\n.B ", out);
     rlt_roff_text(out, name);
     fputc('\n', out);
@@ -50,6 +51,14 @@ static void man_usage(FILE *out, const char *name, const rlt_command *c)
         rlt_roff_text(out, c->operands);
         fputc('\n', out);
     }
+    for (uint32_t i = 0; (o = rlt_option_at(c->options, i, NULL)); i++)
+        if (o->required) {
+            fputs(".B \\-\\-", out);
+            rlt_roff_text(out, o->name);
+            fputs("\n.I ", out);
+            rlt_roff_text(out, o->arg);
+            fputc('\n', out);
+        }
     fputs(c->options ? "[options]\n" : "", out);
 }
 

@@ -14,7 +14,7 @@
 #include "tools/help/settings.h"
 #include "tools/output/output.h"
 
-enum { EXCERPT = 76, BEFORE = 24 };
+enum { EXCERPT = 68, BEFORE = 24 };
 
 typedef struct search {
     FILE *out;
@@ -27,21 +27,27 @@ typedef struct search {
 static void hit(search *s, const char *place, const char *line, size_t n)
 {
     const char *at = rlt_help_find(line, n, s->word), *end = line + n;
-    if (at && at - line > BEFORE && n > EXCERPT) {
+    bool cut = at && at - line > BEFORE && n > EXCERPT;
+    if (cut) {
         const char *blank = memchr(at - BEFORE, ' ', BEFORE);
+        cut = blank != NULL;
         line = blank ? blank + 1 : line;
     }
     while (line < end && strchr("| #>-", *line))
         line++;
     n = (size_t)(end - line);
-    while (rlt_text_width(line, n) > EXCERPT)
+    bool long_line = rlt_text_width(line, n) > EXCERPT;
+    while (long_line && n && (rlt_text_width(line, n) > EXCERPT || line[n] != ' '))
         n--;
+    if (long_line && n == 0) /* without a blank to cut at */
+        for (n = (size_t)(end - line); rlt_text_width(line, n) > EXCERPT;)
+            n--;
     if (s->title) {
         fputs(s->found ? "\n" : "", s->out);
         rlt_heading(s->out, "%s:", s->title);
     }
     s->title = NULL;
-    fprintf(s->out, "  %s\n    %.*s\n", place, (int)n, line);
+    fprintf(s->out, "  %s\n    %s%.*s%s\n", place, cut ? "... " : "", (int)n, line, long_line ? " ..." : "");
     s->found++;
 }
 

@@ -73,7 +73,10 @@ int rlt_study_open(const char *path, rlt_study **out, rlt_error *err)
         return rlt_nomem(err);
     }
     if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        rc = s->db ? rlt_fail(err, RLT_EIO, path, "cannot open: %s", sqlite3_errmsg(s->db)) : rlt_nomem(err);
+        int code = s->db ? sqlite3_system_errno(s->db) : 0;
+        rc = s->db ? rlt_fail(err, RLT_EIO, path, "cannot open: %s",
+                              code ? strerror(code) : sqlite3_errmsg(s->db))
+                   : rlt_nomem(err);
         goto fail;
     }
     sqlite3_busy_timeout(s->db, PATIENCE_MS);

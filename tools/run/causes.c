@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/network.h"
+#include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
@@ -129,6 +131,19 @@ void rlt_link_events_table(const rlt_run *r, FILE *out)
                 e->when_ps > rlt_replay_time(r->replay)
                     ? "; this is after the end of the run, so nothing happened"
                     : "");
+    }
+}
+
+void rlt_unlost_table(const rlt_run *r, FILE *out)
+{
+    const rlt_net *net = rlt_replay_net(r->replay);
+    for (uint32_t i = 0; net && i < r->setup.packet.lose.n; i++) {
+        uint32_t link = r->setup.packet.lose.items[i].link;
+        uint64_t number = r->setup.packet.lose.items[i].number,
+                 carried = rlt_usage_link(net->usage, link).messages;
+        if (carried < number)
+            fprintf(out, "lose=%u:%llu: link %u carried %llu packet%s, so nothing was lost\n", link,
+                    (unsigned long long)number, link, (unsigned long long)carried, rlt_s(carried));
     }
 }
 

@@ -127,5 +127,7 @@ void rlt_failures_json(const rlt_run *r, rlt_jw *w);
 /* Says what became of each --link-event: a line, and an array. */
 void rlt_link_events_table(const rlt_run *r, FILE *out);
 void rlt_link_events_json(const rlt_run *r, rlt_jw *w);
+/* Names the packets to lose (--set lose) that their links never carried. */
+void rlt_unlost_table(const rlt_run *r, FILE *out);
 
 #endif

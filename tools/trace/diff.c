@@ -120,6 +120,15 @@ static const char *label(const rlt_diff_side *s, uint32_t entry)
     return rlt_interned(&s->labels, s->entries[entry].label);
 }
 
+/* Copies a label; one that does not fit ends in dots. */
+static const char *shorten(const char *text, char *buffer, size_t size)
+{
+    if ((size_t)snprintf(buffer, size, "%s", text) >= size)
+        memcpy(buffer + size - 4, "...", 4);
+    rlt_make_printable(buffer);
+    return buffer;
+}
+
 static const rlt_diff_entry *entry_of(const rlt_diff_side *s, uint32_t entry)
 {
     return entry == RLT_NONE ? NULL : &s->entries[entry];
@@ -142,8 +151,7 @@ static void values(const diff *d, const row *r, char *name, size_t size, rlt_val
     const char *now = b ? label(&d->b, r->b) : label(&d->a, r->a);
     bool renamed = a && b && strcmp(label(&d->a, r->a), now) != 0;
     double whole = d->span_b - d->span_a;
-    snprintf(name, size, "%s", now);
-    rlt_make_printable(name);
+    shorten(now, name, size);
     rlt_value own[COLUMNS] = {rlt_text(part_names[a ? a->part : b->part]),
                               rlt_text(name),
                               renamed ? rlt_text(label(&d->a, r->a)) : rlt_absent(),
@@ -266,7 +274,7 @@ static int put_ranks(const diff *d, bool waited, bool all, FILE *out, rlt_error 
 /* Says in a sentence what explains most of the difference. */
 static void put_verdict(const diff *d, FILE *out)
 {
-    char t[33];
+    char t[33], name[LABEL + 1];
     double whole = d->span_b - d->span_a;
     fprintf(out, "\na step takes %s (%+.2f %%)", signed_time(t, sizeof t, whole),
             d->span_a > 0 ? 100 * whole / d->span_a : 0);
@@ -276,8 +284,8 @@ static void put_verdict(const diff *d, FILE *out)
             continue;
         const rlt_diff_side *s = r->b == RLT_NONE ? &d->a : &d->b;
         uint32_t e = r->b == RLT_NONE ? r->a : r->b;
-        fprintf(out, "; most of it is %s: %.*s, %s", part_names[s->entries[e].part], LABEL, label(s, e),
-                signed_time(t, sizeof t, r->difference_ps));
+        fprintf(out, "; most of it is %s: %s, %s", part_names[s->entries[e].part],
+                shorten(label(s, e), name, sizeof name), signed_time(t, sizeof t, r->difference_ps));
         break;
     }
     fputc('\n', out);

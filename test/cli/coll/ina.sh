@@ -133,7 +133,7 @@ refused "a link that is not there" 2 "lose: 99: there are links 0 to 15" -t "$st
 refused "nor by name" 2 "lose: acc9: expected the number of a link, a node, or FROM->TO" -t "$star" -a ring -b 64KiB --set lose=acc9:1
 refused "more links of a name than packets may be named" 2 "lose: expected at most 16 packets" -t switch:9@100Gbps,1us -a ring -b 64KiB \
     --set lose=sw0.0.0:1
-refused "a packet without its link" 2 "expected LINK:N, a link and the number of a packet on it from 1, got '3'" -t "$star" -a ring --set lose=3
+refused "a packet without its link" 2 "expected LINK:N, the name or number of a link" -t "$star" -a ring --set lose=3
 refused "packet 0" 2 "expected LINK:N" -t "$star" -a ring --set lose=3:0
 
 # all: includes reactive protocols if a switch can aggregate.

@@ -52,6 +52,7 @@ t "wrong use of a verb points to its help" 2 '' "^'ringlet trace generate --help
 t "an unknown command without a near one" 2 '' "unknown command; 'ringlet --help' lists them" quux
 t "an unknown option is named, and the nearest" 2 '' "^ringlet: --versoin: unknown option; did you mean '--version'?" --versoin
 t "a man page is made from the tables" 0 '\\-\\-collective' '' --generate-man coll
+t "its synopsis has the required options" 0 '^\.B \\-\\-topology' '' --generate-man coll
 t "the first man page lists the others" 0 '^\.BR ringlet.-calibrate.-training (1)' '' --generate-man
 t "no man page of what is no command" 2 '' "did you mean 'coll'" --generate-man col
 t "the man page has the option of all commands" 0 '\\-\\-config FILE' '' --generate-man

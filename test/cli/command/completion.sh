@@ -51,6 +51,10 @@ offers 'run --set injection=' 'nic blocking'
 offers 'run --noise lognormal:' 'cv= on='
 offers 'run -o _' ''
 offers 'list folde' 'folders'
+offers 'check gb200-' 'gb200-nvl72'
+offers 'check llama3-8' 'llama3-8b'
+offers 'trace diff transformer-1' 'transformer-16'
+offers 'design bandwidth -w transformer-8' 'transformer-8'
 for list in $(grep -o '_ringlet_list [a-z]*' "$tmp/completion" | sort -u | cut -d' ' -f2); do
     "$ringlet" list "$list" -f csv >"$tmp/out" 2>"$tmp/err"
     expect "a list: $list" $? 0

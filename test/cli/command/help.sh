@@ -76,6 +76,9 @@ for place in 'ringlet help net/packet' 'ringlet coll --network' '--network packe
     grep -qF -- "  $place" "$tmp/out"
     expect "it finds $place" "$?" 0
 done
+help -k bubble
+expect "excerpts fit into 80 columns" "$(awk 'length > 80 && /^    /' "$tmp/out" | head -1)" ""
+expect "and are cut between words, with dots" "$(grep -c '^    \.\.\. .* \.\.\.$' "$tmp/out" | sed 's/^[1-9].*/some/')" some
 help -k busbw && grep -q '^  ringlet help busbw$' "$tmp/out" && grep -q '^  ringlet help columns#' "$tmp/out"
 expect "a search finds terms and columns" "$?" 0
 

@@ -73,7 +73,7 @@ cp "$ringlet" "$tmp/alone"
 alone=$(readlink -f "$tmp/alone")
 why="a server needs $alone/ringlet-serve, which is missing: ringlet was built without libmicrohttpd or copied without this file; apt-get install ringlet, or for a build of your own apt-get install libmicrohttpd-dev, then make"
 refused "missing" 3 "ringlet: serve: $why" "$alone/ringlet" serve "$tmp/study.sqlite" --port 0
-refused "missing, and no study" 5 "ringlet: $tmp/none.sqlite: cannot open" "$alone/ringlet" serve "$tmp/none.sqlite"
+refused "missing, and no study" 5 "ringlet: $tmp/none.sqlite: cannot open: No such file or directory" "$alone/ringlet" serve "$tmp/none.sqlite"
 refused "missing, and wrong use" 2 "ringlet: --port: expected" "$alone/ringlet" serve "$tmp/study.sqlite" --port 70000
 "$alone/ringlet" serve --help >"$tmp/alone.help"
 expect "missing: its help is there" "$?" 0

@@ -55,7 +55,52 @@ cp "$tmp/rank0_kernel_trace.csv" "$tmp/bare"
 "$ringlet" trace check "$tmp/bare" >"$tmp/out" 2>"$tmp/err"
 expect "kernels alone have no launches" "$(grep -c '^lacks: launches of 2 device' "$tmp/out")" 1
 
+# ---- the same in JSON, as --output-format json writes it: ids for names, which stand apart
+json() { # NAME AGENT END-OF-KERNEL PID
+    cat <<END
+{"metadata": {"pid": $4}, "strings": {"buffer_records": [{"kind": "NONE", "operations": []},
+  {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipExtLaunchKernel", "hipDeviceSynchronize"]},
+  {"kind": "RCCL_API", "operations": ["ncclAllReduce"]}, {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]}],
+  "marker_api": [{"key": 1, "value": "iteration 3"}]},
+ "kernel_symbols": [{"kernel_id": 0, "formatted_kernel_name": ""}, {"kernel_id": 33, "formatted_kernel_name": "gemm(float*, int)"},
+  {"kernel_id": 16, "formatted_kernel_name": "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"}],
+ "buffer_records": {"kernel_dispatch": [
+   {"kind": 9, "operation": 0, "thread_id": 70, "correlation_id": {"internal": 2, "external": 0}, "start_timestamp": 2000,
+    "end_timestamp": $3, "dispatch_info": {"agent_id": {"handle": $2}, "queue_id": {"handle": 1}, "kernel_id": 33}, "stream_id": {"handle": 1}},
+   {"kind": 9, "operation": 0, "thread_id": 70, "correlation_id": {"internal": 4, "external": 0}, "start_timestamp": $3,
+    "end_timestamp": 70000, "dispatch_info": {"agent_id": {"handle": $2}, "queue_id": {"handle": 1}, "kernel_id": 16}, "stream_id": {"handle": 2}}],
+  "hip_api": [
+   {"kind": 1, "operation": 0, "thread_id": 70, "correlation_id": {"internal": 2}, "start_timestamp": 1000, "end_timestamp": 2000},
+   {"kind": 1, "operation": 1, "thread_id": 70, "correlation_id": {"internal": 4}, "start_timestamp": 5500, "end_timestamp": 6500},
+   {"kind": 1, "operation": 2, "thread_id": 70, "correlation_id": {"internal": 5}, "start_timestamp": 8000, "end_timestamp": 70000}],
+  "marker_api": [{"kind": 0, "operation": 0, "thread_id": 70, "correlation_id": {"internal": 1}, "start_timestamp": 1000, "end_timestamp": 100000}],
+  "rccl_api": [{"kind": 2, "operation": 0, "thread_id": 70, "correlation_id": {"internal": 3}, "start_timestamp": 5000, "end_timestamp": 7000}],
+  "memory_copy": [{"kind": 3, "operation": 1, "thread_id": 70, "correlation_id": {"internal": 6}, "start_timestamp": 500,
+    "end_timestamp": 600, "dst_agent_id": {"handle": $2}, "src_agent_id": {"handle": 1}, "bytes": 8}]}}
+END
+}
+of_json() { echo '{"rocprofiler-sdk-tool": ['; cat; echo ']}'; }
+mkdir "$tmp/json"
+json rank0 4 12000 70 | of_json >"$tmp/json/rank0_results.json"
+json rank1 5 20000 71 | of_json >"$tmp/json/rank1_results.json"
+expect "JSON takes the same time" "$(time_of "$tmp/json" --host-trace "$tmp/host")" '[91000000]'
+expect "without sizes: recorded times, too" "$(time_of "$tmp/json" --keep-waits)" '[99000000]'
+(json rank0 4 12000 70; echo ,; json rank1 5 20000 71) | of_json >"$tmp/both_results.json"
+expect "two processes in a file" "$(time_of "$tmp/both_results.json" --keep-waits)" '[99000000]'
+cp "$tmp/json/rank0_results.json" "$tmp/bare/rank0_results.json"
+"$ringlet" check "$tmp/bare" >"$tmp/out" 2>"$tmp/err"
+expect "beside its CSV it is not read again" "$(grep -c '1 file, read as rocprof' "$tmp/out")" 1
+
 # ---- broken files
+for change in 's/"kernel_id": 33, "form/"kernel_id": 34, "form/ kernel_symbols has no kernel 33' \
+    's/"operation": 2,/"operation": 3,/ strings has no name' 's/"internal": 5/"internal": "x"/ buffer_records.hip_api[2].correlation_id.internal' \
+    's/"queue_id"/"queue"/ a member queue_id' 's/"end_timestamp": 12000/"end_timestamp": 9e30/ end_timestamp: expected'; do
+    said=${change#*/ }
+    sed "${change%"$said"}" "$tmp/json/rank0_results.json" >"$tmp/bad_results.json"
+    leaves_nothing 3 "$said" run --trace "$tmp/bad_results.json" -t "$net"
+done
+echo '{"rocprofiler-sdk-tool": {}}' >"$tmp/bad_results.json"
+leaves_nothing 3 "expected a list rocprofiler-sdk-tool" run --trace "$tmp/bad_results.json" -t "$net"
 leaves_nothing 3 "no device work is recorded here" run --trace "$tmp/rank0_hip_api_trace.csv" -t "$net"
 sed 's/Agent_Id/Agent/' "$tmp/rank0_kernel_trace.csv" >"$tmp/bare/bad_kernel_trace.csv"
 leaves_nothing 3 "expected a column Agent_Id" run --trace "$tmp/bare/bad_kernel_trace.csv" -t "$net"

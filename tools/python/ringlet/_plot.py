@@ -69,7 +69,7 @@ def _scale(name: str) -> tuple[float, str]:
 
 
 def lines(frame: pandas.DataFrame, x: str, y: str, by: str | None, ax: Axes | None) -> Axes:
-    """y over x. An axis that spans two decades or more is logarithmic.
+    """y over x. x is logarithmic if it spans 16 times or more, as doubled sizes do; y from two decades on.
 
     Where a line has several rows at one x, it goes through their median, and a dot stands for each row.
     """
@@ -97,8 +97,8 @@ def lines(frame: pandas.DataFrame, x: str, y: str, by: str | None, ax: Axes | No
             several = True
             dots = [(p, v) for p in xs for v in at[p]]
             ax.scatter(*zip(*dots), s=5, alpha=0.4, linewidths=0, color=line.get_color())
-    _logarithmic(ax, "x", [p for p in places.values() if p is not None] if numeric else [])
-    _logarithmic(ax, "y", list(rows[y] * factor))
+    _logarithmic(ax, "x", [p for p in places.values() if p is not None] if numeric else [], 16)
+    _logarithmic(ax, "y", list(rows[y] * factor), 100)
     ax.set(xlabel=_scale(x)[1], ylabel=f"{label}, median" if several else label)
     if by:
         _legend(ax, by)
@@ -106,8 +106,8 @@ def lines(frame: pandas.DataFrame, x: str, y: str, by: str | None, ax: Axes | No
     return ax
 
 
-def _logarithmic(ax: Axes, axis: str, values: list[float]) -> None:
-    if values and min(values) > 0 and max(values) >= 100 * min(values):
+def _logarithmic(ax: Axes, axis: str, values: list[float], ratio: float) -> None:
+    if values and min(values) > 0 and max(values) >= ratio * min(values):
         getattr(ax, f"set_{axis}scale")("log")
 
 
