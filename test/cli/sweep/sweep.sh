@@ -140,7 +140,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     ranks "$tmp/broken.json" --db "$tmp/nothing.db"
     expect "ranks: a broken study is one message" "$(grep -c '^ringlet:' "$tmp/err")" 1
 else
-    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 
 # Queries.
