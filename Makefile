@@ -10,7 +10,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long validate design-page deploy-page screenshots install uninstall python wheel install-python
+# Targets: all (default) demo test bench bench-long validate determinism design-page deploy-page screenshots install uninstall python wheel install-python
 #          deb deps deps-page format check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
 
@@ -327,6 +327,11 @@ bench-long: deps
 	@BUILD=$(BUILD) test/bench/sweep.sh
 	@BUILD=$(BUILD) test/bench/peers.sh long
 
+# One table of hashes over compilers, optimisation, threads, ranks of MPI, locale, time zone, addresses and folder; valgrind
+# and ThreadSanitizer. BUILDS="gcc:-O0 clang:-O3" names other builds. Minutes.
+determinism:
+	@test/determinism.sh all
+
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
 # Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
 MEASURED ?= ../shared/data/collectives/measured_collectives.csv
@@ -406,7 +411,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests list-tests bench bench-long benches validate determinism design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
