@@ -71,8 +71,8 @@ ${BUILD:-build}/ringlet --version | cmp -s - "$dir/out" || fail "--version: $(ca
 if grep -q 'in ringlet-serve' "$dir/out"; then
     sqlite3 "$dir/study.sqlite" <test/page/study.sql
     "$dir/usr/bin/ringlet" serve "$dir/study.sqlite" --port 0 >"$dir/url" &
-    server=$! tries=0
-    while [ ! -s "$dir/url" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+    server=$!
+    until [ -s "$dir/url" ] || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
     kill -INT $server
     wait $server || fail "serve ended with status $?"
     grep -q '^http://127' "$dir/url" || fail "serve does not tell its address"

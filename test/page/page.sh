@@ -105,7 +105,10 @@ if [ -x "$(dirname "$ringlet")/ringlet-deploy" ]; then
     expect "a page of a deployment" "$?" 0
 fi
 chromium=$(command -v chromium || command -v chromium-browser || true)
-if ! command -v node >/dev/null 2>&1 || [ -z "$chromium" ] || [ ! -d "$deps" ]; then
+if [ ! -d "$deps" ] && nm "$ringlet" | grep -q __asan_init; then
+    skip "pages are opened" "needs a build without sanitizers" # the pages are the same
+    finish
+elif ! command -v node >/dev/null 2>&1 || [ -z "$chromium" ] || [ ! -d "$deps" ]; then
     skip "pages are opened" "needs node, chromium and playwright-core (make deps-page installs them)"
     finish
 fi
@@ -137,14 +140,13 @@ sed 's/"sample": .*//; s/"batch", "pointer".*/"batch", "pointer": "\/train\/batc
     tools/sweep/examples/training.json >"$tmp/long.json"
 "$ringlet" sweep "$tmp/long.json" --db "$tmp/long.sqlite" -j 1 >/dev/null 2>"$tmp/long.err" &
 sweep=$!
-i=0
-while [ $i -lt 100 ] && [ "$(sqlite3 "$tmp/long.sqlite" 'SELECT count(*) FROM point' 2>/dev/null || echo 0)" = 0 ]; do sleep 0.1; i=$((i + 1)); done
+while kill -0 $sweep 2>/dev/null && [ "$(sqlite3 "$tmp/long.sqlite" 'SELECT count(*) FROM point' 2>/dev/null || echo 0)" = 0 ]; do sleep 0.1; done
 servers=
 for i in study odd coll long; do
     "$ringlet" serve "$tmp/$i.sqlite" --port 0 >"$tmp/$i.url" 2>"$tmp/err" &
     servers="$servers $!"
 done
-for i in study odd coll long; do for k in 1 2 3 4 5 6 7 8 9 10; do [ -s "$tmp/$i.url" ] && break; sleep 0.2; done; done
+for i in study odd coll long; do until [ -s "$tmp/$i.url" ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done; done
 node test/page/page.js "$tmp" "$(cat "$tmp/study.url")" "$PWD/$deps" "$chromium" >"$tmp/tap" 2>"$tmp/node.err"
 kill -0 $sweep 2>/dev/null && verdict "the sweep was under way all the time" "" || verdict "the sweep was under way all the time" "it ended before"
 kill $sweep

@@ -21,7 +21,7 @@ done
 [ ! -x "$1/ringlet-deploy" ] || "$ringlet" deploy -g traces/small-cnn.graph.txt -t testbed-4xv100-8x1080ti-4xp100 -b 300 --refine 100 --report "$out/deploy.html" >/dev/null
 "$ringlet" serve "$out/training.sqlite" --port 0 >"$out/serve.url" 2>/dev/null &
 server=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$out/serve.url" ] || sleep 0.2; done
+until [ -s "$out/serve.url" ] || ! kill -0 $server 2>/dev/null; do sleep 0.1; done
 status=0
 node test/screenshots/screenshots.js "$out" "$PWD/$1/page/node_modules/playwright-core" "$(command -v chromium || command -v chromium-browser)" || status=$?
 kill $server

@@ -9,12 +9,10 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -307,15 +305,6 @@ static void a_stopped_run_can_go_on(void **state)
     expect_log(w, "ab");
 }
 
-static atomic_bool going; /* some event has run */
-
-static void ticks(void *ctx, uint64_t payload)
-{
-    world *w = ctx;
-    going = true;
-    rlt_sim_at(w->sim, rlt_sim_now(w->sim) + 1, RLT_START, (int)payload, payload);
-}
-
 static rlt_sim *interrupted;
 
 static void on_signal(int number)
@@ -324,19 +313,29 @@ static void on_signal(int number)
     rlt_sim_stop(interrupted);
 }
 
-/* Waits for the first event: an earlier stop would prevent the run. */
-static void *stop_when_going(void *by_signal)
+static void *stop_from_a_thread(void *unused)
 {
-    while (!going)
-        usleep(100);
-    if (by_signal)
-        kill(getpid(), SIGALRM);
-    else
-        rlt_sim_stop(interrupted);
-    return NULL;
+    rlt_sim_stop(interrupted);
+    return unused;
 }
 
-/* A signal or another thread ends an endless run. */
+/* Ticks for ever. Each third tick does not return before an outsider has asked the run to stop: a signal and a
+ * thread in turn. */
+static void ticks(void *ctx, uint64_t payload)
+{
+    world *w = ctx;
+    pthread_t thread;
+    rlt_sim_at(w->sim, rlt_sim_now(w->sim) + 1, RLT_START, (int)payload, payload);
+    w->n++;
+    if (w->n % 6 == 0) {
+        raise(SIGALRM);
+    } else if (w->n % 3 == 0) {
+        assert_int_equal(pthread_create(&thread, NULL, stop_from_a_thread, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+}
+
+/* A signal or another thread ends an endless run after the event that it comes in. The run can go on. */
 static void outsiders_stop_the_run(void **state)
 {
     world *w = *state;
@@ -344,14 +343,9 @@ static void outsiders_stop_the_run(void **state)
     rlt_sim_at(w->sim, 1, RLT_START, h, (uint64_t)h);
     interrupted = w->sim;
     signal(SIGALRM, on_signal);
-    for (int by_signal = 1; by_signal >= 0; by_signal--) {
-        uint64_t before = rlt_sim_events(w->sim);
-        pthread_t thread;
-        going = false;
-        assert_int_equal(pthread_create(&thread, NULL, stop_when_going, by_signal ? w : NULL), 0);
+    for (uint64_t i = 1; i <= 4; i++) {
         assert_int_equal(run_all(w), RLT_ECANCELLED);
-        pthread_join(thread, NULL);
-        assert_true(rlt_sim_events(w->sim) > before);
+        assert_int_equal(rlt_sim_events(w->sim), 3 * i);
     }
     signal(SIGALRM, SIG_DFL);
 }

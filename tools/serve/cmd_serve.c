@@ -24,7 +24,8 @@ static const rlt_option serve_options[] = {
      .preset = "8437", .max = 65535},
     {"address", 0, RLT_PARAM_TEXT, "IP",
      "Address to listen on. HTTP is not encrypted: on an address other than the local one, anyone who can "
-     "read the network's traffic can read the study and the token. A tunnel (ssh -L) needs no other address.",
+     "read the network's traffic can read the study and the token. From elsewhere use a tunnel to the same "
+     "port: ssh -L 8437:127.0.0.1:8437 HOST.",
      AT(address), .preset = "127.0.0.1"},
     {"runs", 0, RLT_PARAM_COUNT, "N", "What-ifs that run at the same time.", AT(at_once), .preset = "2",
      .min = 1, .max = 64},

@@ -32,10 +32,16 @@ fake new-form 0 "ok 1 - one
 ok 2 - two # SKIP"
 fake program 0 "ok 1 - one
 ok 2 - two # SKIP needs sqlite3"
+fake comment 0 "ok 1 - one
+# skipped: two, which needs sqlite3"
+fake nothing 0 "1..0 # SKIP needs sqlite3"
+fake several 0 "ok 1 - one
+ok 2 - two # SKIP needs node, chromium and playwright-core"
 fake fails 1 "ok 1 - one
 not ok 2 - two"
 fake crashes 139 "ok 1 - one"
 fake silent 0 ""
+unset ABSENT
 closing() { # place, programs: the closing line and the exit status
     place=$1
     shift
@@ -57,4 +63,14 @@ expect "where only some of the data are, it is none" "$(closing part passes old-
 : >"$tmp/part/shared/data/elsewhere.txt"
 expect "until all are" "$(closing part passes old-form)" "3 passed, 1 failed, 0 skipped, status 1"
 expect "unless a program is missing" "$(closing beside passes program)" "3 passed, 0 failed, 1 skipped, status 0"
+expect "a comment and an empty plan are skips" "$(closing beside passes comment nothing)" "3 passed, 0 failed, 2 skipped, status 0"
+export ABSENT=""
+expect "in CI a skip for want of a program is a failure" "$(closing alone passes program)" "3 passed, 1 failed, 0 skipped, status 1"
+expect "in any form" "$(closing alone passes comment nothing)" "3 passed, 2 failed, 0 skipped, status 1"
+expect "it says which" "$(grep -c 'comment: 1 tests skipped although what they need is here' "$tmp/out")" 1
+ABSENT="chromium sqlite3"
+expect "unless that program could not be installed" "$(closing alone passes program several)" "4 passed, 0 failed, 2 skipped, status 0"
+ABSENT="chromium-browser sqlite"
+expect "by its whole name" "$(closing alone program several)" "2 passed, 2 failed, 0 skipped, status 1"
+expect "what needs no program may be left out" "$(closing alone old-form)" "1 passed, 0 failed, 1 skipped, status 0"
 finish

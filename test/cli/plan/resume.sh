@@ -125,6 +125,6 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     says "mpirun: no batch" 2 "expected batch=N" plan --train microbatch=1
     ringlet=$alone
 else
-    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 finish

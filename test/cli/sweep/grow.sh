@@ -133,6 +133,6 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     timeout 120 mpirun --oversubscribe -np 3 "$ringlet" sweep "$tmp/2.json" --db "$tmp/r.db" -q >"$tmp/out" 2>"$tmp/err" </dev/null
     same "grown by mpirun -np 3: the same bytes" "$tmp/r.db" "$tmp/fresh2.db"
 else
-    skip "grown by several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "grown by several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 finish

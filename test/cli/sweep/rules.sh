@@ -73,7 +73,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     timeout 120 mpirun --oversubscribe -np 3 "$ringlet" sweep "$tmp/random.json" --db "$tmp/mpi.db" -q >"$tmp/out" 2>"$tmp/err" </dev/null
     same "mpirun -np 3: the same bytes" "$tmp/mpi.db"
 else
-    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 study "$all" ', "skip_impossible": true, "rules": ["tp * pp * dp == 16"], "sample": {"adaptive": 12, "seed": 3, "round": 3}' >"$tmp/adaptive.json"
 says "an adaptive sample: no point fails" 0 "12 points in" sweep "$tmp/adaptive.json" --db "$tmp/a1.db" -j 1

@@ -117,8 +117,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     same "mpirun -np 3: the same bytes" "$tmp/r.db"
     ranks "$long" --db "$tmp/d.db" -q &
     pid=$!
-    i=0
-    while [ $i -lt 100 ] && ! "$ringlet" sweep --status "$tmp/d.db" >/dev/null 2>&1; do sleep 0.05; i=$((i + 1)); done
+    while kill -0 $pid 2>/dev/null && ! "$ringlet" sweep --status "$tmp/d.db" >/dev/null 2>&1; do sleep 0.05; done
     victim=$(for p in /proc/[0-9]*; do
         cat "$p/cmdline" 2>/dev/null | tr '\0' '\n' | grep -qxF "$tmp/d.db" && cat "$p/environ" 2>/dev/null | tr '\0' '\n' | grep -qx 'OMPI_COMM_WORLD_RANK=2' && echo "${p#/proc/}"
     done | head -1)
@@ -134,7 +133,7 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     ranks "$tmp/broken.json" --db "$tmp/nothing.db"
     expect "ranks: a broken study is one message" "$(grep -c '^ringlet:' "$tmp/err")" 1
 else
-    skip "several ranks" "needs Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
+    skip "several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
 
 # Queries.

@@ -160,6 +160,11 @@ static void waiting_without_skew(void **state)
     rlt_replay_free(without);
 }
 
+/*
+ * The profiler has whole microseconds, so a transfer, the difference of two times, is known to 1 us. Beyond that a
+ * factor of 1.5: by so much two measurements of one small collective differ on one machine (8 accelerators of a
+ * node, 512 B to 64 KiB, in and out of place: up to 1.54 in measured_collectives.csv of nccl-tests).
+ */
 static void transfers(void **state)
 {
     (void)state;
@@ -168,12 +173,10 @@ static void transfers(void **state)
     rlt_replay *r = replay(1, false);
     for (uint32_t i = 0; i < COMMS; i++) {
         rlt_comm_result c = rlt_replay_comm(r, i);
-        double ratio = (double)(c.end_ps - c.last_arrival_ps) * 1e-6 / truth_transfer_us[i];
-        double limit = program->comms[i].bytes >= 500000 ? 1.5 : 3;
+        double took_us = (double)(c.end_ps - c.last_arrival_ps) * 1e-6, truth_us = truth_transfer_us[i];
         fprintf(stderr, "# %s of %llu B: %.1f us, measured %.0f us\n", rlt_coll_name(program->comms[i].kind),
-                (unsigned long long)program->comms[i].bytes, ratio * truth_transfer_us[i],
-                truth_transfer_us[i]);
-        assert_true(ratio <= limit && ratio >= 1 / limit);
+                (unsigned long long)program->comms[i].bytes, took_us, truth_us);
+        assert_true(took_us <= 1.5 * (truth_us + 1) && took_us >= (truth_us - 1) / 1.5);
         assert_true(c.end_ps - c.last_arrival_ps >= c.bound_ps);
     }
     rlt_replay_free(r);
