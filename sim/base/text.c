@@ -83,6 +83,16 @@ static ssize_t put_bytes(void *to, const char *bytes, size_t n)
     return s->whole.failed ? 0 : (ssize_t)n;
 }
 
+/* ftell alone: the place is the end. */
+static int tell(void *to, off64_t *place, int from)
+{
+    const stream *s = to;
+    if (from != SEEK_CUR || *place != 0)
+        return -1;
+    *place = (off64_t)s->whole.length;
+    return 0;
+}
+
 static int hand_over(void *to)
 {
     stream *s = to;
@@ -100,7 +110,8 @@ FILE *rlt_text_stream(char **text, size_t *length)
         return NULL;
     s->text = text;
     s->length = length;
-    FILE *f = fopencookie(s, "w", (cookie_io_functions_t){.write = put_bytes, .close = hand_over});
+    FILE *f =
+        fopencookie(s, "w", (cookie_io_functions_t){.write = put_bytes, .seek = tell, .close = hand_over});
     if (!f)
         free(s);
     return f;
