@@ -304,7 +304,10 @@ static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
     rlt_step next;
     read_step(c, l, l->step, &c->steady);
     read_step(c, l, l->step + 1, &next);
-    c->leaping = repeats(&c->steady, &next) && rlt_net_mark(x->net) == 0;
+    int marked = repeats(&c->steady, &next) ? rlt_net_mark(x->net) : RLT_EUNSUPPORTED;
+    if (marked == RLT_ENOMEM)
+        rlt_sim_fail(x->sim, RLT_ENOMEM, "collective", "out of memory");
+    c->leaping = marked == 0;
     c->steady_ps = now;
     return false;
 }

@@ -9,12 +9,14 @@
 #include <igraph/igraph.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/topology/graphml_scan.h"
 #include "sim/base/map.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/late.h"
 
@@ -43,7 +45,9 @@ static const char *const names[] = {CALLS(NAME) "IGRAPH_FINALLY_FREE", NULL};
 static const rlt_late_library library = {RLT_IGRAPH_FILE, "libigraph-dev", names, &ig};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char reason[512]; /* igraph's last error; guarded by the lock */
+static char reason[512]; /* igraph's last error; guarded by the lock, as the next two are */
+static igraph_error_t reason_code;
+static jmp_buf *escape; /* where an error goes on; NULL: igraph returns its code */
 
 typedef struct session {
     igraph_error_handler_t *error;
@@ -54,9 +58,12 @@ typedef struct session {
 /* Error handler. igraph's own handlers print and abort. */
 static void keep_reason(const char *text, const char *file, int line, igraph_error_t code)
 {
-    (void)file, (void)line, (void)code;
+    (void)file, (void)line;
     snprintf(reason, sizeof reason, "%s", text);
+    reason_code = code;
     ig.finally_free();
+    if (escape)
+        longjmp(*escape, 1);
 }
 
 static void ignore_warning(const char *text, const char *file, int line)
@@ -504,13 +511,27 @@ static igraph_error_t set_all_attributes(igraph_t *graph, const rlt_graph_text *
     return code;
 }
 
+/* Its writers go on after some errors, with what was freed. */
+static igraph_error_t write_graph(const igraph_t *graph, bool graphml, FILE *out)
+{
+    jmp_buf back;
+    if (setjmp(back) != 0) {
+        escape = NULL;
+        return reason_code;
+    }
+    escape = &back;
+    igraph_error_t code = graphml ? ig.write_graph_graphml(graph, out, true) : ig.write_graph_dot(graph, out);
+    escape = NULL;
+    return code;
+}
+
 static int write_text(const rlt_graph_text *g, bool graphml, char **text, rlt_error *err)
 {
     session s;
     igraph_t graph;
     size_t length = 0;
     *text = NULL;
-    FILE *out = open_memstream(text, &length);
+    FILE *out = rlt_text_stream(text, &length);
     if (!out)
         return rlt_nomem(err);
     int rc = enter(&s, err);
@@ -519,7 +540,7 @@ static int write_text(const rlt_graph_text *g, bool graphml, char **text, rlt_er
         if (!code) {
             code = set_all_attributes(&graph, g);
             if (!code)
-                code = graphml ? ig.write_graph_graphml(&graph, out, true) : ig.write_graph_dot(&graph, out);
+                code = write_graph(&graph, graphml, out);
             ig.destroy(&graph);
         }
         rc = leave(s, code, "graph", err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _GNU_SOURCE /* fopencookie */
 #include "sim/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 static bool make_room(rlt_growing *t, size_t n)
 {
@@ -66,4 +68,51 @@ int rlt_growing_finish(rlt_growing *t, char **text, size_t *length, rlt_error *e
     *text = t->text;
     *length = t->length;
     return 0;
+}
+
+typedef struct stream {
+    char **text;
+    size_t *length;
+    rlt_growing whole;
+} stream;
+
+static ssize_t put_bytes(void *to, const char *bytes, size_t n)
+{
+    stream *s = to;
+    rlt_growing_bytes(&s->whole, bytes, n);
+    return s->whole.failed ? 0 : (ssize_t)n;
+}
+
+/* ftell alone: the place is the end. */
+static int tell(void *to, off64_t *place, int from)
+{
+    const stream *s = to;
+    if (from != SEEK_CUR || *place != 0)
+        return -1;
+    *place = (off64_t)s->whole.length;
+    return 0;
+}
+
+static int hand_over(void *to)
+{
+    stream *s = to;
+    int rc = rlt_growing_finish(&s->whole, s->text, s->length, NULL);
+    free(s);
+    return rc ? -1 : 0;
+}
+
+FILE *rlt_text_stream(char **text, size_t *length)
+{
+    stream *s = calloc(1, sizeof *s);
+    *text = NULL;
+    *length = 0;
+    if (!s)
+        return NULL;
+    s->text = text;
+    s->length = length;
+    FILE *f =
+        fopencookie(s, "w", (cookie_io_functions_t){.write = put_bytes, .seek = tell, .close = hand_over});
+    if (!f)
+        free(s);
+    return f;
 }

@@ -8,6 +8,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/text.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
@@ -65,7 +66,7 @@ static int add_made(const rlt_json_tree *value, const rlt_tree_edits *edits, con
 {
     char *made = NULL;
     size_t length;
-    FILE *f = open_memstream(&made, &length);
+    FILE *f = rlt_text_stream(&made, &length);
     int rc = f ? 0 : rlt_nomem(err);
     if (!rc && o->inline_json)
         rlt_tree_write(value, edits, f);

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../support/tap.sh"
 run=$tmp/run
 fault=$(dirname "$ringlet")/test/faults.so
-all_commands="run coll topo trace sweep plan design deploy calibrate report check"
+all_commands="run coll topo trace sweep plan design deploy calibrate report study check"
 version=$("$ringlet" --version)
 [ -e "$fault" ] || { skip "faults" "needs a build without a sanitizer"; finish; }
 
@@ -24,6 +24,7 @@ inputs() {
     awk 'BEGIN { print "system,collective,n_ranks,size_bytes,time_us"
                  for (m = 1024; m <= 2^24; m *= 16) printf "m,all_reduce,4,%d,%.6f\n", m, 7.5 + 6 * (1.3 + m / (4 * 220 * 1000)) }' >"$run/in/ring.csv"
     "$ringlet" run --trace traces/transformer-8 -t hgx-h100-8 -f json >"$run/in/run.json"
+    is_here study && "$ringlet" sweep "$run/in/study.json" -q --db "$run/in/study.db"
 }
 words_of() { # NAME
     case $1 in
@@ -36,13 +37,14 @@ words_of() { # NAME
     design) echo "design bandwidth -t ring:4@10GB/s,1ns*switch:2@10GB/s,1ns -w ../in/trace --total 20GB/s --no-simulation -o out.txt" ;;
     deploy) echo "deploy -g ../in/graph.txt -t ../in/testbed.json --budget 20 -f json -o out.json --report page.html -q" ;;
     calibrate) echo "calibrate -t ../in/m.json -a ring --fit message ../in/ring.csv -o out.json -f csv" ;;
+    study) echo "report ../in/study.db -o page.html" ;;
     report) echo "report ../in/run.json -o page.html" ;;
     check) echo "check ../in/net.json ../in/m.json ../in/trace/transformer.0.et" ;;
     esac
 }
 is_here() { # NAME: what it needs is built in
     case $1 in
-    sweep) case $version in *'SQLite not'*) return 1 ;; esac ;;
+    sweep | study) case $version in *'SQLite not'*) return 1 ;; esac ;;
     design | calibrate) case $version in *'NLopt not'*) return 1 ;; esac ;;
     deploy) case $version in *'METIS not'*) return 1 ;; esac ;;
     esac

@@ -15,6 +15,7 @@
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/random.h"
+#include "sim/base/text.h"
 #include "test/support/dice.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
@@ -300,6 +301,30 @@ static void sorted_numbers(void **state)
     }
 }
 
+/* A stream to a text has what was written, of any length, and knows how much. */
+static void streams_to_texts(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t length = 1;
+    FILE *f = rlt_text_stream(&text, &length);
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(length, 0);
+    free(text);
+    assert_non_null(f = rlt_text_stream(&text, &length));
+    for (long i = 0; i < 20000; i++) {
+        assert_int_equal(ftell(f), 6 * i);
+        fprintf(f, "%05ld,", i);
+    }
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(length, 120000);
+    assert_int_equal(strlen(text), length);
+    assert_string_equal(text + length - 12, "19998,19999,");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +338,7 @@ int main(void)
         cmocka_unit_test(hashes_of_words),
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(streams_are_uniform_and_apart),
+        cmocka_unit_test(streams_to_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static int command_json(rlt_jw *w, const rlt_parsed *args, rlt_error *err)
     char *line = NULL;
     size_t length;
     const rlt_option *o;
-    FILE *f = open_memstream(&line, &length);
+    FILE *f = rlt_text_stream(&line, &length);
     if (!f)
         return rlt_nomem(err);
     fputs("ringlet deploy", f);

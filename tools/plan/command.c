@@ -84,7 +84,7 @@ static char *write_command(const settings *s)
 {
     char *text = NULL;
     size_t length;
-    FILE *f = open_memstream(&text, &length);
+    FILE *f = rlt_text_stream(&text, &length);
     if (!f)
         return NULL;
     fputs("ringlet run", f);

@@ -218,7 +218,7 @@ void rlt_plan_print_commands(FILE *out, const rlt_planned *rows, uint32_t n)
 int rlt_plan_legend_open(rlt_plan_legend *l, rlt_sheet *sheet, rlt_error *err)
 {
     *l = (rlt_plan_legend){.text = NULL};
-    l->out = open_memstream(&l->text, &l->length);
+    l->out = rlt_text_stream(&l->text, &l->length);
     return l->out ? 0 : rlt_sheet_close(sheet, rlt_nomem(err), "", err);
 }
 

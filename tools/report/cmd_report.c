@@ -135,8 +135,9 @@ out:
 static int run(const rlt_parsed *args, void *given, rlt_error *err)
 {
     const settings *s = given;
-    if (!rlt_is_study(args->operands[0]))
-        return report_run(s, args->operands[0], err);
+    int is_study = rlt_is_study(args->operands[0], err);
+    if (is_study <= 0)
+        return is_study ? is_study : report_run(s, args->operands[0], err);
     if (s->timeline || s->topology || strcmp(s->as, "page") != 0)
         return rlt_fail(err, RLT_EUSAGE,
                         s->timeline   ? "--timeline"

@@ -54,8 +54,9 @@ typedef struct rlt_study_link {
 /* Opens a file. RLT_EIO: cannot be read; RLT_EMALFORMED: not a database; RLT_ESCHEMA: not a study. */
 int rlt_study_open(const char *path, rlt_study **out, rlt_error *err) RLT_MUST_USE;
 void rlt_study_close(rlt_study *s);
-/* Returns true if the file is an SQLite database, by its first bytes. */
-bool rlt_is_study(const char *path);
+/* Returns 1 if the file is an SQLite database, by its first bytes, 0 if not or if there is none, or a
+ * negative error if it cannot be read. */
+int rlt_is_study(const char *path, rlt_error *err) RLT_MUST_USE;
 
 int rlt_study_head_of(rlt_study *s, rlt_study_head *out, rlt_error *err) RLT_MUST_USE;
 /* Returns the column name of figure i in the file, such as "time_ps"; NULL past the end. The causes of time

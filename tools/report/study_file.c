@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions on a study's file that need no SQLite. Builds without SQLite report here which package provides
  * it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,14 +36,19 @@ const char *rlt_study_figure_name(uint32_t i)
     return NULL;
 }
 
-bool rlt_is_study(const char *path)
+int rlt_is_study(const char *path, rlt_error *err)
 {
     char begin[16];
-    FILE *f = fopen(path, "rb");
-    bool is =
-        f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "SQLite format 3", 16) == 0;
-    if (f)
-        fclose(f);
+    FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "rb");
+    if (!f && (strcmp(path, "-") == 0 || errno == ENOENT))
+        return 0;
+    if (!f)
+        return errno == ENOMEM ? rlt_nomem(err)
+                               : rlt_fail(err, RLT_EIO, path, "cannot open: %s", strerror(errno));
+    int is = fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "SQLite format 3", 16) == 0;
+    if (ferror(f))
+        is = rlt_fail(err, RLT_EIO, path, "cannot read: %s", strerror(errno));
+    fclose(f);
     return is;
 }
 

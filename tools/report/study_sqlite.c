@@ -36,15 +36,26 @@ static int prepare(rlt_study *s, const char *sql, sqlite3_stmt **out, rlt_error 
     return sqlite3_prepare_v2(s->db, sql, -1, out, NULL) == SQLITE_OK ? 0 : complain(s, err);
 }
 
-/* Returns true if the table of results has a column. */
-static bool has_column(rlt_study *s, const char *name)
+/* Returns 1: a row, whose texts are at hand, 0: the end, or a negative error. */
+static int step(rlt_study *s, sqlite3_stmt *q, rlt_error *err)
+{
+    int rc = sqlite3_step(q);
+    for (int i = 0; rc == SQLITE_ROW && i < sqlite3_column_count(q); i++)
+        if (sqlite3_column_type(q, i) == SQLITE_TEXT && !sqlite3_column_text(q, i))
+            return rlt_nomem(err);
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : complain(s, err);
+}
+
+/* Returns 1 if the table of results has a column, 0 if not, or a negative error. */
+static int has_column(rlt_study *s, const char *name, rlt_error *err)
 {
     sqlite3_stmt *q = NULL;
-    bool has = sqlite3_prepare_v2(s->db, "SELECT 1 FROM pragma_table_info('result') WHERE name = ?1", -1, &q,
-                                  NULL) == SQLITE_OK &&
-               sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW;
+    int rc = prepare(s, "SELECT 1 FROM pragma_table_info('result') WHERE name = ?1", &q, err);
+    if (!rc && sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) != SQLITE_OK)
+        rc = complain(s, err);
+    rc = rc ? rc : step(s, q, err);
     sqlite3_finalize(q);
-    return has;
+    return rc;
 }
 
 static int prepare_points(rlt_study *s, const char *which, sqlite3_stmt **out, rlt_error *err)
@@ -54,7 +65,9 @@ static int prepare_points(rlt_study *s, const char *which, sqlite3_stmt **out, r
         "r.busiest_link";
     for (uint32_t i = 0; rlt_study_figure_name(i); i++) {
         const char *name = rlt_study_figure_name(i);
-        bool there = i < RLT_STUDY_OWN || has_column(s, name);
+        int there = i < RLT_STUDY_OWN ? 1 : has_column(s, name, err);
+        if (there < 0)
+            return there;
         snprintf(sql + strlen(sql), sizeof sql - strlen(sql), ", %s%s", there ? "r." : "",
                  there ? name : "NULL");
     }
@@ -116,13 +129,6 @@ void rlt_study_close(rlt_study *s)
     sqlite3_close(s->db);
     free(s->path);
     free(s);
-}
-
-/* Returns 1: a row, 0: the end, or a negative error. */
-static int step(rlt_study *s, sqlite3_stmt *q, rlt_error *err)
-{
-    int rc = sqlite3_step(q);
-    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : complain(s, err);
 }
 
 static const char *text(sqlite3_stmt *q, int column)

@@ -7,6 +7,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
@@ -135,7 +136,7 @@ static int make_view(rlt_asked *a, rlt_error *err)
 {
     char *sql = NULL, figures[RLT_FIGURE_LIST];
     size_t length;
-    FILE *f = open_memstream(&sql, &length);
+    FILE *f = rlt_text_stream(&sql, &length);
     int rc = f ? 0 : rlt_nomem(err);
     if (rc)
         return rc;
@@ -181,7 +182,7 @@ static int make_means(rlt_asked *a, rlt_error *err)
     int rc =
         rlt_store_query(a->store, "SELECT max(replica)+1 FROM point", rlt_asked_integer, &a->replicas, err);
     a->ranked = a->replicas > 1 ? "means" : "points";
-    FILE *f = rc || a->replicas < 2 ? NULL : open_memstream(&sql, &length);
+    FILE *f = rc || a->replicas < 2 ? NULL : rlt_text_stream(&sql, &length);
     if (!f)
         return rc || a->replicas < 2 ? rc : rlt_nomem(err);
     fputs("CREATE TEMP VIEW means AS SELECT min(point) AS point, name", f);
@@ -319,7 +320,7 @@ int rlt_asked_select(rlt_asked *a, const char *chosen, bool people, char **out, 
     char *text = NULL;
     size_t length;
     int rc = 0;
-    FILE *f = open_memstream(&text, &length);
+    FILE *f = rlt_text_stream(&text, &length);
     if (!f)
         return rlt_nomem(err);
     if (chosen)
@@ -346,7 +347,7 @@ static char *join_values(rlt_arena *arena, const rlt_json_tree *object)
 {
     char *made = NULL, *kept = NULL;
     size_t length;
-    FILE *f = open_memstream(&made, &length);
+    FILE *f = rlt_text_stream(&made, &length);
     for (const rlt_json_tree *t = f ? object->first : NULL; t; t = t->next) {
         fputs(t == object->first ? "" : ",", f);
         write_plain(t, f);
@@ -363,7 +364,7 @@ static char *join_parts(rlt_arena *arena, const rlt_asked_axis *x, const rlt_jso
     char *made = NULL, *kept = NULL;
     size_t length;
     uint32_t i = 0;
-    FILE *f = open_memstream(&made, &length);
+    FILE *f = rlt_text_stream(&made, &length);
     for (const rlt_json_tree *t = f ? list->first : NULL; t && i < x->n_parts; t = t->next, i++) {
         fprintf(f, "%s%s=", i ? "," : "", x->parts[i]);
         write_plain(t, f);

@@ -16,7 +16,7 @@ double rlt__store_now_s(void)
 int rlt__store_fail(struct rlt_store *s, rlt_error *err)
 {
     int code = sqlite3_extended_errcode(s->db);
-    if (code == SQLITE_NOMEM)
+    if ((code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
         return rlt_nomem(err);
     if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
         return rlt_fail(err, RLT_EMALFORMED, s->path, "is not a database of a sweep: %s",

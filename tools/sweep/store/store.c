@@ -373,7 +373,10 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
     sqlite3_bind_text(q, 2, path, -1, SQLITE_STATIC);
     sqlite3_bind_text(q, 3, text, -1, SQLITE_STATIC);
     rc = sqlite3_step(q) == SQLITE_ROW ? 0 : rlt__store_fail(s, err);
-    bool same = !rc && strcmp((const char *)sqlite3_column_text(q, 0), text) == 0;
+    const char *known = rc ? "" : (const char *)sqlite3_column_text(q, 0);
+    if (!known)
+        rc = rlt_nomem(err);
+    bool same = !rc && strcmp(known, text) == 0;
     sqlite3_reset(q);
     return rc || same
                ? rc
@@ -469,8 +472,10 @@ int rlt_store_query(rlt_store *s, const char *sql,
     sqlite3_stmt *q = NULL;
     int rc = 0, got;
     const char *rest = NULL;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q, &rest) != SQLITE_OK)
+    if ((got = sqlite3_prepare_v2(s->db, sql, -1, &q, &rest)) == SQLITE_ERROR)
         return rlt_fail(err, RLT_EUSAGE, s->path, "%s", sqlite3_errmsg(s->db));
+    if (got != SQLITE_OK)
+        return rlt__store_fail(s, err);
     if (!q || rest[strspn(rest, " \n;")]) {
         sqlite3_finalize(q);
         return rlt_fail(err, RLT_EUSAGE, s->path, "expected one expression, not several statements");
@@ -493,10 +498,11 @@ int rlt_store_query(rlt_store *s, const char *sql,
                 cells[i].integer = sqlite3_column_int64(q, i);
             else if (cells[i].kind == RLT_CELL_REAL)
                 cells[i].real = sqlite3_column_double(q, i);
-            else if (cells[i].kind == RLT_CELL_TEXT)
-                cells[i].text = (const char *)sqlite3_column_text(q, i);
+            else if (cells[i].kind == RLT_CELL_TEXT &&
+                     !(cells[i].text = (const char *)sqlite3_column_text(q, i)))
+                rc = rlt_nomem(err);
         }
-        rc = row ? row(ctx, cells, (uint32_t)n, err) : 0;
+        rc = row && !rc ? row(ctx, cells, (uint32_t)n, err) : rc;
     }
     sqlite3_finalize(q);
     return rc;
