@@ -18,6 +18,13 @@ verdict() { # name, offending lines
     fi
 }
 
+listed() { # name: the files of that name in a checkout, or in an unpacked archive
+    if [ -z "$(git rev-parse --show-cdup 2>&1)" ]; then
+        git ls-files -- "$1"
+    else
+        find . -path './build*' -prune -o -type f -name "$1" -print | sed 's|^\./||' | sort
+    fi
+}
 find sim net collectives workload tools test -name '*.[ch]' | sort >"$tmp/all"
 grep -v '^test/' "$tmp/all" >"$tmp/product"
 # Drops the known lines of a rule: RULE KEY.
@@ -52,7 +59,7 @@ verdict "functions have 60 lines at most" "$(rule length | sed 's/^[^ ]* //' | u
 verdict "functions take 6 parameters at most" "$(rule parameters | sed 's/^[^ ]* //' | unknown parameters)"
 # Two files fit side by side on a screen.
 verdict "lines have 110 columns at most" "$(rule width | sed 's/:[0-9]*:/ &/' | unknown width)"
-verdict "lines of Python, too" "$(git ls-files -- '*.py' | xargs awk 'length > 110 { print FILENAME ":" FNR }')"
+verdict "lines of Python, too" "$(listed '*.py' | xargs awk 'length > 110 { print FILENAME ":" FNR }')"
 # The end of a comment does not stand alone if its beginning does not.
 verdict "comments end as they begin" "$(rule stranded | sed 's/:[0-9]*:/ &/' | unknown stranded)"
 # A comment names its noun first.
@@ -78,7 +85,7 @@ pages=$(for room in $(sed 's|/[^/]*$||' "$tmp/product" | uniq); do
     fi
 done)
 # A page that names what is gone leads nowhere. Programs under build/ are named by their sources.
-stale=$(for page in $(git ls-files -- '*.md'); do
+stale=$(for page in $(listed '*.md'); do
     grep -oE '`[^`]*`' "$page" | tr '` ,;()' '\n' | grep -E '^(build/)?(sim|net|collectives|workload|tools|test|topologies|traces)/[A-Za-z0-9_./*-]*$' |
         grep -E '^build/|[.*]|/$' | sort -u | while read -r path; do
         source=${path#build/}
@@ -89,13 +96,13 @@ verdict "pages name files that are there" "$stale"
 verdict "each room has a page" "$(echo "$pages" | grep . | unknown page)"
 # A chapter is read in one sitting; in the texts of help one looks something up.
 verdict "chapters have 150 lines at most" \
-    "$(git ls-files -- '*.md' | grep -vE 'README.md$|^tools/help/' | xargs wc -l | awk '$2 != "total" && $1 > 150 { print $2 " has " $1 }')"
+    "$(listed '*.md' | grep -vE 'README.md$|^tools/help/' | xargs wc -l | awk '$2 != "total" && $1 > 150 { print $2 " has " $1 }')"
 # Two screens show what ringlet is for; a sentence that is read twice costs more than two sentences.
 verdict "README.md has 250 lines and 2500 words at most, no sentence of more than 35 words, 5 % of more than 25" \
     "$({ wc -l <README.md; awk -f test/tidy/prose.awk README.md; } | tr '\n' ' ' |
         awk '$1 > 250 || $2 > 2500 || $3 > 35 || $4 > 5 { print $1 " lines, " $2 " words, longest " $3 ", " $4 " %" }')"
 # Who has a clone has nothing beside it.
-verdict "pages name no folder beside the checkout" "$(git ls-files -- '*.md' | grep -v '^test/README.md$' | xargs grep -n '\.\./shared')"
+verdict "pages name no folder beside the checkout" "$(listed '*.md' | grep -v '^test/README.md$' | xargs grep -n '\.\./shared')"
 # The shared library exports what programs can include: the doors that the Makefile lists, and what these include.
 open=$(sed -n '/^DOORS :=/,/[^\\]$/p' Makefile | tr ' \\' '\n\n' | grep '\.h$' | sort)
 while :; do

@@ -34,7 +34,7 @@ t "--version lists what is built in" 0 '^networks:.* alpha-beta.* flow' '' --ver
 t "--version names the libraries" 0 'igraph' '' --version
 # igraph is loaded by those who need it: here what the loader finds under its name is no library.
 mkdir "$tmp/late"
-for f in $(ldconfig -p 2>/dev/null | sed -n 's/^\s*\(libigraph\.so\.[0-9]*\) .*/\1/p' | sort -u); do echo none >"$tmp/late/$f"; done
+for f in $(PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | sed -n 's/^\s*\(libigraph\.so\.[0-9]*\) .*/\1/p' | sort -u); do echo none >"$tmp/late/$f"; done
 export LD_LIBRARY_PATH="$tmp/late"
 t "--version starts without igraph" 0 'igraph' '' --version
 t "a collective needs no igraph" 0 '^all_reduce' '' coll -t ring:8@50GB/s,500ns -b 1MiB -a ring
