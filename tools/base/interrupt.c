@@ -110,7 +110,7 @@ static void start_guard(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Ends the command when the program that runs it for itself, in a session of its own, is killed. Only Linux can. */
+/* Ends the command when the program that runs it for itself, in a session of its own, is killed: on Linux. */
 static void end_with_parent(void)
 {
 #ifdef __linux__
