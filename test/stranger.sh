@@ -5,7 +5,7 @@
 # stranger.sh [SUITE]   a release of Debian (default bookworm). Its last line is that of the tests, whose skips are counted.
 # TESTS="..."           runs only these tests, and builds anew only what changed
 # ROOT=folder           where the small Debian stays for the next time (default build/stranger/SUITE)
-# DEBIAN=address        where its packages come from
+# DEBIAN=address        where its packages come from (default: as debootstrap has it)
 set -eu
 cd "$(dirname "$0")/.."
 suite=${1:-bookworm}
@@ -17,7 +17,7 @@ command -v debootstrap >/dev/null || { say "needs debootstrap: apt-get install d
 if [ ! -e "$root/made" ]; then
     rm -rf "$root"
     mkdir -p "$root"
-    debootstrap --variant=minbase "$suite" "$root" "${DEBIAN:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
+    debootstrap --variant=minbase "$suite" "$root" ${DEBIAN:+"$DEBIAN"} >"$root.log" 2>&1 ||
         { tail -3 "$root.log" >&2; say "no $suite: the whole log is $root.log"; exit 1; }
     touch "$root/made"
 fi

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
 #include <sys/prctl.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -140,12 +142,14 @@ static void start_guard(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Ends the command when the program that runs it for itself, in a session of its own, is killed. */
+/* Ends the command when the program that runs it for itself, in a session of its own, is killed: on Linux. */
 static void end_with_parent(void)
 {
+#ifdef __linux__
     const char *parent = getenv("RINGLET_PARENT");
     if (parent && strtol(parent, NULL, 10) == getppid())
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
 }
 
 void rlt_interrupt_init(void)
