@@ -5,7 +5,7 @@
 coverage.py BUILD [WORD...]    runs each test once in BUILD, compiled with --coverage, and prints lines and
                                branches of each room. WORDs: only tests with one of them in their path.
 
-The map stays in BUILD/map.json. A test runs again when it, or the library, was built again. SECONDS=60 limits
+The map stays in BUILD/map.json. A test runs again when its program has changed. SECONDS=60 limits
 the CPU time of a process; a test that takes more is named and left out.
 """
 
@@ -79,9 +79,8 @@ def covered_by(test: suite.Test, build: str, seconds: float) -> dict:
 def updated(build: str, only: list[str], jobs: int) -> suite.Store:
     """The map, with all tests in it."""
     store = suite.Store(Path(build, "map.json"))
-    library = Path(build, "libringlet.a").stat().st_mtime
     seconds = float(os.environ.get("SECONDS", "60"))
-    wanted = [t for t in suite.tests(build, only) if store.get(t.name, max(library, t.changed)) is None]
+    wanted = [t for t in suite.tests(build, only) if store.get(t.name, t.changed) is None]
 
     def one(test: suite.Test) -> None:
         began = time.time()

@@ -86,7 +86,7 @@ class Gate:
         self.jobs = int(number("JOBS", str(os.cpu_count() or 1), 1))
         self.cover = cover
         self.tests = {t.name: t for t in suite.tests(build, self.only)}
-        self.library = Path(build, LIBRARY).stat().st_mtime
+        self.library = suite.since(build, Path(build, "whole.so"))
         self.times = suite.Store(Path(build, "times.json"))
         self.results: suite.Store  # of the room under way
         self.listed = listed()

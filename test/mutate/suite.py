@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -42,16 +43,32 @@ def make(*words: str) -> str:
     return subprocess.run(["make", "-s", *words], capture_output=True, text=True, check=True, env=env).stdout
 
 
+def since(build: str, *paths: Path) -> float:
+    """When the last of these files was built with another content: a link alone changes nothing."""
+    known = Store(Path(build, "since.json"))
+    newest = 0.0
+    for path in paths:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if known.get(f"{path} {digest}") is None:
+            known.records[f"{path} {digest}"] = {"at": path.stat().st_mtime, "value": True}
+            known.save()
+        newest = max(newest, known.records[f"{path} {digest}"]["at"])
+    return newest
+
+
 def tests(build: str, only: list[str]) -> list[Test]:
     """Tests of C, then of the command line, without those of the build. `only`: words of names; empty: all."""
-    programs = [Path(p) for p in make("list-tests", f"BUILD={build}").split()]
-    found = [Test(str(p.relative_to(build)), (str(p),), p.stat().st_mtime) for p in programs if p.exists()]
+    found = []
+    for program in map(Path, make("list-tests", f"BUILD={build}").split()):
+        name = str(program.relative_to(build))
+        if program.exists() and (not only or any(word in name for word in only)):
+            found.append(Test(name, (str(program),), since(build, program)))
     command = Path(build, "ringlet")
     for script in sorted(Path("test/cli").glob("*/*.sh")) if command.exists() else ():
-        if script.parent.name != "make":
-            changed = max(command.stat().st_mtime, script.stat().st_mtime)
-            found.append(Test(str(script), ("sh", str(script)), changed))
-    return [t for t in found if not only or any(word in t.name for word in only)]
+        wanted = not only or any(word in str(script) for word in only)
+        if script.parent.name != "make" and wanted:
+            found.append(Test(str(script), ("sh", str(script)), since(build, command, script)))
+    return found
 
 
 def run(test: Test, build: str, cpu_s: float, more: dict[str, str]) -> Run:
