@@ -57,8 +57,13 @@ def gcov(files: list[str]) -> dict[str, dict[str, list[int]]]:
     return found
 
 
+def taken(rows: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Executed lines, with their branches that were taken."""
+    return {n: [b for b, count in enumerate(c[1:]) if count] for n, c in rows.items() if c[0]}
+
+
 def covered_by(test: suite.Test, build: str, seconds: float) -> dict:
-    """What the map keeps of a test: {passed, why, files: {source: {line: branches taken}}}."""
+    """What the map keeps of a test: {passed, why, cpu, files: {source: {line: branches taken}}}."""
     with tempfile.TemporaryDirectory(prefix="coverage-") as folder:
         ran = suite.run(test, build, seconds, {"GCOV_PREFIX": folder})
         if not ran.passed:
@@ -69,11 +74,9 @@ def covered_by(test: suite.Test, build: str, seconds: float) -> dict:
                 note = path.with_suffix(".gcno")
                 note.symlink_to("/" + str(note.relative_to(folder)))
                 files.append(str(path))
-        lines = {
-            source: {n: [b for b, count in enumerate(counts[1:]) if count] for n, counts in rows.items() if counts[0]}
-            for source, rows in gcov(files).items()
-        }
-    return {"passed": True, "why": "", "files": {s: rows for s, rows in lines.items() if rows}}
+        lines = {source: taken(rows) for source, rows in gcov(files).items()}
+    reached = {source: rows for source, rows in lines.items() if rows}
+    return {"passed": True, "why": "", "cpu": ran.cpu_s, "files": reached}
 
 
 def updated(build: str, only: list[str], jobs: int) -> suite.Store:
