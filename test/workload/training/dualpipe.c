@@ -18,9 +18,9 @@
 #include "workload/program/program.h"
 #include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
+#include "workload/training/internal.h"
 #include "workload/training/memory_time.h"
 #include "workload/training/passes.h"
-#include "workload/training/internal.h"
 #include "workload/training/training.h"
 
 #define FREE "switch:64@1000000GB/s,0ns"

@@ -634,6 +634,35 @@ static void steps(void **state)
     assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
 }
 
+/* Without step marks, the thread that launches most is the main one; then the one with most events; then the first. Of
+ * the others, only those that launch are replayed. */
+static void the_main_thread(void **state)
+{
+    static const struct {
+        const char *events, *threads;
+    } rows[] = {
+        {OP("a", 1, 0, 900) OP("b", 1, 901, 9) LAUNCH(2, 100, 10, 1) KERNEL("k", 7, 120, 5, 1), "thread 2"},
+        {OP("a", 1, 0, 900) LAUNCH(1, 901, 9, 2) LAUNCH(2, 100, 10, 1) LAUNCH(2, 200, 10, 3)
+             KERNEL("k", 7, 120, 5, 1) KERNEL("l", 7, 920, 5, 2) KERNEL("m", 7, 930, 5, 3),
+         "thread 1, thread 2"},
+        {OP("a", 1, 0, 900) OP("b", 2, 0, 90) OP("c", 2, 100, 90), "thread 2"},
+        {OP("a", 1, 0, 900) OP("b", 2, 0, 90), "thread 1"},
+        {OP("a", 1, 0, 900) OP("b", 1, 910, 90) OP("c", 2, 0, 90), "thread 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[3000], threads[200] = "";
+        snprintf(text, sizeof text, TRACE("%s"), rows[i].events);
+        rlt_program *p = read_one(text);
+        for (uint32_t r = 0; r < p->n_resources; r++)
+            if (p->resources[r].kind == RLT_RES_HOST)
+                snprintf(threads + strlen(threads), sizeof threads - strlen(threads), "%s%s",
+                         *threads ? ", " : "", rlt_program_string(p, p->resources[r].name));
+        assert_string_equal(threads, rows[i].threads);
+        rlt_program_free(p);
+    }
+}
+
 /* No step marks, threads and streams as text, a kernel without a launch. */
 static void bare_recording(void **state)
 {
@@ -739,6 +768,7 @@ int main(void)
         cmocka_unit_test(evident_wait),
         cmocka_unit_test(host_trace_sizes),
         cmocka_unit_test(steps),
+        cmocka_unit_test(the_main_thread),
         cmocka_unit_test(bare_recording),
         cmocka_unit_test(refused),
         cmocka_unit_test(probing),
