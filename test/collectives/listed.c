@@ -181,6 +181,28 @@ static void circles_of_lanes_are_found(void **state)
     }
 }
 
+/* Lane i waits for lane i + 1, the last one for the first. A long circle is cut after eight steps. */
+static void long_circles_are_cut(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 12; n++) {
+        rlt_listed l;
+        rlt_error err;
+        char expected[80];
+        rlt_listing *b = begin(RLT_BARRIER, 1, 0, 1, 1, 0);
+        for (uint32_t i = 0; i < n; i++)
+            rlt_listing_lane(b, 0);
+        for (uint32_t i = 0; i < n; i++) {
+            add_nothing(b, 0, i, 10 + i);
+            rlt_listing_at(b, 0, i, 0)->wait_lane = (i + 1) % n;
+        }
+        assert_int_equal(end(b, &l, &err), RLT_ECHECK);
+        snprintf(expected, sizeof expected, "deadlock: a cycle of %u waiting steps: ", n);
+        assert_non_null(strstr(err.what, expected));
+        assert_int_equal(strstr(err.what, ", ...") != NULL, n > 8);
+    }
+}
+
 /* Lane 1 of member 1 writes a block. Its message could only follow a message that lane 0 received. A step
  * that reads the block must be ordered before or after it, by a wait or by the same lane. */
 static void order_may_come_from_elsewhere(void **state)
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test(scatters_begin_at_the_root),
         cmocka_unit_test(contributions_count_once),
         cmocka_unit_test(circles_of_lanes_are_found),
+        cmocka_unit_test(long_circles_are_cut),
         cmocka_unit_test(order_may_come_from_elsewhere),
         cmocka_unit_test(untracked_plans_have_messages_only),
         cmocka_unit_test(requests_must_fit),

@@ -47,6 +47,24 @@ static uint32_t cycles(uint32_t n)
     return found;
 }
 
+/* Fewer than three nodes, more than the search takes, or no cycle asked for: none, and no error. */
+static void outside_of_the_limits(void **state)
+{
+    static const uint32_t sizes[] = {0, 1, 2, RLT_CYCLES_MAX_NODES + 1};
+    (void)state;
+    for (size_t i = 0; i <= sizeof sizes / sizeof *sizes; i++) {
+        uint32_t n = i < sizeof sizes / sizeof *sizes ? sizes[i] : 3, found = 7;
+        uint8_t *all = malloc((size_t)n * n + 1);
+        uint32_t *room = malloc(((size_t)n * n + 1) * sizeof *room);
+        assert_true(all && room);
+        memset(all, 1, (size_t)n * n);
+        assert_int_equal(rlt_cycles_find(n, all, n == 3 ? 0 : n, room, &found, NULL), 0);
+        assert_int_equal(found, 0);
+        free(all);
+        free(room);
+    }
+}
+
 /* Walecki, 1892: (n - 1) / 2, rounded down. Twice the links, twice the cycles. */
 static void complete_graphs(void **state)
 {
@@ -251,6 +269,7 @@ static void parallel_links_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outside_of_the_limits),
         cmocka_unit_test(complete_graphs),
         cmocka_unit_test(tori),
         cmocka_unit_test(meshes_and_graphs_without),

@@ -5,7 +5,7 @@
 coverage.py BUILD [WORD...]    runs each test once in BUILD, compiled with --coverage, and prints lines and
                                branches of each room. WORDs: only tests with one of them in their path.
 
-The map stays in BUILD/map.json. A test runs again when it, or the library, was built again. SECONDS=60 limits
+The map stays in BUILD/map.json. A test runs again when its program has changed. SECONDS=60 limits
 the CPU time of a process; a test that takes more is named and left out.
 """
 
@@ -57,8 +57,13 @@ def gcov(files: list[str]) -> dict[str, dict[str, list[int]]]:
     return found
 
 
+def taken(rows: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Executed lines, with their branches that were taken."""
+    return {n: [b for b, count in enumerate(c[1:]) if count] for n, c in rows.items() if c[0]}
+
+
 def covered_by(test: suite.Test, build: str, seconds: float) -> dict:
-    """What the map keeps of a test: {passed, why, files: {source: {line: branches taken}}}."""
+    """What the map keeps of a test: {passed, why, cpu, files: {source: {line: branches taken}}}."""
     with tempfile.TemporaryDirectory(prefix="coverage-") as folder:
         ran = suite.run(test, build, seconds, {"GCOV_PREFIX": folder})
         if not ran.passed:
@@ -69,19 +74,16 @@ def covered_by(test: suite.Test, build: str, seconds: float) -> dict:
                 note = path.with_suffix(".gcno")
                 note.symlink_to("/" + str(note.relative_to(folder)))
                 files.append(str(path))
-        lines = {
-            source: {n: [b for b, count in enumerate(counts[1:]) if count] for n, counts in rows.items() if counts[0]}
-            for source, rows in gcov(files).items()
-        }
-    return {"passed": True, "why": "", "files": {s: rows for s, rows in lines.items() if rows}}
+        lines = {source: taken(rows) for source, rows in gcov(files).items()}
+    reached = {source: rows for source, rows in lines.items() if rows}
+    return {"passed": True, "why": "", "cpu": ran.cpu_s, "files": reached}
 
 
 def updated(build: str, only: list[str], jobs: int) -> suite.Store:
     """The map, with all tests in it."""
     store = suite.Store(Path(build, "map.json"))
-    library = Path(build, "libringlet.a").stat().st_mtime
     seconds = float(os.environ.get("SECONDS", "60"))
-    wanted = [t for t in suite.tests(build, only) if store.get(t.name, max(library, t.changed)) is None]
+    wanted = [t for t in suite.tests(build, only) if store.get(t.name, t.changed) is None]
 
     def one(test: suite.Test) -> None:
         began = time.time()

@@ -23,7 +23,8 @@ TOKEN = re.compile(
       |(?P<sign><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
     re.X | re.S | re.M,
 )
-TYPES = set("const static struct union enum int char double float void unsigned signed long short bool".split())
+TYPES = set("const static struct union enum void bool char short int long".split())
+TYPES |= set("unsigned signed float double".split())
 WORDS = set("return goto break continue case default if else for while do switch sizeof".split())
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
 SWAPS |= {"+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+="}
@@ -119,7 +120,7 @@ def declared(k: Tokens, i: int, end: int) -> bool:
 
 
 def statements(k: Tokens, begin: int, end: int):
-    """Yields (first, end, kind) of each statement between two braces, kind being expression, declaration or head."""
+    """Yields (first, end, kind) of each statement between two braces, such as (5, 9, "declaration")."""
     i = begin
     while i < end:
         t = k.text[i]
@@ -178,7 +179,7 @@ def of_statement(k: Tokens, text: str, i: int, end: int, kind: str):
         yield change(i, end, "")
     if kind in ("if", "while") and not plain_comparison(k, i, end):
         yield change(i, end, f"!({text[k.start[i]:k.end[end - 1]]})")
-    # The names and types of a declaration stay as they are; its values, from = to the next comma, are mutated.
+    # Names and types of a declaration stay as they are; its values, from = to the next comma, do not.
     j, value_until = i, i if kind == "declaration" else end
     while j < end:
         t = k.text[j]

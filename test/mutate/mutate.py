@@ -4,10 +4,10 @@
 
 mutate.py COVERAGE BUILD    COVERAGE: a build with --coverage; BUILD: one with the library as a shared object
 
-Settings, from the environment: ROOM=net/flow (rooms or files, with spaces; empty: all rooms of the library), N=200
-mutants of each, drawn by SEED=1; BUDGET=30 seconds of CPU time for the tests of one mutant; LIKE="word..."
-only tests with one of these words in their path; JOBS. A second call with the same settings goes on where the
-first one ended.
+Settings, from the environment: ROOM=net/flow (rooms or files, with spaces; empty: all rooms of the library),
+N=200 mutants of each, drawn by SEED=1; BUDGET=30 seconds of CPU time for the tests of one mutant;
+LIKE="word..." only tests with one of these words in their path; JOBS. A second call with the same settings
+goes on where the first one ended.
 """
 
 from __future__ import annotations
@@ -86,20 +86,21 @@ class Gate:
         self.jobs = int(number("JOBS", str(os.cpu_count() or 1), 1))
         self.cover = cover
         self.tests = {t.name: t for t in suite.tests(build, self.only)}
-        self.library = Path(build, LIBRARY).stat().st_mtime
+        self.library = suite.since(build, Path(build, "whole.so"))
         self.times = suite.Store(Path(build, "times.json"))
+        self.covered: suite.Store  # what each test executes
         self.results: suite.Store  # of the room under way
         self.listed = listed()
         self.commands: dict[str, list[str]] = {}
-        self.originals: dict[str, bytes] = {}
+        self.originals: dict[str, bytes | None] = {}
         self.lock = threading.Lock()
 
     def executed(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """For each source and line: the tests that execute it."""
         found: dict[str, dict[str, tuple[str, ...]]] = {}
-        covered = coverage.updated(self.cover, self.only, self.jobs)
+        self.covered = coverage.updated(self.cover, self.only, self.jobs)
         for name in sorted(self.tests):
-            record = covered.records.get(name)
+            record = self.covered.records.get(name)
             for path, lines in (record["value"].get("files", {}) if record else {}).items():
                 of_path = found.setdefault(path, {})
                 for line in lines:
@@ -115,9 +116,14 @@ class Gate:
             ran = suite.run(test, self.build, self.budget, {})
             if suite.stopped.is_set():
                 return None
-            value = ran.cpu_s if ran.passed else -1.0
+            value = ran.cpu_s if ran.passed else -ran.cpu_s - 1e-6
             self.times.put(name, value, began)
         return None if value < 0 or value > self.budget else value
+
+    def estimate(self, name: str) -> float:
+        """About how long a test takes: known before it has run in this build."""
+        known = self.times.records.get(name)
+        return abs(known["value"]) if known else self.covered.records[name]["value"].get("cpu", 1.0)
 
     def command(self, path: str) -> list[str]:
         """How make compiles the file, without the source, the object and the list of its headers."""
@@ -126,26 +132,26 @@ class Gate:
                 goal = f"{self.build}/{path.removesuffix('.c')}.o"
                 out = suite.make("-n", "V=1", f"BUILD={self.build}", "-W", path, goal)
                 line = next(x for x in out.splitlines() if f" -c -o {goal} " in x)
-                words = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
-                self.commands[path] = [
-                    w for w in words.stdout.splitlines() if w not in ("-MMD", "-MP", "-c", path, "-o", goal)
-                ]
+                shell = ["sh", "-c", f"printf '%s\\n' {line}"]
+                words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout.splitlines()
+                self.commands[path] = [w for w in words if w not in ("-MMD", "-MP", "-c", path, "-o", goal)]
             return self.commands[path]
 
     def compiled(self, path: str, text: str, folder: str, *more: str) -> bytes | None:
         """The object of a changed source."""
         source, target = Path(folder, "mutant.c"), Path(folder, "mutant.o")
         source.write_text(text, encoding="utf-8")
-        command = [*self.command(path), "-w", "-O1", "-g0", "-fvisibility=default", *more, "-c", "-o", "mutant.o", "mutant.c", f"-I{os.getcwd()}"]
-        ran = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        command = [*self.command(path), "-w", "-O1", "-g0", "-fvisibility=default", *more, f"-I{os.getcwd()}"]
+        command += ["-c", "-o", "mutant.o", "mutant.c"]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         return target.read_bytes() if ran.returncode == 0 else None
 
     def equivalent(self, place: Place, folder: str) -> bool:
         """Whether the compiler makes the same of it. (Not the reverse: others may be equivalent, too.)"""
-        original = self.originals.get(place.path)
-        if original is None:
-            original = self.originals[place.path] = self.compiled(place.path, place.text, folder, "-O2") or b""
-        return self.compiled(place.path, place.mutant.applied(place.text), folder, "-O2") == original
+        if place.path not in self.originals:
+            self.originals[place.path] = self.compiled(place.path, place.text, folder, "-O2")
+        same = self.compiled(place.path, place.mutant.applied(place.text), folder, "-O2")
+        return same is not None and same == self.originals[place.path]
 
     def known(self, place: Place) -> str | None:
         value = self.results.get(place.key(""), self.library)
@@ -163,22 +169,27 @@ class Gate:
         with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
             if self.compiled(place.path, place.mutant.applied(place.text), folder) is None:
                 return "invalid"
-            link = ["gcc", "-shared", f"-Wl,-soname,{LIBRARY}", "-o", f"{folder}/{LIBRARY}", f"{folder}/mutant.o"]
             # Its functions are found first, all others in the library that it needs.
-            subprocess.run([*link, "-Wl,--no-as-needed", os.path.abspath(f"{self.build}/whole.so")], check=True)
+            link = [self.command(place.path)[0], "-shared", f"-Wl,-soname,{LIBRARY}", "-Wl,--no-as-needed"]
+            whole = os.path.abspath(f"{self.build}/whole.so")
+            link += ["-o", f"{folder}/{LIBRARY}", f"{folder}/mutant.o", whole]
+            subprocess.run(link, check=True)
             # Before the tests: an equivalent one would have to pass all of them.
             if self.equivalent(place, folder):
                 return "equivalent"
-            costs = sorted((c, n) for n in place.reached_by if (c := self.cost(n)) is not None)
             spent = 0.0
-            for i, (cost, name) in enumerate(costs):
+            order = sorted(place.reached_by, key=lambda name: (self.estimate(name), name))
+            for i, name in enumerate(order):
+                cost = self.cost(name)
+                if cost is None:  # fails anyway, or takes too long alone
+                    continue
                 if spent + cost > self.budget:
-                    return f"survives {len(place.reached_by) - i} {len(place.reached_by)}"
+                    return f"survives {len(order) - i} {len(order)}"
                 ran = suite.run(self.tests[name], self.build, 3 * cost + 1, {"LD_LIBRARY_PATH": folder})
                 if not ran.passed:
                     return f"killed {name} {ran.why}"
                 spent += ran.cpu_s
-            return f"survives {len(place.reached_by) - len(costs)} {len(place.reached_by)}"
+            return f"survives 0 {len(order)}"
 
     def tried(self, place: Place) -> str:
         verdict = "equivalent" if place.listed_as() in self.listed else self.known(place)
@@ -230,7 +241,7 @@ class Gate:
         place, verdict = waiting.pop(future), future.result()
         if verdict.startswith("survives"):
             left_out = int(verdict.split()[1])
-            dear = f" ({left_out} of {len(place.reached_by)} tests that reach it were too dear)" if left_out else ""
+            dear = f" ({left_out} of {len(place.reached_by)} tests were too dear)" if left_out else ""
             print(f"{place}{dear}", flush=True)
         killed = verdict.startswith("killed")
         return killed, killed or verdict.startswith("survives"), verdict == "equivalent"

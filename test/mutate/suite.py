@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -38,32 +39,50 @@ class Test:
 
 def make(*words: str) -> str:
     """What make prints. It is not part of a make that started us."""
-    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+    ours = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+    env = {k: v for k, v in os.environ.items() if k not in ours}
     return subprocess.run(["make", "-s", *words], capture_output=True, text=True, check=True, env=env).stdout
 
 
+def since(build: str, *paths: Path) -> float:
+    """When the last of these files was built with another content: a link alone changes nothing."""
+    known = Store(Path(build, "since.json"))
+    newest = 0.0
+    for path in paths:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if known.get(f"{path} {digest}") is None:
+            known.records[f"{path} {digest}"] = {"at": path.stat().st_mtime, "value": True}
+            known.save()
+        newest = max(newest, known.records[f"{path} {digest}"]["at"])
+    return newest
+
+
 def tests(build: str, only: list[str]) -> list[Test]:
-    """Tests of C, then of the command line, without those of the build. `only`: words of names; empty: all."""
-    programs = [Path(p) for p in make("list-tests", f"BUILD={build}").split()]
-    found = [Test(str(p.relative_to(build)), (str(p),), p.stat().st_mtime) for p in programs if p.exists()]
+    """Tests of C, then of the command line, not of the build. `only`: words of paths; empty: all."""
+    found = []
+    for program in map(Path, make("list-tests", f"BUILD={build}").split()):
+        name = str(program.relative_to(build))
+        if program.exists() and (not only or any(word in name for word in only)):
+            found.append(Test(name, (str(program),), since(build, program)))
     command = Path(build, "ringlet")
     for script in sorted(Path("test/cli").glob("*/*.sh")) if command.exists() else ():
-        if script.parent.name != "make":
-            changed = max(command.stat().st_mtime, script.stat().st_mtime)
-            found.append(Test(str(script), ("sh", str(script)), changed))
-    return [t for t in found if not only or any(word in t.name for word in only)]
+        wanted = not only or any(word in str(script) for word in only)
+        if script.parent.name != "make" and wanted:
+            found.append(Test(str(script), ("sh", str(script)), since(build, command, script)))
+    return found
 
 
 def run(test: Test, build: str, cpu_s: float, more: dict[str, str]) -> Run:
-    """Runs a test. One of its processes may take cpu_s, the test ten times as long by the clock, and a minute more."""
+    """Runs a test. A process may take cpu_s, the test ten times as long by the clock, and a minute more."""
     folder = tempfile.mkdtemp(prefix="mutate-")
-    env = os.environ | {"BUILD": build, "RINGLET": f"{build}/ringlet", "CMOCKA_MESSAGE_OUTPUT": "TAP", "TMPDIR": folder} | more
-    # The shell stays: peak memory is handed on through exec, and ours would hide that of a test that looks at its own.
+    own = {"BUILD": build, "RINGLET": f"{build}/ringlet", "CMOCKA_MESSAGE_OUTPUT": "TAP", "TMPDIR": folder}
+    # The shell stays: exec hands on the peak memory of this process, and a test may look at its own.
     limits = f'ulimit -t {math.ceil(cpu_s)} -v {MEMORY_KB} -c 0; "$@"; exit $?'
     null = subprocess.DEVNULL
     late = []
+    shell = ["sh", "-c", limits, "sh", *test.command]
     process = subprocess.Popen(
-        ["sh", "-c", limits, "sh", *test.command], env=env, stdin=null, stdout=null, stderr=null, start_new_session=True
+        shell, env=os.environ | own | more, stdin=null, stdout=null, stderr=null, start_new_session=True
     )
 
     def end() -> None:
@@ -103,7 +122,7 @@ def stop() -> None:
 
 
 class Store:
-    """A JSON file of named records, each with the time of its measurement. It is saved in one step, now and then."""
+    """A JSON file of named records, each with the time of its measurement. It is saved in one step."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

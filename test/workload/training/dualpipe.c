@@ -18,6 +18,7 @@
 #include "workload/program/program.h"
 #include "workload/replay/causes.h"
 #include "workload/replay/replay.h"
+#include "workload/training/internal.h"
 #include "workload/training/memory_time.h"
 #include "workload/training/passes.h"
 #include "workload/training/training.h"
@@ -220,6 +221,17 @@ static void copies(void **state)
     }
     assert_int_equal(scattered, 2 * 6000 * 2); /* two groups */
     assert_int_equal(gathered, 2 * 6000 * 2);
+    /* Each of them knows the others: stages s and 3 - s, two ranks each. */
+    for (uint32_t r = 0; r < 8; r++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT], ranks[8], stage = r / 2, held = 0;
+        rlt_training_place(&f.t, r, at);
+        assert_int_equal(rlt__training_members(&f.t, at, RLT__GROUP_DP, ranks), 4);
+        for (uint32_t k = 0; k < 4; k++) {
+            assert_true(ranks[k] / 2 == stage || ranks[k] / 2 == 3 - stage);
+            held |= 1u << ranks[k];
+        }
+        assert_int_equal(held, 3u << 2 * stage | 3u << 2 * (3 - stage));
+    }
     rlt_training_memory m = rlt_training_memory_of(&f.t, 0);
     assert_true(m.parameters == 6000 * 2 && m.gradients == 6000 * 2 && m.optimizer == 6000 * 12 / 4);
     rlt_program_free(p);

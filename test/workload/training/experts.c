@@ -70,6 +70,45 @@ static void members(void **state)
     }
 }
 
+/* 16 ranks with tp = 2, cp = 2, dp = 4: rank = tp + 2 (cp + 2 dp). Experts (ep = 2, etp = 2) are laid out over four
+ * neighbours, and shards of four divide the eight ranks of cp and dp. */
+static void members_over_contexts(void **state)
+{
+    static const struct {
+        rlt__group group;
+        uint32_t rank, n, ranks[8];
+    } rows[] = {
+        {RLT__GROUP_TP, 10, 2, {10, 11}},
+        {RLT__GROUP_CP, 5, 2, {5, 7}},
+        {RLT__GROUP_CP, 14, 2, {12, 14}},
+        {RLT__GROUP_DP, 5, 8, {1, 3, 5, 7, 9, 11, 13, 15}},
+        {RLT__GROUP_EP, 6, 2, {4, 6}},
+        {RLT__GROUP_EP, 15, 2, {13, 15}},
+        {RLT__GROUP_EXPERT_DP, 6, 4, {2, 6, 10, 14}},
+        {RLT__GROUP_EXPERT_DP, 13, 4, {1, 5, 9, 13}},
+        {RLT__GROUP_SHARD, 3, 4, {1, 3, 5, 7}},
+        {RLT__GROUP_SHARD, 11, 4, {9, 11, 13, 15}},
+        {RLT__GROUP_REPLICA, 2, 2, {2, 10}},
+        {RLT__GROUP_REPLICA, 15, 2, {7, 15}},
+        {RLT__GROUP_EXPERT_TP, 6, 0, {0}},
+    };
+    static const char *const settings[] = {"tp", "2", "cp", "2", "dp", "4", "ep", "2", NULL};
+    fixture f;
+    (void)state;
+    open_small(&f, settings);
+    assert_int_equal(rlt_training_plan(&f.t, 16, &f.err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t at[RLT_AXES_OF_LAYOUT], ranks[16];
+        f.t.shard = rows[i].group == RLT__GROUP_SHARD || rows[i].group == RLT__GROUP_REPLICA ? 4 : 0;
+        rlt_training_place(&f.t, rows[i].rank, at);
+        assert_int_equal(rlt__training_members(&f.t, at, rows[i].group, ranks), rows[i].n);
+        for (uint32_t k = 0; k < rows[i].n; k++)
+            if (ranks[k] != rows[i].ranks[k])
+                fail_msg("row %zu: member %u is rank %u, expected %u", i, k, ranks[k], rows[i].ranks[k]);
+    }
+    rlt_model_free(&f.model);
+}
+
 /* tp = 4, dp = 2, etp = 2, ep = 4: pairs share an expert, and the even ranks hold the first halves. */
 static void pairs(void **state)
 {
@@ -157,6 +196,25 @@ static void bytes(void **state)
         assert_true(all > 0);
         assert_int_equal(bytes_of(p, "expert gradients"),
                          rows[i].gradients ? all * 2 / rows[i].gradients : 0);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
+/* ZeRO 3 gathers the experts of a block before each of its passes, 2 bytes a parameter: a quarter of all from the two
+ * ranks that have it. The copies of one rank alone are not gathered. */
+static void weights(void **state)
+{
+    static const char *const settings[] = {"tp", "2", "dp", "4", "ep", "4", "etp", "1", "zero", "3", NULL};
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        fixture f;
+        open_small(&f, settings);
+        if (alone)
+            test_set(&f, "etp", "2");
+        rlt_program *p = test_program(&f, 8);
+        uint64_t passes = 2, all = 2 * layer_of_experts(&f.model)->expert_parameters;
+        assert_int_equal(bytes_of(p, "expert weights"), alone ? 0 : passes * all / 4 * 2);
         rlt_program_free(p);
         rlt_model_free(&f.model);
     }
@@ -310,7 +368,8 @@ static void unknown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members),   cmocka_unit_test(pairs),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members),   cmocka_unit_test(members_over_contexts),
+                                       cmocka_unit_test(weights),   cmocka_unit_test(pairs),
                                        cmocka_unit_test(refused),   cmocka_unit_test(bytes),
                                        cmocka_unit_test(memory),    cmocka_unit_test(folds),
                                        cmocka_unit_test(two_level), cmocka_unit_test(one_node),

@@ -177,6 +177,23 @@ static void open_tied(fixture *f, uint32_t blocks, uint32_t matrix)
     last->parameters = 0;
 }
 
+/* What is missing is named. */
+static void without_model_or_accelerator(void **state)
+{
+    fixture f;
+    (void)state;
+    open_tied(&f, BLOCKS, 1000);
+    for (int i = 0; i < 3; i++) {
+        rlt_training t = f.t;
+        rlt_model empty = {0};
+        t.model = i == 0 ? NULL : i == 1 ? &empty : t.model;
+        t.accelerator = i == 2 ? NULL : t.accelerator;
+        assert_int_equal(rlt_training_plan(&t, 1, &f.err), RLT_EUSAGE);
+        assert_string_equal(f.err.what, "needs a model with layers and an accelerator");
+    }
+    rlt_model_free(&f.model);
+}
+
 /* Four stages: the last one has a copy of the matrix, with gradient and state. After the gradients of the
  * data-parallel ranks, the pair sums its own (Megatron-LM's embedding group). Neither happens with one stage
  * or with independent copies. */
@@ -215,6 +232,14 @@ static void tied(void **state)
             pairs++;
         }
         assert_int_equal(pairs, rows[i].pairs);
+        for (uint32_t r = 0; pairs && r < 16;
+             r++) { /* rank 13 knows rank 1; ranks of inner stages have no partner */
+            uint32_t at[RLT_AXES_OF_LAYOUT], ranks[2] = {99, 99}, stage = r / (TP * DP);
+            rlt_training_place(&f.t, r, at);
+            uint32_t n = rlt__training_members(&f.t, at, RLT__GROUP_TIED, ranks);
+            assert_int_equal(n, stage == 0 || stage == 3 ? 2 : 0);
+            assert_true(n == 0 || (ranks[0] == r % 4 && ranks[1] == r % 4 + 12));
+        }
         /* By TP share: all parameters and the copy, and a pair per DP rank. */
         uint32_t copies = stages > 1 ? 2 : 1;
         assert_int_equal(reduced, 2 * (BLOCKS * WEIGHTS + copies * MATRIX) + 2 * pairs * MATRIX / TP);
@@ -497,12 +522,19 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bubbles),       cmocka_unit_test(recomputation),
-        cmocka_unit_test(moved),         cmocka_unit_test(recomputed_blocks),
-        cmocka_unit_test(tied),          cmocka_unit_test(messages),
-        cmocka_unit_test(gradients),     cmocka_unit_test(shares),
-        cmocka_unit_test(inside_layers), cmocka_unit_test(in_flight),
-        cmocka_unit_test(states),        cmocka_unit_test(refused),
+        cmocka_unit_test(bubbles),
+        cmocka_unit_test(recomputation),
+        cmocka_unit_test(moved),
+        cmocka_unit_test(recomputed_blocks),
+        cmocka_unit_test(without_model_or_accelerator),
+        cmocka_unit_test(tied),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(inside_layers),
+        cmocka_unit_test(in_flight),
+        cmocka_unit_test(states),
+        cmocka_unit_test(refused),
         cmocka_unit_test(tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

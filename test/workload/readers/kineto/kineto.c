@@ -437,6 +437,57 @@ static void gathers_and_scatters(void **state)
     }
 }
 
+/* Writes the recording of rank `rank` of four: one collective, whose process group is described by `group`. */
+static void write_grouped(const char *name, uint32_t rank, const char *group)
+{
+    char text[1200];
+    snprintf(text, sizeof text,
+             "{\"distributedInfo\":{\"rank\":%u,\"world_size\":4},\"traceEvents\":[" STEP(0, 0, 100)
+                 LAUNCH(1, 10, 5, 8)
+                     EVENT("kernel", "ncclDevKernel_AllReduce", 0, 20, 17, 9,
+                           ON(20, 8) ",\"Collective name\":\"allreduce\","
+                                     "\"In msg nelems\":10,\"dtype\":\"Float\"%s") "{\"ph\":\"i\"}]}",
+             rank, group);
+    write_file(name, text);
+}
+
+/* Members follow from size, start and stride; without a usable size, all ranks are members. */
+static void groups_without_a_list(void **state)
+{
+    static const struct {
+        const char *size;
+        uint32_t groups, n; /* ranks r, r + groups, r + 2 groups, ... are a group */
+    } rows[] = {{",\"Group size\":2", 2, 2},       {",\"Group size\":4", 1, 4},  {",\"Group size\":1", 4, 1},
+                {",\"Group size\":0", 1, 4},       {",\"Group size\":-2", 1, 4}, {"", 1, 4},
+                {",\"Group size\":16777216", 1, 4}};
+    static const char *const names[] = {"0.json", "1.json", "2.json", "3.json"};
+    rlt_read_options o = options();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_program *p;
+        uint32_t groups = rows[i].groups;
+        for (uint32_t r = 0; r < 4; r++) {
+            char group[200];
+            snprintf(group, sizeof group,
+                     "%s,\"Process Group Name\":\"g%u\",\"Global rank start\":%u,\"Global rank stride\":%u",
+                     rows[i].size, r % groups, r % groups, groups);
+            write_grouped(names[r], r, group);
+        }
+        if (read_files(4, names, &o, &p) < 0)
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(p->n_comms, groups);
+        for (uint32_t c = 0; c < groups; c++) {
+            uint32_t first = p->group_first[p->comms[c].group];
+            const uint32_t *ranks = p->group_ranks + first;
+            assert_int_equal(p->group_first[p->comms[c].group + 1] - first, rows[i].n);
+            assert_true(ranks[0] < groups);
+            for (uint32_t k = 0; k < rows[i].n; k++)
+                assert_int_equal(ranks[k], ranks[0] + k * groups);
+        }
+        rlt_program_free(p);
+    }
+}
+
 #define SIZED(elems)                                                                                         \
     ",\"Collective name\":\"allreduce\",\"In msg nelems\":" #elems ",\"dtype\":\"Float\",\"Group size\":2"
 #define REDUCES(ts, dur, n, args) EVENT("kernel", "ncclDevKernel_Generic", 0, 20, ts, dur, ON(20, n) args)
@@ -624,6 +675,35 @@ static void steps(void **state)
     assert_int_equal(read_files(1, &name, &o, &p), RLT_ESCHEMA);
 }
 
+/* Without step marks, the thread that launches most is the main one; then the one with most events; then the first. Of
+ * the others, only those that launch are replayed. */
+static void the_main_thread(void **state)
+{
+    static const struct {
+        const char *events, *threads;
+    } rows[] = {
+        {OP("a", 1, 0, 900) OP("b", 1, 901, 9) LAUNCH(2, 100, 10, 1) KERNEL("k", 7, 120, 5, 1), "thread 2"},
+        {OP("a", 1, 0, 900) LAUNCH(1, 901, 9, 2) LAUNCH(2, 100, 10, 1) LAUNCH(2, 200, 10, 3)
+             KERNEL("k", 7, 120, 5, 1) KERNEL("l", 7, 920, 5, 2) KERNEL("m", 7, 930, 5, 3),
+         "thread 1, thread 2"},
+        {OP("a", 1, 0, 900) OP("b", 2, 0, 90) OP("c", 2, 100, 90), "thread 2"},
+        {OP("a", 1, 0, 900) OP("b", 2, 0, 90), "thread 1"},
+        {OP("a", 1, 0, 900) OP("b", 1, 910, 90) OP("c", 2, 0, 90), "thread 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[3000], threads[200] = "";
+        snprintf(text, sizeof text, TRACE("%s"), rows[i].events);
+        rlt_program *p = read_one(text);
+        for (uint32_t r = 0; r < p->n_resources; r++)
+            if (p->resources[r].kind == RLT_RES_HOST)
+                snprintf(threads + strlen(threads), sizeof threads - strlen(threads), "%s%s",
+                         *threads ? ", " : "", rlt_program_string(p, p->resources[r].name));
+        assert_string_equal(threads, rows[i].threads);
+        rlt_program_free(p);
+    }
+}
+
 /* No step marks, threads and streams as text, a kernel without a launch. */
 static void bare_recording(void **state)
 {
@@ -724,11 +804,13 @@ int main(void)
         cmocka_unit_test(numbers_of_ranks),
         cmocka_unit_test(splits),
         cmocka_unit_test(gathers_and_scatters),
+        cmocka_unit_test(groups_without_a_list),
         cmocka_unit_test(launched_before),
         cmocka_unit_test(early_on_some_ranks),
         cmocka_unit_test(evident_wait),
         cmocka_unit_test(host_trace_sizes),
         cmocka_unit_test(steps),
+        cmocka_unit_test(the_main_thread),
         cmocka_unit_test(bare_recording),
         cmocka_unit_test(refused),
         cmocka_unit_test(probing),
