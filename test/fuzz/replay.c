@@ -98,7 +98,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 static bool replay(const fuzz_target *t)
 {
     static char paths[MOST_FILES][256];
-    uint64_t seed = setting("FUZZ_SEED", 1), rounds = setting("FUZZ_ROUNDS", 1500);
+    uint64_t seed = setting("FUZZ_SEED", 1), rounds = setting("FUZZ_ROUNDS", 1500) / (t->cost ? t->cost : 1);
     uint32_t n = corpus_of(t, paths);
     current = t;
     for (uint32_t i = 0; i < n; i++) {

@@ -100,12 +100,12 @@ static void timeline_page(const fuzz_input *in)
 }
 
 static const int astra1 = 0, simai_1 = 1, listed = 2;
-const fuzz_target fuzz_results[] = {{"measurements", measurements, NULL, NULL},
-                                    {"trainings", trainings, NULL, NULL},
-                                    {"study", study, NULL, fuzz_change_json},
-                                    {"design-astra1", work, &astra1, NULL},
-                                    {"design-simai", work, &simai_1, NULL},
-                                    {"design-json", work, &listed, fuzz_change_json},
-                                    {"prices", prices, NULL, fuzz_change_json},
-                                    {"timeline-page", timeline_page, NULL, fuzz_change_json},
+const fuzz_target fuzz_results[] = {{"measurements", .run = measurements},
+                                    {"trainings", .run = trainings},
+                                    {"study", .run = study, .change = fuzz_change_json},
+                                    {"design-astra1", .run = work, .with = &astra1},
+                                    {"design-simai", .run = work, .with = &simai_1},
+                                    {"design-json", .run = work, .with = &listed, .change = fuzz_change_json},
+                                    {"prices", .run = prices, .change = fuzz_change_json},
+                                    {"timeline-page", .run = timeline_page, .change = fuzz_change_json},
                                     {0}};
