@@ -259,7 +259,9 @@ static void settle_port(rlt_packets *n, uint32_t link, rlt_time when, rlt_time f
     rlt_account *a = &n->usage->links[link];
     if (free_ps <= when)
         return;
-    uint64_t left = queued_bytes(&n->ports[link], free_ps - when);
+    /* A byte that is on its way has not been carried: else the link would be busy for longer than the run. */
+    uint64_t left =
+        (uint64_t)ceil((double)(free_ps - when) * (double)n->ports[link].bw_Bps / (double)RLT_S - 1e-6);
     a->bytes -= left < a->bytes ? left : a->bytes;
     a->active -= free_ps - when < a->active ? free_ps - when : a->active;
 }

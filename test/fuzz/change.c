@@ -146,6 +146,15 @@ size_t fuzz_change_bytes(uint8_t *data, size_t n, size_t room, uint64_t seed)
     return b.n;
 }
 
+size_t fuzz_change_all(uint8_t *data, size_t n, size_t room, uint64_t seed)
+{
+    state = seed;
+    (void)room;
+    for (size_t i = 0; i < n; i++)
+        data[i] = (uint8_t)draw(256);
+    return n;
+}
+
 /* ---- pieces: values of JSON, lines of GOAL */
 
 enum { MOST_PIECES = 1024, MOST_PIECE = 2048 };

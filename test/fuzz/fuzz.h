@@ -35,6 +35,7 @@ typedef struct fuzz_target {
     void (*run)(const fuzz_input *in);
     const void *with;    /* a reader or the like; NULL: none */
     fuzz_change *change; /* NULL: bytes are changed without knowledge of their meaning */
+    uint32_t cost;       /* replay.c divides its rounds by it; 0: by 1 */
 } fuzz_target;
 
 /* Returns target i, or NULL past the end. */
@@ -77,7 +78,7 @@ uint32_t fuzz_pick(uint32_t n);
 /* Returns true if a run of digits is longer than `most`: numbers of that size ask for too much work. */
 int fuzz_has_long_number(const fuzz_input *in, uint32_t most);
 
-/* Changes by format (change.c), and one that knows nothing. */
-fuzz_change fuzz_change_json, fuzz_change_goal, fuzz_change_protobuf, fuzz_change_bytes;
+/* Changes by format (change.c), one that knows nothing, and one that draws every byte anew. */
+fuzz_change fuzz_change_json, fuzz_change_goal, fuzz_change_protobuf, fuzz_change_bytes, fuzz_change_all;
 
 #endif

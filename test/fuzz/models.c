@@ -148,16 +148,16 @@ static void policy(const fuzz_input *in)
     rlt_policy_free(p);
 }
 
-const fuzz_target fuzz_models[] = {{"model-file", model_file, NULL, fuzz_change_json},
-                                   {"model-text", model_text, NULL, NULL},
-                                   {"accelerator", accelerator, NULL, fuzz_change_json},
-                                   {"routing", routing, NULL, NULL},
-                                   {"updates", updates, NULL, NULL},
-                                   {"graph-onnx", graph, NULL, fuzz_change_protobuf},
-                                   {"graph-pipedream", graph, NULL, NULL},
-                                   {"graph-placement", graph, NULL, fuzz_change_json},
-                                   {"graph-trace", graph, NULL, fuzz_change_json},
-                                   {"devices", devices, NULL, NULL},
-                                   {"strategy", strategy, NULL, fuzz_change_json},
-                                   {"policy", policy, NULL, NULL},
+const fuzz_target fuzz_models[] = {{"model-file", .run = model_file, .change = fuzz_change_json},
+                                   {"model-text", .run = model_text},
+                                   {"accelerator", .run = accelerator, .change = fuzz_change_json},
+                                   {"routing", .run = routing},
+                                   {"updates", .run = updates},
+                                   {"graph-onnx", .run = graph, .change = fuzz_change_protobuf},
+                                   {"graph-pipedream", .run = graph},
+                                   {"graph-placement", .run = graph, .change = fuzz_change_json},
+                                   {"graph-trace", .run = graph, .change = fuzz_change_json},
+                                   {"devices", .run = devices},
+                                   {"strategy", .run = strategy, .change = fuzz_change_json},
+                                   {"policy", .run = policy},
                                    {0}};

@@ -134,13 +134,13 @@ static void placement(const fuzz_input *in)
     rlt_placement_free(&p);
 }
 
-const fuzz_target fuzz_networks[] = {{"topology-json", topology, NULL, fuzz_change_json},
-                                     {"topology-graphml", topology, NULL, NULL},
-                                     {"topology-astra", topology, NULL, NULL},
-                                     {"topology-infragraph", topology, NULL, NULL},
-                                     {"topology-nccl", topology, NULL, NULL},
-                                     {"topology-nvidia-smi", topology, NULL, NULL},
-                                     {"topology-amd", topology, NULL, NULL},
-                                     {"topology-text", compact, NULL, NULL},
-                                     {"placement", placement, NULL, fuzz_change_json},
+const fuzz_target fuzz_networks[] = {{"topology-json", .run = topology, .change = fuzz_change_json},
+                                     {"topology-graphml", .run = topology},
+                                     {"topology-astra", .run = topology},
+                                     {"topology-infragraph", .run = topology},
+                                     {"topology-nccl", .run = topology},
+                                     {"topology-nvidia-smi", .run = topology},
+                                     {"topology-amd", .run = topology},
+                                     {"topology-text", .run = compact},
+                                     {"placement", .run = placement, .change = fuzz_change_json},
                                      {0}};

@@ -78,8 +78,8 @@ static void custom(const fuzz_input *in)
     rlt_listed_free(&l);
 }
 
-const fuzz_target fuzz_plans[] = {{"plan-json", plan, NULL, fuzz_change_json},
-                                  {"plan-msccl", plan, NULL, NULL},
-                                  {"plan-goal", plan, NULL, fuzz_change_goal},
-                                  {"plan-chakra", custom, NULL, fuzz_change_protobuf},
+const fuzz_target fuzz_plans[] = {{"plan-json", .run = plan, .change = fuzz_change_json},
+                                  {"plan-msccl", .run = plan},
+                                  {"plan-goal", .run = plan, .change = fuzz_change_goal},
+                                  {"plan-chakra", .run = custom, .change = fuzz_change_protobuf},
                                   {0}};

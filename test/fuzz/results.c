@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,15 @@
 #include "test/fuzz/fuzz.h"
 #include "tools/calibrate/measure/measure.h"
 #include "tools/calibrate/training/train.h"
+#include "tools/plan/answers.h"
 #include "tools/report/timeline.h"
 #include "tools/sweep/study/study.h"
 #include "workload/design/design.h"
+#include "workload/experiment/coll/lists.h"
+#include "workload/experiment/run/job_file.h"
+#include "workload/models/model.h"
+#include "workload/plan/plan.h"
+#include "workload/training/training.h"
 
 static void measurements(const fuzz_input *in)
 {
@@ -99,13 +106,59 @@ static void timeline_page(const fuzz_input *in)
     rlt_timeline_free(&t);
 }
 
+/* The first line is the question; what follows answers it. */
+static void answers(const fuzz_input *in)
+{
+    static const char *const given[] = {"tp=1+2", "pp=1", "microbatch=1"};
+    static rlt_layout_space space;
+    static rlt_model model;
+    rlt_answers a = {.path = "input"};
+    rlt_layout_task task = {.what = RLT_LAYOUT_SIMULATE, .level = RLT_LAYOUT_POINT};
+    rlt_layout_outcome known;
+    rlt_error err = {0};
+    char question[2048];
+    if (!space.n) {
+        rlt_training base = rlt_training_default();
+        base.model = &model;
+        base.batch = 4;
+        FUZZ_CHECK(rlt_model_open("transformer:layers=2", &model, &err) == 0);
+        FUZZ_CHECK(rlt_layout_space_open(&base, 4, given, 3, &space, &err) == 0);
+    }
+    snprintf(question, sizeof question, "%.*s", (int)strcspn(in->text, "\n"), in->text);
+    fuzz_judge(rlt_answers_read(&a, question, &space, in->text, &err), &err, NULL);
+    (void)rlt_answers_recall(&a, &task, &known);
+    rlt_answers_close(&a);
+}
+
+static void job_file(const fuzz_input *in)
+{
+    rlt_error err = {0};
+    if (fuzz_has_long_number(in, 4) || strstr(in->text, "/dev") || strstr(in->text, "/proc"))
+        return;
+    fuzz_judge(rlt_job_file_check(fuzz_path(in, ".json"), NULL, 0, &err), &err, NULL);
+}
+
+static void counts(const fuzz_input *in)
+{
+    const char *path = fuzz_path(in, "");
+    uint64_t *numbers = NULL;
+    rlt_error err = {0};
+    int rc = rlt_read_counts(path, 1 + fuzz_pick(2) * 3, 4, &numbers, &err);
+    fuzz_judge(rc, &err, path);
+    FUZZ_CHECK((rc == 0) == (numbers != NULL));
+    free(numbers);
+}
+
 static const int astra1 = 0, simai_1 = 1, listed = 2;
-const fuzz_target fuzz_results[] = {{"measurements", measurements, NULL, NULL},
-                                    {"trainings", trainings, NULL, NULL},
-                                    {"study", study, NULL, fuzz_change_json},
-                                    {"design-astra1", work, &astra1, NULL},
-                                    {"design-simai", work, &simai_1, NULL},
-                                    {"design-json", work, &listed, fuzz_change_json},
-                                    {"prices", prices, NULL, fuzz_change_json},
-                                    {"timeline-page", timeline_page, NULL, fuzz_change_json},
+const fuzz_target fuzz_results[] = {{"measurements", .run = measurements},
+                                    {"trainings", .run = trainings},
+                                    {"study", .run = study, .change = fuzz_change_json},
+                                    {"design-astra1", .run = work, .with = &astra1},
+                                    {"design-simai", .run = work, .with = &simai_1},
+                                    {"design-json", .run = work, .with = &listed, .change = fuzz_change_json},
+                                    {"prices", .run = prices, .change = fuzz_change_json},
+                                    {"timeline-page", .run = timeline_page, .change = fuzz_change_json},
+                                    {"answers", .run = answers},
+                                    {"job-file", .run = job_file, .change = fuzz_change_json},
+                                    {"counts", .run = counts},
                                     {0}};

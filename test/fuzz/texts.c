@@ -193,11 +193,11 @@ static void config(const fuzz_input *in)
     }
 }
 
-const fuzz_target fuzz_texts[] = {{"json", json, NULL, fuzz_change_json},
-                                  {"yaml", yaml, NULL, NULL},
-                                  {"json-stream", json_stream, NULL, fuzz_change_json},
-                                  {"xml", xml, NULL, NULL},
-                                  {"csv", csv, NULL, NULL},
-                                  {"compressed", compressed, NULL, NULL},
-                                  {"config", config, NULL, fuzz_change_json},
+const fuzz_target fuzz_texts[] = {{"json", .run = json, .change = fuzz_change_json},
+                                  {"yaml", .run = yaml},
+                                  {"json-stream", .run = json_stream, .change = fuzz_change_json},
+                                  {"xml", .run = xml},
+                                  {"csv", .run = csv},
+                                  {"compressed", .run = compressed},
+                                  {"config", .run = config, .change = fuzz_change_json},
                                   {0}};

@@ -121,19 +121,20 @@ static void astra_system(const fuzz_input *in)
     rlt_timing_free(timing);
 }
 
-const fuzz_target fuzz_traces[] = {{"chakra", trace, &rlt_reader_chakra, fuzz_change_protobuf},
-                                   {"chakra-json", trace, &rlt_reader_chakra, fuzz_change_json},
-                                   {"kineto", trace, &rlt_reader_kineto, fuzz_change_json},
-                                   {"nsys", trace, &rlt_reader_nsys, NULL},
-                                   {"rocprof", trace, &rlt_reader_rocprof, NULL},
-                                   {"goal", trace, &rlt_reader_goal, fuzz_change_goal},
-                                   {"astra1", trace, &rlt_reader_astra1, NULL},
-                                   {"simai", trace, &rlt_reader_simai, NULL},
-                                   {"aicb", trace, &rlt_reader_aicb, NULL},
-                                   {"pipedream", trace, &rlt_reader_pipedream, NULL},
-                                   {"timeline", trace, &rlt_reader_timeline, NULL},
-                                   {"deployment", trace, &rlt_reader_deployment, fuzz_change_json},
-                                   {"host-trace", host_trace, NULL, fuzz_change_json},
-                                   {"loggops", loggops, NULL, fuzz_change_goal},
-                                   {"astra-system", astra_system, NULL, fuzz_change_json},
-                                   {0}};
+const fuzz_target fuzz_traces[] = {
+    {"chakra", .run = trace, .with = &rlt_reader_chakra, .change = fuzz_change_protobuf},
+    {"chakra-json", .run = trace, .with = &rlt_reader_chakra, .change = fuzz_change_json},
+    {"kineto", .run = trace, .with = &rlt_reader_kineto, .change = fuzz_change_json},
+    {"nsys", .run = trace, .with = &rlt_reader_nsys},
+    {"rocprof", .run = trace, .with = &rlt_reader_rocprof},
+    {"goal", .run = trace, .with = &rlt_reader_goal, .change = fuzz_change_goal},
+    {"astra1", .run = trace, .with = &rlt_reader_astra1},
+    {"simai", .run = trace, .with = &rlt_reader_simai},
+    {"aicb", .run = trace, .with = &rlt_reader_aicb},
+    {"pipedream", .run = trace, .with = &rlt_reader_pipedream},
+    {"timeline", .run = trace, .with = &rlt_reader_timeline},
+    {"deployment", .run = trace, .with = &rlt_reader_deployment, .change = fuzz_change_json},
+    {"host-trace", .run = host_trace, .change = fuzz_change_json},
+    {"loggops", .run = loggops, .change = fuzz_change_goal},
+    {"astra-system", .run = astra_system, .change = fuzz_change_json},
+    {0}};

@@ -215,10 +215,10 @@ static void experiment(const fuzz_input *in)
     rlt_experiment_free(e);
 }
 
-const fuzz_target fuzz_words[] = {{"units", units, NULL, NULL},
-                                  {"lists", lists, NULL, NULL},
-                                  {"settings", settings, NULL, NULL},
-                                  {"limits", limits, NULL, NULL},
-                                  {"command-line", command_line, NULL, NULL},
-                                  {"experiment", experiment, NULL, NULL},
+const fuzz_target fuzz_words[] = {{"units", .run = units},
+                                  {"lists", .run = lists},
+                                  {"settings", .run = settings},
+                                  {"limits", .run = limits},
+                                  {"command-line", .run = command_line},
+                                  {"experiment", .run = experiment},
                                   {0}};

@@ -33,7 +33,8 @@
  * result, with all counts, is the same for any number of workers and for answers from an earlier search.
  *
  * The judge is the folded simulation (RLT_FOLD_STAGES). The proof is about its times: where ranks of a stage
- * are not alike, or two communications share a link, the whole simulation takes longer.
+ * are not alike, or two communications share a link, the whole simulation takes another time, mostly a longer
+ * one.
  */
 #ifndef RLT_WORKLOAD_PLAN_PLAN_H
 #define RLT_WORKLOAD_PLAN_PLAN_H
