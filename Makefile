@@ -10,7 +10,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long data validate stranger faults fuzz mutate coverage determinism
+# Targets: all (default) demo test bench bench-long data validate stranger faults fuzz mutate coverage determinism trust
 #          design-page deploy-page screenshots install uninstall python wheel install-python deb deps deps-page format
 #          check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
@@ -375,6 +375,10 @@ stranger:
 determinism:
 	@test/determinism.sh all
 
+# One page of all that holds the project together, each line printed by its run: hours; FUZZ, N and STEPS make it shorter.
+trust:
+	@test/trust.sh
+
 # Errors of simulated collectives and predicted trainings, with the constants in topologies/ and workload/accelerators/.
 # Trainings: left out by group, accelerator and source, on networks as measured and as sold (minutes).
 # Tables: with the rows of all sources where they are at hand, else what this repository holds of them (test/data/README.md).
@@ -457,7 +461,7 @@ check-format:
 clean:
 	rm -rf build build-*
 
-.PHONY: all demo test tests faults fuzz mutate coverage determinism list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests faults fuzz mutate coverage determinism trust list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
