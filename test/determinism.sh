@@ -4,7 +4,7 @@
 # setting: threads, ranks of MPI, locale, time zone, randomized addresses, folder.
 # determinism.sh BUILD   one build, without MPI: seconds
 # determinism.sh all     builds by gcc and clang, -O0 and -O3 (BUILDS), with MPI; valgrind; and a build that ThreadSanitizer
-#                        watches, with the tests of threads and of the server. DIR (default build-determinism) keeps the builds.
+#                        watches, with the tests of threads and of the server. They stay in build-*.
 # The last line is "hashes: 1" if each column has one hash. A difference names its command and setting. A race, an invalid
 # access, or a command that fails is a failure, too.
 set -u
@@ -100,7 +100,7 @@ echo
 if [ "$1" = all ]; then
     sizes="2 3"
     for build in ${BUILDS:-gcc:-O0 gcc:-O3 clang:-O0 clang:-O3}; do
-        compiler=${build%%:*} flags=${build#*:} dir=${DIR:-build-determinism}/$compiler$flags
+        compiler=${build%%:*} flags=${build#*:} dir=build-$compiler$flags
         if command -v "$compiler" >/dev/null; then
             make -s BUILD="$dir" CC="$compiler" CFLAGS="$flags" all >/dev/null || exit 1
             settings "$dir" "$compiler $flags"
@@ -114,7 +114,7 @@ if [ "$1" = all ]; then
     else
         without valgrind valgrind
     fi
-    dir=${DIR:-build-determinism}/thread
+    dir=build-thread
     make -s BUILD="$dir" SANITIZE=thread CFLAGS="-O1 -g" all "$dir/test/tools/pool" "$dir/test/tools/serve" >/dev/null || exit 1
     ringlet=$(readlink -f "$dir/ringlet") jobs=4
     show "ThreadSanitizer, 4 threads"
