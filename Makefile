@@ -429,7 +429,7 @@ clean:
 	rm -rf build build-*
 
 
-.PHONY: all demo test tests list-tests bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests list-tests coverage mutate bench bench-long benches validate design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
