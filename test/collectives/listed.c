@@ -203,6 +203,33 @@ static void long_circles_are_cut(void **state)
     }
 }
 
+/* Each member sends to the next one after it has received: the circle names the lanes that have still to send. */
+static void circles_of_members_are_named(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 8; n++) {
+        rlt_listed l;
+        rlt_error err;
+        char expected[80];
+        rlt_listing *b = begin(RLT_BARRIER, n, 0, 1, 1, 0);
+        for (uint32_t m = 0; m < n; m++) {
+            rlt_listing_lane(b, m);
+            rlt_listing_lane(b, m);
+            add_nothing(b, m, 1, 10 + m);
+            add_send(b, m, 1, 0, false, 20 + m);
+        }
+        for (uint32_t m = 0; m < n; m++)
+            rlt_listing_connect(b, (rlt_listing_place){m, 1, 1}, (rlt_listing_place){(m + 1) % n, 1, 0});
+        assert_int_equal(end(b, &l, &err), RLT_ECHECK);
+        snprintf(expected, sizeof expected, "deadlock: a cycle of %u waiting steps: ", n);
+        assert_non_null(strstr(err.what, expected));
+        for (uint32_t m = 0; m < n; m++) {
+            snprintf(expected, sizeof expected, "member %u lane 1 step 0", m);
+            assert_non_null(strstr(err.what, expected));
+        }
+    }
+}
+
 /* Lane 1 of member 1 writes a block. Its message could only follow a message that lane 0 received. A step
  * that reads the block must be ordered before or after it, by a wait or by the same lane. */
 static void order_may_come_from_elsewhere(void **state)
@@ -362,6 +389,7 @@ int main(void)
         cmocka_unit_test(contributions_count_once),
         cmocka_unit_test(circles_of_lanes_are_found),
         cmocka_unit_test(long_circles_are_cut),
+        cmocka_unit_test(circles_of_members_are_named),
         cmocka_unit_test(order_may_come_from_elsewhere),
         cmocka_unit_test(untracked_plans_have_messages_only),
         cmocka_unit_test(requests_must_fit),

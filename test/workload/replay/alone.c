@@ -73,6 +73,37 @@ static void rails(void **state)
     rlt_topology_free(t);
 }
 
+/* No switch here reduces. An algorithm that needs one is refused, or replaced by the default where that is allowed. */
+static void where_able(void **state)
+{
+    static const uint32_t ranks[MEMBERS] = {0, 1, 2, 3};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_time time_ps[3];
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:4@300GB/s,500ns", NULL, &t, &err), 0);
+    for (int i = 0; i < 3; i++) { /* the default, the wish alone, the wish where able */
+        rlt_replay_options o = rlt_replay_options_default();
+        rlt_placement where = {.n = MEMBERS};
+        rlt_timing *timing = NULL;
+        rlt_group g;
+        o.topology = t;
+        o.endpoint = *rlt_topology_endpoint(t);
+        o.algorithm[RLT_ALL_REDUCE] = i ? rlt_algorithm_find("nvls", &err) : NULL;
+        o.algorithm_where_able = i == 2;
+        assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+        assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+        rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, 1 << 20);
+        req.endpoint = &o.endpoint;
+        rlt_request_params(&req, &o.params);
+        assert_int_equal(timing->duration(timing, &req, &time_ps[i], &err), i == 1 ? RLT_EUNSUPPORTED : 0);
+        rlt_group_free(&g);
+        rlt_timing_free(timing);
+    }
+    assert_true(time_ps[0] > 0 && time_ps[2] == time_ps[0]);
+    rlt_topology_free(t);
+}
+
 static void not_exchanged(void **state)
 {
     static const struct {
@@ -274,7 +305,8 @@ static void as_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(not_exchanged),
-                                       cmocka_unit_test(stopped), cmocka_unit_test(as_whole)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(where_able),
+                                       cmocka_unit_test(not_exchanged), cmocka_unit_test(stopped),
+                                       cmocka_unit_test(as_whole)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
