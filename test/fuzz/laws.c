@@ -230,5 +230,5 @@ void fuzz_collectives(const fuzz_input *in)
 
 const fuzz_target fuzz_laws[] = {
     {"collectives", .run = fuzz_collectives, .change = fuzz_change_all, .cost = 2},
-    {"layouts", .run = fuzz_layouts, .change = fuzz_change_all, .cost = 15},
+    {"layouts", .run = fuzz_layouts, .change = fuzz_change_layouts, .cost = 10},
     {0}};

@@ -37,5 +37,6 @@ _Noreturn void fuzz_broken(const char *command, const char *law, ...) RLT_PRINTF
 /* The families of laws. */
 void fuzz_collectives(const fuzz_input *in);
 void fuzz_layouts(const fuzz_input *in);
+fuzz_change fuzz_change_layouts;
 
 #endif

@@ -274,14 +274,78 @@ static bool begin(fuzz_draw *d, training_case *c)
     return rc == 0;
 }
 
+/* ---- pairs of values ---- */
+
+enum { FACTORS = 9, VALUES = 8, TRIES = 24 };
+static bool met[FACTORS][VALUES][FACTORS][VALUES];
+static uint32_t n_met;
+
+static void say_pairs(void)
+{
+    fprintf(stderr, "# %u pairs of values of tp, cp, dp, pp, ep, vp, zero, schedule and recompute\n", n_met);
+}
+
+/* Counts the pairs of a planned training that were not met before; if `mark`, they are from now on. */
+static uint32_t new_pairs(const rlt_training *t, bool mark)
+{
+    const uint32_t at[FACTORS] = {t->size[RLT_AXIS_TP],
+                                  t->size[RLT_AXIS_CP],
+                                  t->size[RLT_AXIS_DP],
+                                  t->size[RLT_AXIS_PP],
+                                  t->ep - 1,
+                                  t->vp,
+                                  t->zero,
+                                  (uint32_t)t->schedule,
+                                  (uint32_t)t->recompute};
+    uint32_t n = 0;
+    for (int i = 0; i < FACTORS; i++)
+        for (int k = i + 1; k < FACTORS; k++) {
+            bool *pair = &met[i][at[i] % VALUES][k][at[k] % VALUES];
+            n += !*pair;
+            *pair = *pair || mark;
+        }
+    return n;
+}
+
+static void end(training_case *c)
+{
+    rlt_topology_free(c->topology);
+    rlt_model_free(&c->shape);
+}
+
+/* Draws some inputs, and takes the one with most new pairs: all pairs are met soon. */
+size_t fuzz_change_layouts(uint8_t *data, size_t n, size_t room, uint64_t seed)
+{
+    static uint8_t best[FUZZ_MOST_BYTES];
+    uint32_t most = 0;
+    for (uint64_t k = 0; k < TRIES; k++) {
+        training_case c = {.ranks = 0};
+        fuzz_draw d = {data, n};
+        fuzz_change_all(data, n, room, seed * TRIES + k);
+        uint32_t pairs = begin(&d, &c) ? 1 + new_pairs(&c.t, false) : 0;
+        if (pairs > most) {
+            most = pairs;
+            memcpy(best, data, n);
+        }
+        end(&c);
+    }
+    if (most)
+        memcpy(data, best, n);
+    return n;
+}
+
 void fuzz_layouts(const fuzz_input *in)
 {
+    static bool said;
     fuzz_draw d = fuzz_draws(in);
     training_case c = {.ranks = 0};
+    if (!said && getenv("FUZZ_SAY"))
+        atexit(say_pairs);
+    said = true;
     if (begin(&d, &c)) {
+        n_met += new_pairs(&c.t, true);
         check_memory(&c);
         compare_folded(&c);
     }
-    rlt_topology_free(c.topology);
-    rlt_model_free(&c.shape);
+    end(&c);
 }

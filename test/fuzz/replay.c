@@ -20,10 +20,16 @@
 #include <unistd.h>
 
 #include "test/fuzz/fuzz.h"
+#include "workload/program/reader.h"
 
 enum { ROUND_SECONDS = 60, MOST_FILES = 256 };
 
 static const fuzz_target *current;
+static char kept[256]; /* file that takes the input if the program dies */
+
+/* Sanitizers end a program without a signal. */
+__attribute__((weak)) void __sanitizer_set_death_callback(void (*call)(void));
+
 static uint8_t data[FUZZ_MOST_BYTES];
 static size_t length;
 
@@ -34,19 +40,29 @@ static void say(const char *text)
 }
 
 /* Keeps the input. Only calls that are safe in a handler. */
-static void on_death(int number)
+static void keep(const char *how)
 {
-    static const char file[] = "/tmp/ringlet-fuzz-failed";
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int fd = open(kept, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fd >= 0 && write(fd, data, length) >= 0)
         close(fd);
-    say(number == SIGALRM ? "not ok - no end: " : "not ok - died: ");
-    say("build/test/fuzz/replay ");
+    say("not ok - ");
+    say(how);
+    say(", to see it again: build/test/fuzz/replay ");
     say(current ? current->name : "");
     say(" ");
-    say(file);
+    say(kept);
     say("\n");
+}
+
+static void on_signal(int number)
+{
+    keep(number == SIGALRM ? "no end" : "died");
     _exit(1);
+}
+
+static void on_death(void)
+{
+    keep("stopped by a sanitizer");
 }
 
 static void run(const fuzz_target *t)
@@ -130,16 +146,37 @@ static int replay_files(const fuzz_target *t, char **paths, int n)
     return 0;
 }
 
+/* Returns true if each reader of traces has a target. */
+static bool has_all_readers(void)
+{
+    const rlt_reader *r;
+    const fuzz_target *t;
+    bool all = true;
+    for (uint32_t i = 0; (r = rlt_reader_at(i)); i++) {
+        uint32_t k = 0;
+        while ((t = fuzz_target_at(k)) && t->with != r)
+            k++;
+        if (!t)
+            printf("# no target has the reader %s\n", r->name);
+        all = all && t;
+    }
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     static const int deaths[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
     const fuzz_target *t;
     int failed = 0;
     for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++)
-        signal(deaths[i], on_death);
+        signal(deaths[i], on_signal);
+    if (__sanitizer_set_death_callback)
+        __sanitizer_set_death_callback(on_death);
+    snprintf(kept, sizeof kept, "%.240s.failed", argv[0]);
     if (argc > 2 && (t = fuzz_target_find(argv[1])))
         return replay_files(t, argv + 2, argc - 2);
-    for (uint32_t i = 0, n = 0; (t = fuzz_target_at(i)); i++) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; (t = fuzz_target_at(i)); i++) {
         if (argc > 1 && strcmp(argv[1], t->name))
             continue;
         bool good = replay(t);
@@ -147,5 +184,10 @@ int main(int argc, char **argv)
         fflush(stdout);
         failed += !good;
     }
-    return failed > 0;
+    if (argc == 1) {
+        bool good = has_all_readers();
+        printf("%s %u - each reader of traces has a target\n", good ? "ok" : "not ok", ++n);
+        failed += !good;
+    }
+    return failed > 0 || n == 0;
 }
