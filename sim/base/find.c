@@ -3,6 +3,7 @@
 #include "sim/base/find.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,15 +72,25 @@ static size_t name_length(const char *file, const char *const *endings)
     return 0;
 }
 
+/* A folder need not be there. One that cannot be read must not pass for an empty one. */
+static int unread(const char *dir, rlt_error *err)
+{
+    if (errno == 0 || errno == ENOENT || errno == ENOTDIR)
+        return 0;
+    return errno == ENOMEM ? rlt_nomem(err)
+                           : rlt_fail(err, RLT_EIO, dir, "cannot read the folder: %s", strerror(errno));
+}
+
 int rlt_find_all(const char *dirs, const char *const *endings, rlt_found *found, rlt_error *err)
 {
     char dir[PATH_MAX];
     int rc = 0;
     *found = (rlt_found){0};
     while (!rc && rlt_find_next_dir(&dirs, dir, sizeof dir)) {
+        errno = 0;
         DIR *d = opendir(dir);
-        struct dirent *entry;
-        while (d && !rc && (entry = readdir(d))) {
+        struct dirent *entry = NULL;
+        while (d && !rc && (errno = 0, entry = readdir(d))) {
             size_t length = name_length(entry->d_name, endings ? endings : any_ending);
             if (!length)
                 continue;
@@ -89,6 +100,8 @@ int rlt_find_all(const char *dirs, const char *const *endings, rlt_found *found,
                 rc = rlt_nomem(err);
             found->n += !rc;
         }
+        if (!rc && !entry)
+            rc = unread(dir, err);
         if (d)
             closedir(d);
     }

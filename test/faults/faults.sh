@@ -36,7 +36,7 @@ words_of() { # NAME
     plan) echo "plan -q --model llama3-8b --accelerator h100-sxm -t switch:8@450GB/s,500ns*switch:2@50GB/s,2us --train batch=16 --strategy megatron --within 1% -j 1 -f json -o out.json --save saved" ;;
     design) echo "design bandwidth -t ring:4@10GB/s,1ns*switch:2@10GB/s,1ns -w ../in/trace --total 20GB/s --no-simulation -o out.txt" ;;
     deploy) echo "deploy -g ../in/graph.txt -t ../in/testbed.json --budget 20 -f json -o out.json --report page.html -q" ;;
-    calibrate) echo "calibrate -t ../in/m.json -a ring --fit message ../in/ring.csv -o out.json -f csv" ;;
+    calibrate) echo "calibrate -t ../in/m.json -a ring --fit message ../in/ring.csv -o out.json -f csv -j 1" ;;
     study) echo "report ../in/study.db -o page.html" ;;
     report) echo "report ../in/run.json -o page.html" ;;
     check) echo "check ../in/net.json ../in/m.json ../in/trace/transformer.0.et" ;;
