@@ -24,7 +24,7 @@ try() { # what, command...
 }
 [ -d $data ] || { echo "# $data is missing"; exit 0; }
 
-for f in $data/astra/net/*.yml $data/chakra/HGX-H100-validated.yml; do
+for f in test/data/astra/net/*.yml $data/chakra/HGX-H100-validated.yml; do
     try "topology $(basename "$f")" "$ringlet" topo "$f"
 done
 try "Kineto DLRM, 8 ranks" "$ringlet" run --trace $data/kineto/dlrm_v100_8rank --host-trace $data/host_et/dlrm_v100_8rank \

@@ -174,7 +174,7 @@ int rlt_limits_add(rlt_limits *l, const char *text, const double dollars[RLT_MAX
                    rlt_error *err)
 {
     reading r = {.limits = l, .text = text, .at = text, .err = err};
-    rlt_limit *x;
+    rlt_limit *x = NULL;
     int relation, rc;
     if ((rc = read_sum(&r, 1)) || (rc = read_relation(&r, &relation)) || (rc = read_sum(&r, -1)))
         return rc;
@@ -204,7 +204,7 @@ int rlt_limits_range(rlt_limits *l, uint32_t d, double low, double high, rlt_err
     for (int side = equal ? 1 : 0; side < 2 && !rc; side++) {
         char text[RLT_LIMIT_TEXT], rate[32];
         double b = side ? high : low;
-        rlt_limit *x;
+        rlt_limit *x = NULL;
         snprintf(text, sizeof text, "b%u %s %s", d + 1,
                  equal  ? "="
                  : side ? "<="
@@ -222,7 +222,7 @@ int rlt_limits_range(rlt_limits *l, uint32_t d, double low, double high, rlt_err
 int rlt_limits_total(rlt_limits *l, double total, rlt_error *err)
 {
     char text[RLT_LIMIT_TEXT], rate[32];
-    rlt_limit *x;
+    rlt_limit *x = NULL;
     snprintf(text, sizeof text, "total = %s", rlt_format_rate(rate, sizeof rate, (uint64_t)total));
     int rc = append(l, text, &x, err);
     for (uint32_t d = 0; d < l->n_dims && !rc; d++)
