@@ -98,7 +98,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o) $(addprefix $(BUILD)/tools/,report/page_parts.o help/texts.o base/version.o)
 # Fuzz targets are one program for make test, and one for libFuzzer: see test/fuzz/README.md.
 FUZZ_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out test/fuzz/engine.c test/fuzz/replay.c,$(call sources_of,test/fuzz)))
-TESTS    := $(TEST_SRC:%.c=$(BUILD)/%) $(BUILD)/test/fuzz/replay
+TESTS    := $(TEST_SRC:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard test/fuzz/replay.c))
 SERVE_OBJ := $(filter-out $(SERVE_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(SERVE_SRC:%.c=$(BUILD)/%.o)
 MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_SRC:%.c=$(BUILD)/%.o)
 DEPLOY_OBJ := $(filter-out $(DEPLOY_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(DEPLOY_SRC:%.c=$(BUILD)/%.o)

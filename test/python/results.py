@@ -229,6 +229,7 @@ def interrupt_when_busy() -> None:
 
 def ctrl_c() -> None:
     """Ctrl-C stops the command, keeps what it found, and leaves nothing behind."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind it
     threading.Thread(target=interrupt_when_busy, daemon=True).start()
     e = fails(KeyboardInterrupt, lambda: ringlet.run(**LONG))
     assert isinstance(e, ringlet.Interrupted) and e.result.partial is True and e.result.time_s > 0

@@ -141,11 +141,12 @@ void rlt_cell_text(const rlt_column *c, const rlt_value *v, char *cell, size_t s
     }
 }
 
-/* Returns true for a text that a spreadsheet takes for a formula: a name from an input must not compute. */
+/* Returns true for a text that a spreadsheet takes for a formula: a name from an input must not compute.
+ * Options such as "--set" and numbers are none. */
 static bool is_formula(const char *s)
 {
     char *end;
-    if (!*s || !strchr("=+-@\t\r", *s) || !s[1])
+    if (!*s || !strchr("=+-@\t\r", *s) || !s[1] || strncmp(s, "--", 2) == 0)
         return false;
     strtod(s, &end);
     return *end != '\0';

@@ -7,6 +7,7 @@
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
 #include "sim/base/param.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/text/tree.h"
 #include "tools/base/command.h"
@@ -114,7 +115,7 @@ static int write_command(struct rlt_asked_study *c, const rlt_sweep_point *p, ch
 {
     size_t length;
     int rc = rlt_sweep_options(&c->study, p, &c->arena, &c->texts, err);
-    FILE *f = rc ? NULL : open_memstream(text, &length);
+    FILE *f = rc ? NULL : rlt_text_stream(text, &length);
     if (!rc && !f)
         rc = rlt_nomem(err);
     if (f) {

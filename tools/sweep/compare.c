@@ -7,6 +7,7 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
@@ -136,7 +137,7 @@ static const char *text_of(const difference *d, const rlt_json_tree *v)
         return "-";
     if (v->kind == RLT_TREE_STRING || v->kind == RLT_TREE_NUMBER)
         return v->text;
-    FILE *f = open_memstream(&made, &length);
+    FILE *f = rlt_text_stream(&made, &length);
     if (!f)
         return NULL;
     rlt_tree_write(v, NULL, f);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/base/param.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/base/words.h"
 #include "sim/text/file.h"
@@ -154,7 +155,7 @@ static int set_axis(override *v, uint32_t i, const char *where, const char *list
     size_t length;
     if (!pointer)
         return rlt_fail(err, RLT_EUSAGE, where, "this axis changes several values at once: edit the study");
-    FILE *f = open_memstream(&value, &length);
+    FILE *f = rlt_text_stream(&value, &length);
     if (!f)
         return rlt_nomem(err);
     fputs("{\"name\": ", f);
@@ -178,7 +179,7 @@ static int set_base(override *v, const rlt_option *o, const char *text, rlt_erro
 {
     char *value = NULL, place[100];
     size_t length, begin, end;
-    FILE *f = open_memstream(&value, &length);
+    FILE *f = rlt_text_stream(&value, &length);
     if (!f)
         return rlt_nomem(err);
     snprintf(place, sizeof place, "base.%s", o->name);

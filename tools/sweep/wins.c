@@ -7,6 +7,7 @@
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/base/options.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "tools/base/command.h"
@@ -76,7 +77,7 @@ static char *statement(const rlt_asked *a)
     const char *aim = a->objectives[0], *best = a->max[0] ? "max" : "min";
     char *sql = NULL;
     size_t length;
-    FILE *f = open_memstream(&sql, &length);
+    FILE *f = rlt_text_stream(&sql, &length);
     if (!f)
         return NULL;
     fprintf(f,
@@ -143,7 +144,7 @@ static void put_extreme(wins *w, const char *word, const one_case *x)
 {
     char *text = NULL;
     size_t length;
-    FILE *f = open_memstream(&text, &length);
+    FILE *f = rlt_text_stream(&text, &length);
     for (uint32_t i = 0, said = 0; f && i < w->a->n_axes; i++)
         if (i != w->a->compared)
             fprintf(f, "%s%s %s", said++ ? ", " : "", w->a->axes[i].name, w->axes[i].names[x->at[i]]);

@@ -417,6 +417,10 @@ static int check_two_ways(rlt_training *t, rlt_error *err)
     if (copies && t->shard)
         return rlt_fail(err, RLT_ESCHEMA, "shard",
                         "dualpipe divides state over all copies: expected shard=0");
+    if (copies && t->zero == 3)
+        return rlt_fail(err, RLT_ESCHEMA, "zero",
+                        "dualpipe cannot gather weights: the two stages with copies of a chunk pass it at "
+                        "different times, and would wait for each other; expected 0 to 2, or dualpipev");
     return 0;
 }
 

@@ -474,8 +474,8 @@ refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step 
 refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
 refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
 refused 2 "--total: too many rates: 1001; the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
-refused 2 "--plot: needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s" $two --total 1GB/s --plot "$tmp/left"
-refused 2 "--plot: needs several budgets" $two --constraint 'total<=1GB/s' --plot "$tmp/left"
+refused 2 "--plot: needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s" $two --total 1GB/s --plot "$tmp/p.svg"
+refused 2 "--plot: needs several budgets" $two --constraint 'total<=1GB/s' --plot "$tmp/p.svg"
 refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --plot /nosuch/p.svg
 refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --no-simulation --plot /nosuch/p.svg
 refused 2 "--total: expected a rate with a unit" dimensions -n 16 -w "$tmp/17B" --total 1GB/s,2GB/s

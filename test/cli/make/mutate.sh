@@ -10,9 +10,9 @@ for source in $(cut -d: -f1 "$tmp/listed" | sort -u); do
     python3 test/mutate/mutants.py "$source" | sed "s|^[0-9]*|$source|; s| *\$||"
 done | sort -u >"$tmp/all"
 expect "equivalent.txt lists mutants that are there" "$(comm -23 "$tmp/listed" "$tmp/all")" ""
-mkdir -p "$tmp/it/sim" "$tmp/it/net" "$tmp/it/collectives" "$tmp/it/workload" "$tmp/it/tools" "$tmp/it/test/sim" "$tmp/it/test/support"
+mkdir -p "$tmp/it/sim" "$tmp/it/net" "$tmp/it/collectives" "$tmp/it/workload" "$tmp/it/tools" "$tmp/it/test/sim" "$tmp/it/test/faults" "$tmp/it/test/fuzz"
 cp Makefile "$tmp/it"
-cp test/support/fail_malloc.c "$tmp/it/test/support"
+cp test/faults/faults.c "$tmp/it/test/faults"
 cp -R test/mutate "$tmp/it/test/mutate"
 cd "$tmp/it" || exit 1
 cat >sim/fee.c <<'EOC'

@@ -36,7 +36,7 @@ says "reasons: top" 0 "$reasons" sweep top "$tmp/skip.db"
 says "status counts what is left" 0 "36 of 36 points (100.0 %), 0 failed" sweep --status "$tmp/skip.db"
 study '[16, 1]' ', "skip_impossible": true' | sed 's/transformer:layers=8,hidden=512,heads=8,vocabulary=1000,sequence=256/llama3-8b/; s/"batch": 24/"batch": 16, "zero": 1/' >"$tmp/memory.json"
 says "memory" 0 "1 dropped: 1 does not fit into the memory" sweep "$tmp/memory.json" --dry-run --tp 1 --pp 1 --schedule 1f1b --speed 1
-grep -q '^layouts: 1 points' "$tmp/out" && verdict "memory: what fits stays" "" || verdict "memory: what fits stays" "no"
+grep -q '^layouts: 1 point:' "$tmp/out" && verdict "memory: what fits stays" "" || verdict "memory: what fits stays" "no"
 # A derived value is shown as any other, compared, and set by hand.
 says "derived: a column" 0 '"dp":4' sweep query "$tmp/rules.db" --where 'dp = 4' -f json
 says "derived: sensitivity" 0 "dp" sweep sensitivity "$tmp/rules.db"

@@ -250,6 +250,7 @@ static void refused(void **state)
         {"dualpipev", NULL, NULL, "needs at least 8 microbatches, got 7", 4, 7},
         {"dualpipev", NULL, NULL, "needs at least two stages, got 1", 1, 7},
         {"dualpipev", "vp", "3", "two chunks per stage, got 3", 2, 8},
+        {"dualpipe", "zero", "3", "cannot gather weights", 2, 8},
         {"dualpipev", NULL, NULL, "13 stages x 2 chunks exceed the model's 24 blocks", 13, 26},
     };
     (void)state;

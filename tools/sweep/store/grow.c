@@ -8,6 +8,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 #include "tools/sweep/store/sqlite.h"
@@ -29,7 +30,7 @@ static void show_value(const rlt_json_tree *t, char *buffer)
     char *text = NULL;
     size_t length;
     snprintf(buffer, SHOWN, "nothing");
-    FILE *f = t ? open_memstream(&text, &length) : NULL;
+    FILE *f = t ? rlt_text_stream(&text, &length) : NULL;
     if (f) {
         rlt_tree_write(t, NULL, f);
         if (!fclose(f))

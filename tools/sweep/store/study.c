@@ -10,6 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
 #include "tools/base/version.h"
@@ -109,7 +110,7 @@ static int insert_axis(rlt_store *s, const rlt_sweep_axis *a, uint32_t number, r
     sqlite3_stmt *q = NULL;
     int rc = 0;
     for (int k = 0; k < 2 && !rc; k++) {
-        FILE *f = open_memstream(&list[k], &length);
+        FILE *f = rlt_text_stream(&list[k], &length);
         if (!f)
             return rlt_nomem(err);
         putc('[', f);

@@ -5,6 +5,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/base/words.h"
 #include "sim/text/json.h"
 #include "sim/text/tree.h"
@@ -153,7 +154,7 @@ static int no_value(const rlt_sweep_axis *a, const rlt_json_tree *v, rlt_error *
     char *known = NULL;
     size_t length;
     rlt_arena own = {0};
-    FILE *f = open_memstream(&known, &length);
+    FILE *f = rlt_text_stream(&known, &length);
     int rc = f ? 0 : rlt_nomem(err);
     for (uint32_t i = 0; i < a->n && i < LISTED && !rc; i++) {
         const rlt_json_tree *value;
