@@ -457,8 +457,8 @@ static void groups_without_a_list(void **state)
     static const struct {
         const char *size;
         uint32_t groups, n; /* ranks r, r + groups, r + 2 groups, ... are a group */
-    } rows[] = {{",\"Group size\":2", 2, 2},       {",\"Group size\":4", 1, 4},  {",\"Group size\":1", 4, 1},
-                {",\"Group size\":0", 1, 4},       {",\"Group size\":-2", 1, 4}, {"", 1, 4}};
+    } rows[] = {{",\"Group size\":2", 2, 2}, {",\"Group size\":4", 1, 4},  {",\"Group size\":1", 4, 1},
+                {",\"Group size\":0", 1, 4}, {",\"Group size\":-2", 1, 4}, {"", 1, 4}};
     static const char *const names[] = {"0.json", "1.json", "2.json", "3.json"};
     rlt_read_options o = options();
     (void)state;
