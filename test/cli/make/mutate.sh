@@ -91,6 +91,8 @@ test_of() { # pairs of arguments and fees
         printf '    return cmocka_run_group_tests(tests, NULL, NULL);\n}\n'
     } >test/sim/fee.c
 }
+# make test calls this one: what it passes on is not for the calls below.
+unset MAKEFLAGS MFLAGS MAKELEVEL
 mutate() { # settings
     make mutate DEPS=no PROGRAMS=tests "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
