@@ -30,7 +30,8 @@ bool rlt_find_next_dir(const char **dirs, char *dir, size_t size);
 
 /* Lists the files with one of the endings ({".json", NULL}) in all directories, in order, each name once. The
  * ending "" stands for names without a dot; NULL for the endings that rlt_find_file knows. The caller frees
- * the list with rlt_find_free, also after an error. A directory that cannot be opened counts as empty. */
+ * the list with rlt_find_free, also after an error. A directory that is not there counts as empty; one that
+ * cannot be read is RLT_EIO. */
 typedef struct rlt_found {
     char **names;
     uint32_t n, capacity;

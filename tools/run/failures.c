@@ -2,9 +2,11 @@
 /* Links that change during the run, and accelerators that fail in a training of many iterations like the
  * simulated ones. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/network.h"
+#include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
@@ -134,17 +136,25 @@ void rlt_link_events_table(const rlt_run *r, FILE *out)
     }
 }
 
-void rlt_unlost_table(const rlt_run *r, FILE *out)
+int rlt_unlost_table(const rlt_run *r, FILE *out, rlt_error *err)
 {
     const rlt_net *net = rlt_replay_net(r->replay);
     for (uint32_t i = 0; net && i < r->setup.packet.lose.n; i++) {
-        uint32_t link = r->setup.packet.lose.items[i].link;
-        uint64_t number = r->setup.packet.lose.items[i].number,
-                 carried = rlt_usage_link(net->usage, link).messages;
-        if (carried < number)
-            fprintf(out, "lose=%u:%llu: link %u carried %llu packet%s, so nothing was lost\n", link,
-                    (unsigned long long)number, link, (unsigned long long)carried, rlt_s(carried));
+        const char *name = r->setup.packet.lose.items[i].name;
+        uint64_t number = r->setup.packet.lose.items[i].number;
+        uint32_t *links, n;
+        int rc = rlt_topology_find_links(r->setup.topology, name, &links, &n, err);
+        if (rc)
+            return rc;
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t carried = rlt_usage_link(net->usage, links[k]).messages;
+            if (carried < number)
+                fprintf(out, "lose=%s:%llu: link %u carried %llu packet%s, so nothing was lost\n", name,
+                        (unsigned long long)number, links[k], (unsigned long long)carried, rlt_s(carried));
+        }
+        free(links);
     }
+    return 0;
 }
 
 void rlt_link_events_json(const rlt_run *r, rlt_jw *w)

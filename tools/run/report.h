@@ -128,6 +128,6 @@ void rlt_failures_json(const rlt_run *r, rlt_jw *w);
 void rlt_link_events_table(const rlt_run *r, FILE *out);
 void rlt_link_events_json(const rlt_run *r, rlt_jw *w);
 /* Names the packets to lose (--set lose) that their links never carried. */
-void rlt_unlost_table(const rlt_run *r, FILE *out);
+int rlt_unlost_table(const rlt_run *r, FILE *out, rlt_error *err) RLT_MUST_USE;
 
 #endif

@@ -318,7 +318,8 @@ static int summary(const rlt_run *r, FILE *out, rlt_error *err)
         fprintf(out, "slowdown      %.4f: what was recorded, over this run without stragglers\n",
                 rlt_run_slowdown(r));
     rlt_link_events_table(r, out);
-    rlt_unlost_table(r, out);
+    if ((rc = rlt_unlost_table(r, out, err)))
+        return rc;
     rlt_run_causes_line(r, out);
     fprintf(out, "what bounds it: %s\n", line);
     return rlt_run_certificate_line(r, out, err);

@@ -35,6 +35,9 @@ r="--topology ring:4@100GB/s,0ns"
 expect "undisturbed" "$(time_of $g $s)" 2000000000
 run 0 "lose=0:100000: link 0 carried " $g $s --set lose=0:100000
 run 0 "so nothing was lost" $g $s --set lose=0:100000,1:1
+run 0 "lose=3:100000: link 3 carried " $g $s --set lose=3:100000
+run 0 "lose=acc1->sw0.0.0:100000: link 2 carried " $g $s --set 'lose=acc1->sw0.0.0:100000'
+run 0 "lose=acc1:100000: link 3 carried " $g $s --set lose=acc1:100000
 expect "half the bandwidth from 1 ms on" "$(time_of $g $s --link-event 1ms:acc0=0.5)" 3000000000
 expect "and back" "$(time_of $g $s --link-event '1ms:acc0->sw0.0.0=0.5' --link-event 1.5ms:0=1)" 2250000000
 expect "a link that fails and comes back" "$(time_of $g $s --link-event 1ms:acc1=0 --link-event 7ms:acc1=1)" 8000000000
