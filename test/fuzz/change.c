@@ -232,17 +232,22 @@ static uint32_t find_values(const bytes *b, piece *p)
     return n;
 }
 
-size_t fuzz_change_json(uint8_t *data, size_t n, size_t room, uint64_t seed)
+/* Changes one or two pieces that `find` finds. `separator` stands between two of them; 0: nothing. */
+static size_t change_text(bytes b, uint64_t seed, uint32_t (*find)(const bytes *b, piece *p), char separator)
 {
-    static piece values[MOST_PIECES];
-    bytes b = {n, room, data};
+    static piece pieces[MOST_PIECES];
     state = seed;
     for (uint64_t k = 1 + draw(2); k > 0; k--) {
-        uint32_t found = find_values(&b, values);
+        uint32_t found = find(&b, pieces);
         if (found)
-            change_pieces(&b, values, found, ',');
+            change_pieces(&b, pieces, found, separator);
     }
     return b.n;
+}
+
+size_t fuzz_change_json(uint8_t *data, size_t n, size_t room, uint64_t seed)
+{
+    return change_text((bytes){n, room, data}, seed, find_values, ',');
 }
 
 static uint32_t find_lines(const bytes *b, piece *p)
@@ -258,15 +263,7 @@ static uint32_t find_lines(const bytes *b, piece *p)
 
 size_t fuzz_change_goal(uint8_t *data, size_t n, size_t room, uint64_t seed)
 {
-    static piece lines[MOST_PIECES];
-    bytes b = {n, room, data};
-    state = seed;
-    for (uint64_t k = 1 + draw(2); k > 0; k--) {
-        uint32_t found = find_lines(&b, lines);
-        if (found)
-            change_pieces(&b, lines, found, 0);
-    }
-    return b.n;
+    return change_text((bytes){n, room, data}, seed, find_lines, 0);
 }
 
 /* ---- protobuf: one message, or messages behind their lengths */

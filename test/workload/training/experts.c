@@ -33,6 +33,19 @@ static void open_small(fixture *f, const char *const *settings)
         test_set(f, settings[0], settings[1]);
 }
 
+/* Compares the members of a rank's group with those expected. */
+static void expect_members(const rlt_training *t, rlt__group group, uint32_t rank, uint32_t n,
+                           const uint32_t *expected)
+{
+    uint32_t at[RLT_AXES_OF_LAYOUT], ranks[16];
+    rlt_training_place(t, rank, at);
+    assert_int_equal(rlt__training_members(t, at, group, ranks), n);
+    for (uint32_t k = 0; k < n; k++)
+        if (ranks[k] != expected[k])
+            fail_msg("group %d of rank %u: member %u is rank %u, expected %u", group, rank, k, ranks[k],
+                     expected[k]);
+}
+
 /* 16 ranks: tp = 2, dp = 4, pp = 2, numbered with tp innermost, so that stage 0 has the ranks 0 to 7. */
 static void members(void **state)
 {
@@ -56,16 +69,11 @@ static void members(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *const settings[] = {"tp", "2", "dp", "4", "pp", "2", "ep", rows[i].ep, NULL};
         fixture f;
-        uint32_t at[RLT_AXES_OF_LAYOUT], ranks[16];
         open_small(&f, settings);
         if (rows[i].etp)
             test_set(&f, "etp", rows[i].etp);
         assert_int_equal(rlt_training_plan(&f.t, 16, &f.err), 0);
-        rlt_training_place(&f.t, rows[i].rank, at);
-        assert_int_equal(rlt__training_members(&f.t, at, rows[i].group, ranks), rows[i].n);
-        for (uint32_t k = 0; k < rows[i].n; k++)
-            if (ranks[k] != rows[i].ranks[k])
-                fail_msg("row %zu: member %u is rank %u, expected %u", i, k, ranks[k], rows[i].ranks[k]);
+        expect_members(&f.t, rows[i].group, rows[i].rank, rows[i].n, rows[i].ranks);
         rlt_model_free(&f.model);
     }
 }
@@ -98,13 +106,8 @@ static void members_over_contexts(void **state)
     open_small(&f, settings);
     assert_int_equal(rlt_training_plan(&f.t, 16, &f.err), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint32_t at[RLT_AXES_OF_LAYOUT], ranks[16];
         f.t.shard = rows[i].group == RLT__GROUP_SHARD || rows[i].group == RLT__GROUP_REPLICA ? 4 : 0;
-        rlt_training_place(&f.t, rows[i].rank, at);
-        assert_int_equal(rlt__training_members(&f.t, at, rows[i].group, ranks), rows[i].n);
-        for (uint32_t k = 0; k < rows[i].n; k++)
-            if (ranks[k] != rows[i].ranks[k])
-                fail_msg("row %zu: member %u is rank %u, expected %u", i, k, ranks[k], rows[i].ranks[k]);
+        expect_members(&f.t, rows[i].group, rows[i].rank, rows[i].n, rows[i].ranks);
     }
     rlt_model_free(&f.model);
 }
