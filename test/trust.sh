@@ -3,17 +3,18 @@
 # One page: what was tried against ringlet, and what came of it. Each line is printed by the run that proves it, in this call.
 # trust.sh   FUZZ=600: seconds of hostile inputs. N=200: mutants of each room. ROOM: rooms that are mutated (default all).
 #            STEPS: only these steps. The page is build/trust.txt, the whole output of each step build/trust/STEP.txt.
-# Fails if a step fails. Ctrl-C ends it; the lines until then stay.
+# Fails if a step fails, or none is run. Ctrl-C ends it; the lines until then stay.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/trust page=build/trust.txt
 mkdir -p $out
-failed=""
+failed="" tried=""
 
 step() { # name, pattern of the lines that count, what they say, command...
     name=$1 pattern=$2 what=$3
     shift 3
     case " ${STEPS:-$name} " in *" $name "*) ;; *) return ;; esac
+    tried="$tried $name"
     began=$(date +%s)
     "$@" >"$out/$name.txt" 2>&1 </dev/null
     status=$?
@@ -31,6 +32,7 @@ all() {
     step determinism '^hashes: ' "builds and settings" make determinism
     step coverage '^total' "executed by tests" make coverage
     step mutate '^total' "changes of meaning that tests notice" make mutate N="${N:-200}" ROOM="${ROOM:-}"
+    [ -n "$tried" ] || failed=" no step of STEPS=$STEPS is known"
     [ -z "$failed" ] && echo "all of this holds" || echo "failed:$failed"
 }
 all | tee $page

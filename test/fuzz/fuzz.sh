@@ -12,7 +12,11 @@ seconds=${1:-60}
 tools/deps.sh fuzz
 make -s -j"$(nproc)" CC=clang BUILD=$build CFLAGS='-O1 -g' SANITIZE=address,undefined,float-cast-overflow,fuzzer-no-link \
     $program || exit 1
-targets=${2:-$(FUZZ_TARGET=list $program)}
+known=$(FUZZ_TARGET=list $program)
+targets=${2:-$known}
+for t in $targets; do
+    echo "$known" | grep -qxF -e "$t" || { echo "fuzz: TARGET=$t: expected one of:" $known >&2 && exit 2; }
+done
 n=$(echo "$targets" | wc -w)
 each=$(((seconds + n - 1) / n))
 mkdir -p $build/failed $build/log
