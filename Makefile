@@ -332,7 +332,7 @@ list-tests:
 # Lines and branches that the tests execute, and changes of meaning that they do not notice: test/mutate/README.md.
 COVERED := COMMIT= BUILD=build-coverage CFLAGS='-O0 --coverage'
 # The library is a shared object, so that a mutant takes the place of its own file alone.
-MUTABLE := COMMIT= BUILD=build-mutate CFLAGS='-O1 -fvisibility=default' LDFLAGS='-Wl,--enable-new-dtags,-rpath,$(CURDIR)/build-mutate'
+MUTABLE := COMMIT= BUILD=build-mutate CFLAGS='-O1 -fvisibility=default' LDFLAGS='-Wl,--enable-new-dtags,-rpath,build-mutate'
 PROGRAMS ?= all tests
 coverage: deps
 	@$(MAKE) --no-print-directory -s $(COVERED) $(PROGRAMS)

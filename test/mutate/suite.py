@@ -76,6 +76,7 @@ def run(test: Test, build: str, cpu_s: float, more: dict[str, str]) -> Run:
     """Runs a test. A process may take cpu_s, the test ten times as long by the clock, and a minute more."""
     folder = tempfile.mkdtemp(prefix="mutate-")
     own = {"BUILD": build, "RINGLET": f"{build}/ringlet", "CMOCKA_MESSAGE_OUTPUT": "TAP", "TMPDIR": folder}
+    own["LD_LIBRARY_PATH"] = os.path.abspath(build)  # tests leave the folder that its name is relative to
     # The shell stays: exec hands on the peak memory of this process, and a test may look at its own.
     limits = f'ulimit -t {math.ceil(cpu_s)} -v {MEMORY_KB} -c 0; "$@"; exit $?'
     null = subprocess.DEVNULL
