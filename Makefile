@@ -10,7 +10,7 @@
 #   V=1                            show the commands
 #   DEPS=no                        never try to install missing packages
 #
-# Targets: all (default) demo test bench bench-long data validate stranger faults fuzz mutate coverage determinism trust
+# Targets: all (default) demo test bench bench-long data validate stranger portable faults fuzz mutate coverage determinism trust
 #          design-page deploy-page screenshots install uninstall python wheel install-python deb deps deps-page format
 #          check-format clean
 # all needs its packages installed. demo, test and bench first install missing ones (as root or through sudo).
@@ -370,6 +370,10 @@ SUITE ?= bookworm
 stranger:
 	@test/stranger.sh $(SUITE)
 
+# Compiles all sources for musl (musl-gcc) and macOS (ZIG=path), where these compilers are there. Nothing is linked.
+portable:
+	@test/portable.sh
+
 # One table of hashes over compilers, optimisation, threads, ranks of MPI, locale, time zone, addresses and folder; valgrind
 # and ThreadSanitizer. BUILDS="gcc:-O0 clang:-O3" names other builds. Minutes.
 determinism:
@@ -461,8 +465,8 @@ check-format:
 clean:
 	rm -rf build build-*
 
-.PHONY: all demo test tests faults fuzz mutate coverage determinism trust list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
+.PHONY: all demo test tests portable faults fuzz mutate coverage determinism trust list-tests bench bench-long benches data validate stranger design-page deploy-page pictures screenshots deps deps-page install install-headers install-data uninstall python wheel install-python deb format check-format clean FORCE
 FORCE:
 .PRECIOUS: $(BUILD)/%.o
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,sim net collectives workload tools test) -name "*.d" 2>/dev/null)

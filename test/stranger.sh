@@ -4,12 +4,12 @@
 # spaces, no git, no public data, and no network once the packages are there. Needs root and debootstrap.
 # stranger.sh [SUITE]   a release of Debian (default bookworm). Its last line is that of the tests, whose skips are counted.
 # TESTS="..."           runs only these tests, and builds anew only what changed
-# ROOT=folder           where the small Debian stays for the next time (default build/stranger/SUITE)
+# ROOT=folder           where the small Debian stays for the next time (default build-stranger/SUITE)
 # DEBIAN=address        where its packages come from (default: as debootstrap has it)
 set -eu
 cd "$(dirname "$0")/.."
 suite=${1:-bookworm}
-root=${ROOT:-build/stranger/$suite}
+root=${ROOT:-build-stranger/$suite}
 say() { echo "stranger: $*" >&2; }
 [ "$(id -u)" = 0 ] || { say "needs root, to make another machine's root folder"; exit 1; }
 command -v debootstrap >/dev/null || { say "needs debootstrap: apt-get install debootstrap"; exit 1; }

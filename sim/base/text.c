@@ -83,7 +83,32 @@ static ssize_t put_bytes(void *to, const char *bytes, size_t n)
     return s->whole.failed ? 0 : (ssize_t)n;
 }
 
-/* ftell alone: the place is the end. */
+static int hand_over(void *to)
+{
+    stream *s = to;
+    int rc = rlt_growing_finish(&s->whole, s->text, s->length, NULL);
+    free(s);
+    return rc ? -1 : 0;
+}
+
+/* ftell alone asks for the place: it is the end. */
+#ifdef __APPLE__
+static int put(void *to, const char *bytes, int n)
+{
+    return (int)put_bytes(to, bytes, (size_t)n);
+}
+
+static fpos_t tell(void *to, fpos_t place, int from)
+{
+    const stream *s = to;
+    return from == SEEK_CUR && place == 0 ? (fpos_t)s->whole.length : -1;
+}
+
+static FILE *opened(stream *s)
+{
+    return funopen(s, NULL, put, tell, hand_over);
+}
+#else
 static int tell(void *to, off64_t *place, int from)
 {
     const stream *s = to;
@@ -93,13 +118,12 @@ static int tell(void *to, off64_t *place, int from)
     return 0;
 }
 
-static int hand_over(void *to)
+static FILE *opened(stream *s)
 {
-    stream *s = to;
-    int rc = rlt_growing_finish(&s->whole, s->text, s->length, NULL);
-    free(s);
-    return rc ? -1 : 0;
+    const cookie_io_functions_t functions = {.write = put_bytes, .seek = tell, .close = hand_over};
+    return fopencookie(s, "w", functions);
 }
+#endif
 
 FILE *rlt_text_stream(char **text, size_t *length)
 {
@@ -110,8 +134,7 @@ FILE *rlt_text_stream(char **text, size_t *length)
         return NULL;
     s->text = text;
     s->length = length;
-    FILE *f =
-        fopencookie(s, "w", (cookie_io_functions_t){.write = put_bytes, .seek = tell, .close = hand_over});
+    FILE *f = opened(s);
     if (!f)
         free(s);
     return f;

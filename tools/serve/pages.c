@@ -15,6 +15,10 @@
 #include "tools/serve/options.h"
 #include "tools/serve/serve.h"
 
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+
 enum { TOKEN_BYTES = 24, FRESH_MS = 1000 };
 
 struct rlt_pages {
