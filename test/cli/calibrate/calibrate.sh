@@ -75,7 +75,7 @@ if [ $fits = yes ]; then
     near "the default: all numbers of the endpoint" "$tmp/std.json" message ns 1300 8
     expect "and no others" "$(grep -c '"bandwidth": "300GB/s"' "$tmp/std.json")" 1
     "$ringlet" calibrate -t "$tmp/m.json" -a ring --hold-out 1KiB:1GiB:x4 "$tmp/ring.csv" -f json >"$tmp/out" 2>&1
-    expect "sizes held out by name" "$?-$(grep -o '"rows": *[0-9]*,[^}]*"set": *"held out"' "$tmp/out" | grep -o '"rows": *[0-9]*' | tr -dc '0-9\n' | paste -sd+ - | bc)" 0-22
+    expect "sizes held out by name" "$?-$(grep -o '"rows": *[0-9]*,[^}]*"set": *"held out"' "$tmp/out" | grep -o '"rows": *[0-9]*' | awk '{ n += $2 } END { print n }')" 0-22
     "$ringlet" calibrate -t "$tmp/m.json" -a ring --hold-out none "$tmp/ring.csv" -f csv 2>&1 | grep -q 'held out'
     expect "or none" $? 1
 
