@@ -70,6 +70,7 @@ static void gaps(void **state)
         assert_int_equal(c.by_op[gap], c.gap_ps);
         assert_int_equal(rlt_certificate_fails(&c), !known);
         rlt_certificate_free(&c);
+        assert_true(!c.recorded && !c.by_op && c.span_ps == 0);
         rlt_program_free(p);
     }
 }
@@ -140,6 +141,13 @@ static void by_hand(void **state)
     assert_int_equal(e.high_ps, 16 * RLT_US);
     rlt_what_if_free(w);
     rlt_certificate_free(&c);
+    for (int i = 0; i < 2; i++) { /* nothing is known about the gap: it stays */
+        assert_int_equal(rlt_what_if_create(r, p, i ? &c : NULL, 0, &w, &err), 0);
+        e = rlt_what_if_estimate(w, RLT_PART_NETWORK, 2);
+        assert_int_equal(e.low_ps, 13 * RLT_US);
+        assert_int_equal(e.high_ps, 16 * RLT_US);
+        rlt_what_if_free(w);
+    }
     rlt_replay_free(r);
     rlt_program_free(p);
     rlt_topology_free(t);
