@@ -216,6 +216,39 @@ static void inferred_stream_wait(void **state)
     rlt_program_free(p);
 }
 
+/* A kernel of no recorded length takes no time. */
+static void no_length(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 600) LAUNCH(1, 100, 10, 1) KERNEL("none", 7, 112, 0, 1)));
+    assert_int_equal(named(p, "none")->duration_ps, 0);
+    rlt_program_free(p);
+}
+
+/* Recordings that do not tell their ranks: those of the names, behind a word that has a number. */
+static void named_ranks(void **state)
+{
+    static const char *const names[] = {"workers_rank-1.json", "workers_rank-0.json"};
+    static const char *const texts[] = {
+        TRACE(STEP(0, 0, 600) LAUNCH(1, 100, 10, 1) KERNEL("one", 7, 112, 20, 1)),
+        TRACE(STEP(0, 0, 600) LAUNCH(1, 100, 10, 1) KERNEL("zero", 7, 112, 10, 1))};
+    rlt_read_options o = options();
+    rlt_program *p = NULL;
+    char path[128];
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        write_file(names[i], texts[i]);
+    if (read_files(2, names, &o, &p) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(named(p, "zero")->rank, 0);
+    assert_int_equal(named(p, "one")->rank, 1);
+    rlt_program_free(p);
+    for (int i = 0; i < 2; i++) {
+        path_of(names[i], path, sizeof path);
+        unlink(path);
+    }
+}
+
 #define NCCL(rank_args, ts, dur)                                                                             \
     EVENT("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 20, ts, dur, ON(20, 8) "," rank_args)
 #define ALLREDUCE                                                                                            \
@@ -797,6 +830,8 @@ int main(void)
         cmocka_unit_test(autograd),
         cmocka_unit_test(recorded_stream_wait),
         cmocka_unit_test(inferred_stream_wait),
+        cmocka_unit_test(no_length),
+        cmocka_unit_test(named_ranks),
         cmocka_unit_test(two_ranks),
         cmocka_unit_test(clocks),
         cmocka_unit_test(missing_ranks),
