@@ -235,6 +235,13 @@ static void servers_apart(void **state)
     all_reduces(&f, 0, WORKERS, 1, CHUNKS);
     assert_int_equal(go(&f), RLT_ERANGE);
     assert_non_null(strstr(f.err.what, "8 of them train"));
+    /* It is told, too, behind a rule that does not apply. */
+    const rlt_algorithm_rule rules[] = {{.kind = RLT_ALL_REDUCE, .reacting = &f.reacting},
+                                        {.kind = RLT_ALL_REDUCE, .algorithm = &rlt_point_to_point}};
+    f.o.rules = rules;
+    f.o.n_rules = 2;
+    assert_int_equal(go(&f), RLT_ERANGE);
+    assert_non_null(strstr(f.err.what, "8 of them train"));
     close_fixture(&f);
 }
 
