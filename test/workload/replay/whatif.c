@@ -153,6 +153,35 @@ static void by_hand(void **state)
     rlt_topology_free(t);
 }
 
+/* The host works for 10 us, then the device for 6 us: each part alone becomes twice as fast. */
+static void parts(void **state)
+{
+    static const struct {
+        rlt_part part;
+        rlt_time us;
+    } rows[] = {{RLT_PART_HOST, 5 + 6}, {RLT_PART_COMPUTE, 10 + 3}, {RLT_PART_NETWORK, 16}};
+    rlt_builder *b;
+    rlt_topology *t = NULL;
+    rlt_what_if *w = NULL;
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:2@50GB/s,500ns", NULL, &t, &err), 0);
+    assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+    uint32_t host = add(b, RLT_OP_HOST, "", 0, 10 * RLT_US, RLT_NONE);
+    add(b, RLT_OP_COMPUTE, "gemm", 10 * RLT_US, 6 * RLT_US, host);
+    rlt_program *p = finish(b);
+    rlt_replay *r = replayed(p, t, 1, 1);
+    assert_int_equal(rlt_what_if_create(r, p, NULL, 0, &w, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_estimate e = rlt_what_if_estimate(w, rows[i].part, 2);
+        assert_int_equal(e.low_ps, rows[i].us * RLT_US);
+        assert_int_equal(e.high_ps, rows[i].us * RLT_US);
+    }
+    rlt_what_if_free(w);
+    rlt_replay_free(r);
+    rlt_program_free(p);
+    rlt_topology_free(t);
+}
+
 /* At speed 1 the estimate is the replay. A simulation at another speed lies within the bounds. */
 static void simulations(void **state)
 {
@@ -198,10 +227,8 @@ static void simulations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps),
-        cmocka_unit_test(other_hiding),
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(simulations),
+        cmocka_unit_test(gaps),  cmocka_unit_test(other_hiding), cmocka_unit_test(by_hand),
+        cmocka_unit_test(parts), cmocka_unit_test(simulations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
