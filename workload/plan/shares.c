@@ -174,8 +174,8 @@ static int cut(search *s, const box *b, rlt_error *err)
     for (uint32_t d = 1; d < n; d++) /* by hi / lo, without division */
         if ((uint32_t)b->hi[d] * b->lo[at] > (uint32_t)b->hi[at] * b->lo[d])
             at = d;
+    /* A box of several splits is wider than one step there: lo <= middle < hi. */
     uint32_t middle = (uint32_t)sqrt((double)b->lo[at] * b->hi[at]);
-    middle = middle >= b->hi[at] ? b->hi[at] - 1U : middle < b->lo[at] ? b->lo[at] : middle;
     for (int high = 0; high < 2; high++) {
         box part = *b;
         if (high)

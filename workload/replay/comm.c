@@ -103,6 +103,7 @@ static int enter(rlt_replay *r, uint32_t index, const rlt_coll_request *req, con
 static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *req, rlt_error *err)
 {
     int rc = 1;
+    rlt_error last = {0};
     for (uint32_t i = r->options.n_rules; i-- > 0;) {
         const rlt_algorithm_rule *rule = &r->options.rules[i];
         rlt_error why = {0};
@@ -114,12 +115,14 @@ static int enter_by_rule(rlt_replay *r, uint32_t index, const rlt_coll_request *
         int failed = enter(r, index, &asked, rule->algorithm, rule->reacting, &why);
         if (failed == 0)
             return 0;
-        if (rc == 1 || (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY))
-            rc = rlt_fail(err, failed, why.where, "%s", why.what);
         if (failed != RLT_EUNSUPPORTED && failed != RLT_ETOPOLOGY)
-            return rc;
+            return rlt_fail(err, failed, why.where, "%s", why.what);
+        if (rc == 1) {
+            rc = failed;
+            last = why;
+        }
     }
-    return rc;
+    return rc == 1 ? rc : rlt_fail(err, rc, last.where, "%s", last.what);
 }
 
 /* Enters a communication as the options say. */

@@ -84,6 +84,20 @@ echo 'no object' >text.so
 refused "a text" 3 './text.so: not a plug-in: not a shared object' --plugin ./text.so list algorithms
 head -c 2000 chain.so >cut.so
 refused "half of one" 3 './cut.so: not a plug-in: the shared object is truncated' --plugin ./cut.so list algorithms
+# Each field that is read before the loader reads the object: ELF64 has its type at 16, the table of segments at 32 (8 bytes), the
+# size of an entry at 54, their number at 56; an entry has its offset in the file at 8, its size there at 32 (8 bytes each).
+damaged() { # what, offset, bytes
+    cp chain.so damaged.so
+    printf '%b' "$3" | dd of=damaged.so bs=1 seek="$2" conv=notrunc 2>/dev/null
+    refused "damaged: $1" 3 './damaged.so: not a plug-in: the shared object is truncated or damaged' --plugin ./damaged.so list algorithms
+}
+first=$(od -An -tu8 -j32 -N8 chain.so | tr -d ' ')
+damaged "no shared object" 16 '\0002'
+damaged "entries of another size" 54 '\0071'
+damaged "the table lies far behind the end" 39 '\0020'
+damaged "more entries than the file holds" 57 '\0377'
+damaged "a segment lies far behind the end" $((first + 15)) '\0020'
+damaged "a segment ends behind the end" $((first + 39)) '\0020'
 echo 'int nothing = 1;' >empty.c && broken empty
 refused "another shared object" 3 "not a plug-in: it defines no 'ringlet_plugin'" --plugin ./empty.so list algorithms
 refused "the same by check" 3 "not a plug-in: it defines no 'ringlet_plugin'" check ./empty.so
@@ -94,6 +108,16 @@ refused "a name that is taken" 3 "algorithm 'ring' exists already" --plugin ./ta
 refused "one plug-in twice" 3 "'chain' exists already" --plugin ./chain.so --plugin ./chain.so list algorithms
 sed '/\.steps = chain_steps/d' chain.c >slot.c && broken slot
 refused "a slot that is missing" 3 "algorithm 'chain' has no 'steps': expected a function or a text" --plugin ./slot.so list algorithms
+sed '/\.samples = samples/d; s/\.readers = readers,/.readers = readers};/' steps.c >sample.c && broken sample
+refused "a reader without a sample" 3 './sample.so: has readers, but no sample file for them' --plugin ./sample.so list algorithms
+sed 's/{&chain, NULL}/{\&chain, \&chain, NULL}/' chain.c >twice.c && broken twice
+refused "an algorithm that appears twice" 3 "./twice.so: algorithm 'chain' appears twice" --plugin ./twice.so list algorithms
+sed 's/{&chain, NULL}/{NULL}/' chain.c >idle.c && broken idle
+refused "empty lists" 3 './idle.so: adds nothing: all its lists are empty' --plugin ./idle.so list algorithms
+sed '/^ *\.name = "chain",$/{x;s/^/n/;/^nn$/{x;d};x}' chain.c >nameless.c && broken nameless
+refused "a plug-in without a name" 3 './nameless.so: the plug-in has no name' --plugin ./nameless.so list algorithms
+sed '/\.version = /d' chain.c >old.c && broken old
+refused "a plug-in without a version" 3 './old.so: the plug-in has no version' --plugin ./old.so list algorithms
 sed 's/rlt_lane_bytes(plan, lane)/rlt_lane_bytes(plan, lane) \/ 2/' chain.c >half.c && broken half
 refused "an algorithm that sends half" 3 '^ringlet: ./half.so: algorithm chain: broadcast of ' check ./half.so
 sed 's/k == 0 \&\& member/k == 1 \&\& member/' chain.c >stall.c && broken stall

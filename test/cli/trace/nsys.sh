@@ -137,6 +137,46 @@ net='switch:4@1GB/s,500ns'
 expect "messages of a batch" "$(jq -c '.communications[] | [.collective, .ranks, .count, .bytes]' "$tmp/out")" '["send_recv",2,4,4000]'
 expect "go side by side" "$(time_of "$tmp/job/ring")" '[17000000]'
 
+# ---- communicators of some ranks: ranks 0 and 2 sum after 12 us, ranks 1 and 3 after 20 us, side by side
+for r in 0 1 2 3; do
+    (rank 10$r $r 4 0 $((12000 + 8000 * (r % 2)))
+    echo "DELETE FROM NVTX_EVENTS WHERE textId = 21;"
+    range 10$r 300 400 22 "$(blob 0 $(le 8 $((500 + r % 2)))$(le 4 2)$(le 4 $((r / 2)))$(le 4 0)$(le 4 0))"
+    range 10$r 5000 7000 21 "$(blob 5 $(le 8 $((500 + r % 2)))$(le 8 40000)$(le 8 0))") | database "$tmp/job/pairs.$r.sqlite"
+done
+"$ringlet" trace info "$tmp/job/pairs" --step-mark iteration -f json >"$tmp/out" 2>"$tmp/err"
+expect "sums of pairs" "$(jq -c '.communications[] | [.collective, .ranks, .count, .bytes]' "$tmp/out")" '["all_reduce",2,2,80000]'
+expect "are two collectives" "$(time_of "$tmp/job/pairs")" '[91000000]'
+
+# ---- clocks: the session of rank 1 began 5 us after that of rank 0
+rank 100 0 2 0 12000 | database "$tmp/job/clocks.0.sqlite"
+(rank 101 1 2 0 20000; echo "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 5000;") | database "$tmp/job/clocks.1.sqlite"
+expect "a session that began later" "$(time_of "$tmp/job/clocks")" '[96000000]'
+
+# ---- events: stream 20 waits for the kernel until 12 us of stream 7, not for the one until 30 us that follows the event. Its
+# own kernel runs from 30 us to 40 us, 18 us after the event, and the host works for 10 us more. On a device half as fast the
+# kernels of stream 7 end at 22 us and 58 us, and that of stream 20 runs from 40 us to 60 us.
+(echo "INSERT INTO StringIds VALUES (31, 'cudaEventRecord_v3020'), (32, 'cudaStreamWaitEvent_v3020');
+INSERT INTO NVTX_EVENTS VALUES (1000, 50000, 59, 'iteration 0', $(thread 100), NULL, 0, NULL, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 1, 7, 2, $(process 100), 9), (0, 1, 7, 9, $(process 100), 9);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (4600, 4700, 0, 1, 20, 4, $(process 100), 2, 9);"
+call 100 1000 2000 1 11
+kernel 100 2000 12000 1 7 0 1
+call 100 2500 2600 2 31
+call 100 3000 4000 3 11
+kernel 100 12000 30000 3 7 0 1
+call 100 4500 4800 4 32
+call 100 5000 6000 5 11
+kernel 100 30000 40000 5 20 0 1
+call 100 7000 7100 9 31
+call 100 8000 40000 6 12) | database "$tmp/event.sqlite"
+net='switch:1@1GB/s,500ns'
+expect "a stream waits for an event" "$(time_of "$tmp/event.sqlite") $(time_of "$tmp/event.sqlite" --compute-scale 0.5)" \
+    '[49000000] [69000000]'
+lacks='synchronisation: 1 cuda_sync events'
+expect "which is recorded" "$(check "$tmp/event.sqlite")" "0 1"
+net='switch:4@1GB/s,500ns'
+
 # ---- broken files
 head -c 3000 "$tmp/both.sqlite" >"$tmp/cut.sqlite"
 leaves_nothing 3 "$tmp/cut.sqlite" run --trace "$tmp/cut.sqlite" -t "$net"

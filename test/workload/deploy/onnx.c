@@ -790,6 +790,14 @@ static void refusals(void **state)
 
     m = (model){0};
     input(&m, "x", "N 8");
+    input(&m, "t", "1");
+    numbers(&m, "e", "5");
+    node(&m, "Slice", "x t e", "y", NULL);
+    node(&m, "Relu", "y", "z", NULL);
+    refused(&m, RLT_EMALFORMED, "node 'y' (Slice): the shape of its output 'y' depends on contents");
+
+    m = (model){0};
+    input(&m, "x", "N 8");
     node(&m, "Relu", "gone", "y", NULL);
     refused(&m, RLT_EMALFORMED, "node 'y' (Relu): nothing writes its input 'gone'");
 

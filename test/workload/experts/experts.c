@@ -99,6 +99,8 @@ static void loads(void **state)
         /* 4, 2, 1, 1 of 8, and no expert may have more than 1 / 2 */
         {NULL, "4,2,1,1\n", 0, 2, 1.5, 1.5, 0},
         {NULL, "4,2,1,1\n", 1.2, 2, 1.1, 1.1, 0.2},
+        /* 1 / 2, and 36 / 61 of the other half: 97 / 122 on the first member */
+        {"zipf:2", NULL, 0, 2, 97 / 61., 97 / 61., 0},
         /* The members keep to themselves, with spaces and an empty line. Nothing is exchanged. */
         {NULL, "1, 1, 0, 0\r\n\n0,0,3,3", 0, 2, 1, 0, 0},
         /* All of both go to the second member: it receives one whole share. */

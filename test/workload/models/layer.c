@@ -3,6 +3,7 @@
 #include "workload/models/layer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "test/support/support.h"
@@ -80,11 +81,40 @@ static void as_the_model_says(void **state)
     }
 }
 
+/* A matrix product takes 2 FLOPs for each parameter and token, at half the efficiency in the backward pass, whose
+ * two products are as large. */
+static void products(void **state)
+{
+    const rlt_layer_share share = {
+        .samples = SAMPLES, .tp = 1, .ep = 1, .element_bytes = 2, .gradient_bytes = 2, .slowdown = 1};
+    rlt_roofline fast = roofline;
+    rlt_model m;
+    rlt_error err = {0};
+    uint32_t found = 0;
+    (void)state;
+    fast.inputs_half = 0;
+    fast.memory_Bps = (uint64_t)1 << 62;
+    assert_int_equal(rlt_model_open(SMALL ",bias=no", &m, &err), 0);
+    for (uint32_t i = 0; i < m.n_layers; i++) {
+        const rlt_model_layer *l = &m.layers[i];
+        if (!strstr(l->name, "mlp")) /* from 256 to 1024 and back */
+            continue;
+        double ps = 2.0 * 2 * 256 * 1024 * TOKENS * SAMPLES;
+        found++;
+        assert_true(fabs(rlt_layer_time(&m, i, &fast, &share, RLT_LAYER_FORWARD) / ps - 1) < 1e-6);
+        assert_true(fabs(rlt_layer_time(&m, i, &fast, &share, RLT_LAYER_INPUTS) / ps - 2) < 1e-6);
+        assert_true(fabs(rlt_layer_time(&m, i, &fast, &share, RLT_LAYER_WEIGHTS) / ps - 2) < 1e-6);
+    }
+    assert_int_equal(found, 1);
+    rlt_model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_apart),
         cmocka_unit_test(as_the_model_says),
+        cmocka_unit_test(products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

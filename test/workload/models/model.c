@@ -317,6 +317,9 @@ static void attention_variants(void **state)
     rlt_model_free(&half);
 }
 
+#define HYBRID "transformer:experts=2,top_k=1,hidden=16,heads=4,ffn=32,sequence=8,vocabulary=10,pattern="
+#define LATENT "transformer:layers=1,hidden=64,heads=2,sequence=3,vocabulary=10,kv_rank=16,"
+
 /* Nemotron-H 8B, by hand from the widths of arXiv 2504.03624 (table 1): 24 Mamba-2 layers of width 8192 with
  * 128 heads, 8 groups and a state of 128, 24 MLPs, 4 of attention, each with a norm; two embeddings. A layer of
  * Mamba-2 takes 2 Q N G + 2 Q P H + 4 N P H FLOPs per token in chunks of Q (arXiv 2405.21060, section 6). */
@@ -341,6 +344,35 @@ static void hybrids(void **state)
                &small);
     assert_int_equal(rlt_model_sum(&small).blocks, 4);
     rlt_model_free(&small);
+    /* Each letter adds its own layers, and no other. */
+    const uint64_t heads_of_16 = 4 * 16 * 16 + 4 * 16, dense = 2 * 16 * 32 + 32 + 16;
+    for (uint32_t n = 1; n < 4; n++) {
+        rlt_model a;
+        char spec[160];
+        snprintf(spec, sizeof spec, HYBRID "%.*s", (int)n, "*-*");
+        open_model(spec, &a);
+        /* a norm of two vectors each, positions of 8 tokens, a last norm, and one matrix for both embeddings */
+        assert_int_equal(a.parameters,
+                         (n + 1) / 2 * heads_of_16 + n / 2 * dense + n * 32 + 32 + (10 + 8) * 16);
+        rlt_model_free(&a);
+    }
+}
+
+/* Vectors of latent attention are written, and a norm reads and writes them: 4 more per token and element of width
+ * are moved than by the projections alone. */
+static void latent_vectors(void **state)
+{
+    static const char *const specs[] = {LATENT "q_rank=48", LATENT "q_rank=52"};
+    double moved[2] = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rlt_model m;
+        open_model(specs[i], &m);
+        for (uint32_t k = 0; k < m.n_layers; k++)
+            moved[i] += m.layers[k].moved_elements;
+        rlt_model_free(&m);
+    }
+    assert_true(moved[1] - moved[0] == 4 * 3 * (52 - 48));
 }
 
 /* Multiply-adds of an image: arXiv 2212.09748, table 4 (118.64, 80.71, 23.01 billion), and arXiv 2010.11929 as
@@ -647,6 +679,7 @@ int main(void)
         cmocka_unit_test(rules_of_tables),
         cmocka_unit_test(settings_shown),
         cmocka_unit_test(hybrids),
+        cmocka_unit_test(latent_vectors),
         cmocka_unit_test(images),
         cmocka_unit_test(recommendation),
         cmocka_unit_test(layer_tables),

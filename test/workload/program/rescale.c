@@ -310,11 +310,36 @@ static void refusals(void **state)
     rlt_program_free(p);
 }
 
+/* "group dp 3" of a recording is meant by "dp", as "dp of rank 0" is; "dpx" is another word. */
+static void labels(void **state)
+{
+    static const char *const names[] = {"group dp 3", "dp of rank 0", "dp", "group dpx", "dpx"};
+    static const uint32_t both[] = {0, 1};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        rlt_builder *b = builder(2);
+        uint32_t g = rlt_build_group(b, names[i], both, 2);
+        for (uint32_t r = 0; r < 2; r++) {
+            rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, g, 8);
+            rlt_build_op(b, &d);
+        }
+        rlt_program *p = finish(b);
+        if (i < 3) {
+            p = scaled(p, "dp", 4);
+            assert_int_equal(p->n_ranks, 4);
+        } else {
+            refuse(p, "dp", 4, RLT_EUSAGE, "no group 'dp'");
+        }
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(generated), cmocka_unit_test(two_dimensions), cmocka_unit_test(published),
         cmocka_unit_test(conserved), cmocka_unit_test(irregular),      cmocka_unit_test(refusals),
+        cmocka_unit_test(labels),
     };
     return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
 }

@@ -139,6 +139,22 @@ static void by_hand(void **state)
         56419);
 }
 
+/* Two messages arrive at 1000 for two CPUs behind one NIC, which takes 999 for each: the second begins at 1999. With a NIC
+ * of its own it ends with the first. */
+static void one_nic(void **state)
+{
+    const char *p = "L=1000,o=0,g=0,G=1,O=0,S=100000";
+    (void)state;
+    assert_int_equal(cost("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
+                          "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 }",
+                          p),
+                     1000 + 2 * 999);
+    assert_int_equal(cost("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
+                          "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 nic 1 }",
+                          p),
+                     1000 + 999);
+}
+
 /* Where words begin and end. */
 static void words(void **state)
 {
@@ -293,9 +309,9 @@ static void early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference), cmocka_unit_test(by_hand), cmocka_unit_test(refusals),
-        cmocka_unit_test(words),     cmocka_unit_test(labels),  cmocka_unit_test(numbers),
-        cmocka_unit_test(programs),  cmocka_unit_test(early),
+        cmocka_unit_test(reference), cmocka_unit_test(by_hand),  cmocka_unit_test(one_nic),
+        cmocka_unit_test(refusals),  cmocka_unit_test(words),    cmocka_unit_test(labels),
+        cmocka_unit_test(numbers),   cmocka_unit_test(programs), cmocka_unit_test(early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,12 +323,46 @@ static void test_operations(void **state)
     rlt_program_free(p);
 }
 
+/* What is done once has nothing to differ from: of 20 kernels in the first step only the first is repeated, with 5 us and
+ * 15 us. These two times are drawn for it, and the others keep theirs. */
+static void test_once(void **state)
+{
+    enum { FIRST = 20 };
+    rlt_builder *b;
+    rlt_program *p = NULL;
+    rlt_noise measured = parsed("measured:name=gemm");
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+    for (int i = 0; i <= FIRST; i++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, 0);
+        d.name = rlt_build_string(b, "gemm", 4);
+        d.step = i == FIRST;
+        d.duration_ps = (i == 0 ? 5 : i < FIRST ? 10 : 15) * RLT_US;
+        rlt_build_op(b, &d);
+    }
+    assert_int_equal(rlt_builder_finish(b, "test", &p, &err), 0);
+    rlt_replay *r = noisy(p, &measured, &err);
+    assert_non_null(r);
+    for (uint32_t i = 0; i <= FIRST; i++) {
+        rlt_op_result o = rlt_replay_op(r, i);
+        rlt_time took = o.end_ps - o.start_ps;
+        if (i % FIRST)
+            assert_int_equal(took, 10 * RLT_US);
+        else
+            assert_true(llabs(took - 5 * RLT_US) <= 1 || llabs(took - 15 * RLT_US) <= 1);
+    }
+    rlt_replay_free(r);
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),  cmocka_unit_test(test_lognormal),
         cmocka_unit_test(test_markov), cmocka_unit_test(test_slowest_of_n),
         cmocka_unit_test(test_seed),   cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -422,6 +422,24 @@ static void algorithm_where_able(void **state)
     f.err = (rlt_error){0};
     assert_int_equal(go(&f), 0);
     assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "direct");
+    /* Rules that cannot: the last one tells why, as it does alone. */
+    const rlt_algorithm_rule rules[] = {{.kind = RLT_ALL_TO_ALL, .algorithm = &rlt_tree},
+                                        {.kind = RLT_ALL_TO_ALL, .algorithm = &rlt_ring}};
+    rlt_error told[2];
+    f.o.algorithm_where_able = false;
+    for (uint32_t alone = 0; alone < 2; alone++) {
+        f.o.rules = rules + alone;
+        f.o.n_rules = 2 - alone;
+        f.err = (rlt_error){0};
+        assert_int_equal(go(&f), RLT_EUNSUPPORTED);
+        told[alone] = f.err;
+    }
+    assert_string_equal(told[0].what, told[1].what);
+    assert_null(strstr(told[0].what, "tree"));
+    f.err = (rlt_error){0};
+    f.o.n_rules = 0;
+    f.o.algorithm_where_able = true;
+    assert_int_equal(go(&f), 0);
     assert_int_equal(rlt_replay_time(f.r), 3000 * 20 + 2 * 500000); /* the larger message */
     check_accounts(&f);
     close_fixture(&f);

@@ -235,6 +235,13 @@ static void servers_apart(void **state)
     all_reduces(&f, 0, WORKERS, 1, CHUNKS);
     assert_int_equal(go(&f), RLT_ERANGE);
     assert_non_null(strstr(f.err.what, "8 of them train"));
+    /* It is told, too, behind a rule that does not apply. */
+    const rlt_algorithm_rule rules[] = {{.kind = RLT_ALL_REDUCE, .reacting = &f.reacting},
+                                        {.kind = RLT_ALL_REDUCE, .algorithm = &rlt_point_to_point}};
+    f.o.rules = rules;
+    f.o.n_rules = 2;
+    assert_int_equal(go(&f), RLT_ERANGE);
+    assert_non_null(strstr(f.err.what, "8 of them train"));
     close_fixture(&f);
 }
 
@@ -277,6 +284,22 @@ static void losses(void **state)
     close_fixture(&f);
 }
 
+/* A sum that is lost between two switches goes up again when a worker sends its part once more: nobody else
+ * could send it. */
+static void losses_between_switches(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, "fat-tree:8@100Gbps,1us,hosts_per_leaf=4,in_network=reduce+multicast", "switchml");
+    f.packet.loss = 0.01;
+    f.packet.seed = 7;
+    all_reduces(&f, 0, WORKERS, 1, 1000);
+    finish(&f);
+    rlt_react_result r = rlt_fabric_result(rlt_replay_fabric(f.r), 0);
+    assert_true(r.retransmissions > 0 && r.lost > 0);
+    close_fixture(&f);
+}
+
 static void needs_packets(void **state)
 {
     fixture f;
@@ -291,9 +314,16 @@ static void needs_packets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_time), cmocka_unit_test(late_member), cmocka_unit_test(one_after_the_other),
-        cmocka_unit_test(two_groups),  cmocka_unit_test(rules),       cmocka_unit_test(servers_apart),
-        cmocka_unit_test(locks),       cmocka_unit_test(losses),      cmocka_unit_test(needs_packets),
+        cmocka_unit_test(golden_time),
+        cmocka_unit_test(late_member),
+        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(two_groups),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(servers_apart),
+        cmocka_unit_test(locks),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(losses_between_switches),
+        cmocka_unit_test(needs_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,7 @@ static void gaps(void **state)
         assert_int_equal(c.by_op[gap], c.gap_ps);
         assert_int_equal(rlt_certificate_fails(&c), !known);
         rlt_certificate_free(&c);
+        assert_true(!c.recorded && !c.by_op && c.span_ps == 0);
         rlt_program_free(p);
     }
 }
@@ -140,6 +141,42 @@ static void by_hand(void **state)
     assert_int_equal(e.high_ps, 16 * RLT_US);
     rlt_what_if_free(w);
     rlt_certificate_free(&c);
+    for (int i = 0; i < 2; i++) { /* nothing is known about the gap: it stays */
+        assert_int_equal(rlt_what_if_create(r, p, i ? &c : NULL, 0, &w, &err), 0);
+        e = rlt_what_if_estimate(w, RLT_PART_NETWORK, 2);
+        assert_int_equal(e.low_ps, 13 * RLT_US);
+        assert_int_equal(e.high_ps, 16 * RLT_US);
+        rlt_what_if_free(w);
+    }
+    rlt_replay_free(r);
+    rlt_program_free(p);
+    rlt_topology_free(t);
+}
+
+/* The host works for 10 us, then the device for 6 us: each part alone becomes twice as fast. */
+static void parts(void **state)
+{
+    static const struct {
+        rlt_part part;
+        rlt_time us;
+    } rows[] = {{RLT_PART_HOST, 5 + 6}, {RLT_PART_COMPUTE, 10 + 3}, {RLT_PART_NETWORK, 16}};
+    rlt_builder *b;
+    rlt_topology *t = NULL;
+    rlt_what_if *w = NULL;
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:2@50GB/s,500ns", NULL, &t, &err), 0);
+    assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+    uint32_t host = add(b, RLT_OP_HOST, "", 0, 10 * RLT_US, RLT_NONE);
+    add(b, RLT_OP_COMPUTE, "gemm", 10 * RLT_US, 6 * RLT_US, host);
+    rlt_program *p = finish(b);
+    rlt_replay *r = replayed(p, t, 1, 1);
+    assert_int_equal(rlt_what_if_create(r, p, NULL, 0, &w, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_estimate e = rlt_what_if_estimate(w, rows[i].part, 2);
+        assert_int_equal(e.low_ps, rows[i].us * RLT_US);
+        assert_int_equal(e.high_ps, rows[i].us * RLT_US);
+    }
+    rlt_what_if_free(w);
     rlt_replay_free(r);
     rlt_program_free(p);
     rlt_topology_free(t);
@@ -190,10 +227,8 @@ static void simulations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps),
-        cmocka_unit_test(other_hiding),
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(simulations),
+        cmocka_unit_test(gaps),  cmocka_unit_test(other_hiding), cmocka_unit_test(by_hand),
+        cmocka_unit_test(parts), cmocka_unit_test(simulations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,9 +270,13 @@ static void messages(void **state)
         assert_int_equal(rlt_training_rank(&f.t, at), r);
         assert_int_equal(received[r], at[RLT_AXIS_PP] == 1 ? 10 : 5);
     }
-    for (uint32_t i = 0; i < p->n_comms; i++)
+    uint64_t reduced = 0;
+    for (uint32_t i = 0; i < p->n_comms; i++) {
         if (p->comms[i].kind == RLT_SEND_RECV)
             assert_int_equal(p->comms[i].bytes, OUTPUT * 2);
+        reduced += p->comms[i].kind == RLT_ALL_REDUCE ? p->comms[i].bytes : 0;
+    }
+    assert_int_equal(reduced, BLOCKS * WEIGHTS * 2); /* each gradient once, by the two ranks of its stage */
     rlt_program_free(p);
     rlt_model_free(&f.model);
 }

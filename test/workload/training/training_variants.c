@@ -282,6 +282,11 @@ static void refused(void **state)
         {{"lora_rank", "2", "tp", "2"}, "lora_rank", "needs tp=1"},
         {{"lora_rank", "2"}, "lora_rank", "does not tell the shapes"},
         {{"optimizer", "muon"}, "optimizer", "does not tell the shapes"},
+        {{"schedule", "message", "zero", "3"}, "schedule", "message supports dp and pp only"},
+        {{"schedule", "message", "tp", "2"}, "schedule", "message supports dp and pp only"},
+        {{"schedule", "message", "cp", "2"}, "schedule", "message supports dp and pp only"},
+        {{"offload", "on", "overlap", "on"}, "offload", "needs zero=0, overlap=off"},
+        {{"offload", "on", "overlap", "off", "zero", "1"}, "offload", "needs zero=0, overlap=off"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -52,7 +52,7 @@ static void write_pair(const damage *d, const char *xml)
     file f;
     for (uint32_t r = 0; r < 2; r++) {
         begin(&f);
-        if (xml) { /* the metadata again, with a second attribute */
+        if (xml && r == 0) { /* the metadata again, with a second attribute: those of rank 0 count */
             rlt_pb_out v = {0}, a = {0};
             f.out.length = 0;
             rlt__pb_put_bytes(&v, RLT_CHAKRA_STRING, xml, strlen(xml));

@@ -30,18 +30,21 @@ static rlt_program *varied_program(void)
                  usual = rlt_build_resource(b, r, RLT_RES_STREAM, "compute");
         uint32_t copy = rlt_build_resource(b, r, RLT_RES_COPY, "engine"),
                  host = rlt_build_resource(b, r, RLT_RES_HOST, "main");
-        uint32_t made[10], n = 0;
-        const rlt_op_kind kinds[] = {RLT_OP_HOST, RLT_OP_COMPUTE, RLT_OP_MEMORY, RLT_OP_DELAY,
-                                     RLT_OP_COMPUTE};
-        const uint32_t resources[] = {host, stream, copy, RLT_NONE, usual};
-        for (uint32_t i = 0; i < 5; i++) {
+        /* the names that a reader would choose, of other kinds */
+        uint32_t no_host = rlt_build_resource(b, r, RLT_RES_STREAM, "host"),
+                 no_stream = rlt_build_resource(b, r, RLT_RES_HOST, "compute");
+        uint32_t made[12], n = 0;
+        const rlt_op_kind kinds[] = {RLT_OP_HOST,    RLT_OP_COMPUTE, RLT_OP_MEMORY, RLT_OP_DELAY,
+                                     RLT_OP_COMPUTE, RLT_OP_HOST,    RLT_OP_COMPUTE};
+        const uint32_t resources[] = {host, stream, copy, RLT_NONE, usual, no_host, no_stream};
+        for (uint32_t i = 0; i < 7; i++) {
             rlt_op_desc d = rlt_op_desc_init(kinds[i], r);
             d.name = name(b, "work");
             d.resource = resources[i];
             d.duration_ps = 1234567 + (rlt_time)i * RLT_US;
             d.recorded_ps = i == 2 ? 777 : -1;
             d.recorded_duration_ps = i == 1 ? 31 : -1;
-            d.step = (uint16_t)(i / 2);
+            d.step = (uint16_t)(i < 4 ? i / 2 : 2);
             made[n++] = rlt_build_op(b, &d);
         }
         rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
@@ -193,6 +196,58 @@ static void compressed(void **state)
     clean();
 }
 
+/* A number of 64 bits without a sign is told as such. A folder without traces is told. */
+static void told(void **state)
+{
+    (void)state;
+    file f;
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    const char *spec = directory;
+    const rlt_read_options opts = plain_options();
+    assert_int_equal(rlt_trace_read(&spec, 1, &opts, &p, &err), RLT_EIO);
+    assert_non_null(strstr(err.what, "the directory has no trace files"));
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        begin(&f);
+        head(&f, 1, "s", RLT_CHAKRA_SEND);
+        number(&f, "comm_size", RLT_CHAKRA_INT64, 4);
+        number(&f, "comm_dst", is_signed ? RLT_CHAKRA_INT64 : RLT_CHAKRA_UINT64, UINT64_MAX - 1);
+        message(&f);
+        end(&f, "t.0.et");
+        refused("t.0.et", RLT_ESCHEMA, "node 1 's'", is_signed ? "is -2, " : "is 18446744073709551614, ");
+    }
+    clean();
+}
+
+/* Two forms of JSON say the same: 100 us, then 10 us behind it, on a device. Members that are not known, and names behind
+ * values, are no trouble. */
+static void json(void **state)
+{
+    static const char *const texts[] = {
+        "{\"workload_graph\": [{\"Id\": 1, \"Name\": \"first\", \"NodeType\": 4, \"data_deps\": [], \"ctrlDeps\": [77],"
+        "\"runtime\": 100, \"is_cpu_op\": false}, {\"Id\": 3, \"Name\": \"second\", \"NodeType\": 4, \"data_deps\": [1],"
+        "\"runtime\": 10, \"is_cpu_op\": false}], \"ngpus\": 1}",
+        "{\"version\": \"0.0.4\"}{\"id\": \"1\", \"name\": \"first\", \"type\": \"COMP_NODE\", \"durationMicros\": \"100\","
+        "\"attr\": [{\"boolVal\": false, \"name\": \"is_cpu_op\"}, {\"name\": \"x\", \"doubleVal\": 1.5}]}"
+        "{\"id\": \"3\", \"name\": \"second\", \"type\": \"COMP_NODE\", \"dataDeps\": [\"1\"], \"durationMicros\": \"10\","
+        "\"attr\": [{\"name\": \"is_cpu_op\", \"docString\": \"d\", \"boolVal\": false}]}"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        save("j.0.json", (const uint8_t *)texts[i], strlen(texts[i]));
+        rlt_program *p = read_trace("j.0.json");
+        assert_int_equal(p->n_ops, 2);
+        for (uint32_t k = 0; k < 2; k++) {
+            const rlt_op *o = &p->ops[k];
+            assert_string_equal(rlt_program_string(p, o->name), k ? "second" : "first");
+            assert_int_equal(o->kind, RLT_OP_COMPUTE);
+            assert_int_equal(o->duration_ps, (k ? 10 : 100) * RLT_US);
+            assert_int_equal(o->n_deps, k);
+        }
+        rlt_program_free(p);
+    }
+    clean();
+}
+
 /* ---- damaged files */
 
 /* Every truncation, except at the end of a message, is refused with its offset. No damage crashes the
@@ -254,10 +309,8 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(steps_are_cut),
-        cmocka_unit_test(compressed),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(round_trip), cmocka_unit_test(steps_are_cut), cmocka_unit_test(compressed),
+        cmocka_unit_test(told),       cmocka_unit_test(json),          cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Deployments as traces: two operators on unlike devices, written here, and their replay by hand. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/replay.h"
+#include "test/support/support.h"
+#include "workload/deploy/cluster.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
+
+#define GROUPS                                                                                               \
+    "\"device_groups\": [{\"type\": \"a\", \"count\": 1, \"factor\": 1, \"memory_bytes\": 1000000},"         \
+    "{\"type\": \"b\", \"count\": 1, \"factor\": 2, \"memory_bytes\": 1000000}],"
+#define OPERATOR(name, group, us)                                                                            \
+    "{\"name\": \"" name "\", \"group\": " #group ", \"time_ps\": " #us "000000, \"launch_ps\": 0,"          \
+    "\"parameter_bytes\": 0, \"kept_bytes\": 0, \"forward\": " #group ", \"pass\": 0, \"splittable\": true}"
+#define DEPLOYED(actions, operators, tensors)                                                                \
+    "{\"manifest\": {\"command\": \"deploy\"}, \"strategy\": {\"graph\": \"two\"," GROUPS                    \
+    "\"groups\": [" actions "], \"operators\": [" operators "], \"tensors\": [" tensors "]}}"
+#define APART "{\"devices\": [0], \"use\": \"model\"}, {\"devices\": [1], \"use\": \"model\"}"
+#define BOTH  OPERATOR("x", 0, 10) "," OPERATOR("y", 1, 20)
+#define SENT  "[0, 1, 5000, 2]"
+
+static int load(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
+{
+    char path[] = "/tmp/ringlet-deployed-XXXXXX";
+    const char *paths[] = {path};
+    rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = ranks};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    *err = (rlt_error){0};
+    int rc = rlt_trace_read(paths, 1, &o, out, err);
+    unlink(path);
+    return rc;
+}
+
+/* x takes 10 us on the first device, 5000 bytes at 1 GB/s behind 2 x 500 ns take 6 us, and y takes 2 x 20 us on the
+ * second device. 1000 bytes take 2 us. */
+static void two_devices(void **state)
+{
+    static const struct {
+        const char *text;
+        rlt_time us;
+    } rows[] = {{DEPLOYED(APART, BOTH, SENT), 10 + 6 + 40},
+                {DEPLOYED(APART, BOTH, "[0, 1, 1000, 2]"), 10 + 2 + 40}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t ranks = 0; ranks < 3; ranks += 2) {
+            rlt_program *p = NULL;
+            rlt_error err;
+            if (load(rows[i].text, ranks, &p, &err))
+                fail_msg("%s: %s", err.where, err.what);
+            assert_string_equal(p->reader, "deploy");
+            assert_int_equal(p->n_ranks, 2);
+            assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), rows[i].us * RLT_US);
+            rlt_program_free(p);
+        }
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t ranks;
+        const char *what;
+    } rows[] = {
+        {DEPLOYED(APART, BOTH, SENT), 3, "has 2 ranks, not 3"},
+        {DEPLOYED("{\"devices\": [0], \"use\": \"models\"}", OPERATOR("x", 0, 10), ""), 0, "got 'models'"},
+        {DEPLOYED("{\"devices\": [2], \"use\": \"model\"}", OPERATOR("x", 0, 10), ""), 0,
+         "the cluster has device groups 0 to 1"},
+        {DEPLOYED("{\"devices\": [], \"use\": \"model\"}", OPERATOR("x", 0, 10), ""), 0,
+         "at least one device group"},
+        {DEPLOYED("", BOTH, SENT), 0, "at least one group"},
+        {DEPLOYED(APART, BOTH, "[0, 1, 5000, 3]"), 0, "2"},
+        {DEPLOYED(APART, BOTH, "[0, 1, 5000]"), 0, "expected [source, destination, bytes, kind]"},
+        {DEPLOYED(APART, BOTH "," OPERATOR("x", 0, 10), SENT ", [1, 2, 5, 2]"), 0,
+         "two operators are called 'x'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_program *p = NULL;
+        rlt_error err;
+        int rc = load(rows[i].text, rows[i].ranks, &p, &err);
+        if (rc >= 0 || !strstr(err.what, rows[i].what))
+            fail_msg("row %u: %d: '%s', expected '%s'", (unsigned)i, rc, err.what, rows[i].what);
+    }
+}
+
+/* A single device needs no bandwidth to others of its group; two do. */
+static void alone(void **state)
+{
+    rlt_error err = {0};
+    (void)state;
+    for (uint32_t n = 1; n < 3; n++) {
+        const rlt_device_group g = {.name = "g", .factor = 1, .memory_bytes = 1, .n = n};
+        rlt_cluster c = {.name = "test"};
+        assert_int_equal(rlt_cluster_add(&c, &g, &err), 0);
+        assert_int_equal(rlt_cluster_ready(&c, &err), n == 1 ? 0 : RLT_EMALFORMED);
+        rlt_cluster_free(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_devices), cmocka_unit_test(refused),
+                                       cmocka_unit_test(alone)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

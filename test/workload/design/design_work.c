@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a designed network has to carry, read from every kind of file, layer by layer; and files of prices. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "test/support/training.h"
+#include "workload/design/design.h"
+#include "workload/models/model.h"
+#include "workload/training/training.h"
+
+enum { MODEL = 4, DATA = 2 };
+
+typedef int reading(rlt_design_work *w, const char *path, rlt_error *err);
+
+static int simai(rlt_design_work *w, const char *path, rlt_error *err)
+{
+    return rlt_design_work_simai(w, path, false, err);
+}
+
+static int simai_twice(rlt_design_work *w, const char *path, rlt_error *err)
+{
+    return rlt_design_work_simai(w, path, true, err);
+}
+
+static int read_text(reading *read, const char *text, rlt_design_work *w, rlt_error *err)
+{
+    char path[] = "/tmp/ringlet-design-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    *w = (rlt_design_work){.model = MODEL, .data = DATA};
+    *err = (rlt_error){0};
+    int rc = read(w, path, err);
+    unlink(path);
+    return rc;
+}
+
+/* Writes each layer as "compute:kind over bytes" for each of its phases. */
+static void describe(const rlt_design_work *w, char *out, size_t size)
+{
+    static const char *const over[] = {"model", "data", "all"};
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < w->n; i++)
+        for (uint32_t p = 0; p < 3 && used < size; p++) {
+            const rlt_design_comm *c = &w->layers[i].comm[p];
+            used += (size_t)snprintf(out + used, size - used, "%s%g",
+                                     p   ? " "
+                                     : i ? "; "
+                                         : "",
+                                     round(w->layers[i].compute_s[p] * 1e9));
+            if (c->any && used < size)
+                used += (size_t)snprintf(out + used, size - used, ":%s/%s/%g", rlt_coll_name(c->kind),
+                                         over[c->over], c->bytes);
+        }
+}
+
+static void expect(reading *read, const char *text, const char *layers)
+{
+    char got[1000];
+    rlt_design_work w;
+    rlt_error err;
+    if (read_text(read, text, &w, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    describe(&w, got, sizeof got);
+    assert_string_equal(got, layers);
+    rlt_design_work_free(&w);
+}
+
+static void refuse(reading *read, const char *text, int code, const char *message)
+{
+    rlt_design_work w;
+    rlt_error err;
+    int rc = read_text(read, text, &w, &err);
+    if (rc != code || !strstr(err.what, message))
+        fail_msg("%d: '%s', expected '%s'", rc, err.what, message);
+    rlt_design_work_free(&w);
+}
+
+#define GATHERS "1\na -1 100 ALLGATHER 1000 50 ALLREDUCE 300 30 ALLREDUCE 2000 7\n"
+
+/* An all-gather has the share of a rank: that of 8, 4 or 2 members is as many times as large. */
+static void first_astra(void **state)
+{
+    (void)state;
+    expect(rlt_design_work_astra1, "MODEL\n" GATHERS, "100:all_gather/all/8000 50:all_reduce/all/300 30");
+    expect(rlt_design_work_astra1, "DATA\n" GATHERS, "100 50 30:all_reduce/all/2000");
+    expect(rlt_design_work_astra1, "HYBRID_DATA_MODEL\n" GATHERS,
+           "100:all_gather/model/4000 50:all_reduce/model/300 30:all_reduce/data/2000");
+    expect(rlt_design_work_astra1, "HYBRID_MODEL_DATA\n" GATHERS,
+           "100:all_gather/data/2000 50:all_reduce/data/300 30:all_reduce/model/2000");
+    /* layers without a header: activations over the model's ranks, gradients over the others */
+    expect(rlt_design_work_astra1, "a -1 100 ALLREDUCE 10 50 NONE 0 30 ALLREDUCE 2000 7\n",
+           "100:all_reduce/model/10 50 30:all_reduce/data/2000");
+}
+
+#define TWO                                                                                                  \
+    "2\na -1 100 NONE 0 50 NONE 0 30 ALLREDUCE 2000 7\nb -1 200 NONE 0 60 NONE 0 40 ALLREDUCE 4000 9\n"
+#define SIMAI "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: "
+
+static void simai_tables(void **state)
+{
+    (void)state;
+    /* The file says how many ranks share a model: 2 of 8, which leaves 4 for data. */
+    expect(simai, SIMAI "2\n" TWO, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000");
+    rlt_design_work w;
+    rlt_error err;
+    assert_int_equal(read_text(simai, SIMAI "2\n" TWO, &w, &err), 0);
+    assert_int_equal(w.model, 2);
+    assert_int_equal(w.data, 4);
+    rlt_design_work_free(&w);
+    /* Layer 0 is repeated before the backward pass of layer 1: its forward pass alone, unless repeats are included. */
+#define CHECKPOINTS SIMAI "2 checkpoints: 1 0 checkpoint_initiates: 1 1\n" TWO
+    expect(simai, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000; 100 0 0");
+    expect(simai_twice, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000");
+    refuse(simai, SIMAI "3\n" TWO, RLT_ERANGE, "8 accelerators do not divide into its model groups of 3");
+    refuse(simai, SIMAI "2 ep: 2\n" TWO, RLT_EUNSUPPORTED, "expert parallelism");
+    refuse(simai, SIMAI "2 pp: 2\n" TWO, RLT_EUNSUPPORTED, "pipeline stages");
+}
+
+#define LAYERS(layer) "{\"layers\": [" layer "]}"
+
+static void json(void **state)
+{
+    (void)state;
+    /* Activations go over the model's ranks and gradients over the others, unless 'over' says otherwise. */
+    expect(
+        rlt_design_work_json,
+        LAYERS(
+            "{\"repeat\": 2, \"forward\": {\"compute\": \"5ns\", \"collective\": \"all-reduce\", \"bytes\": \"7B\"},"
+            "\"weight\": {\"collective\": \"all-to-all\", \"bytes\": \"9B\"}},"
+            "{\"forward\": {\"collective\": \"all-reduce\", \"bytes\": \"1B\", \"over\": \"data\"},"
+            "\"input\": {\"collective\": \"all-reduce\", \"bytes\": \"2B\", \"over\": \"all\"},"
+            "\"weight\": {\"collective\": \"all-reduce\", \"bytes\": \"3B\", \"over\": \"model\"}}"),
+        "5:all_reduce/model/7 0 0:all_to_all/data/9; 5:all_reduce/model/7 0 0:all_to_all/data/9; "
+        "0:all_reduce/data/1 0:all_reduce/all/2 0:all_reduce/model/3");
+    expect(rlt_design_work_json, LAYERS("{\"forward\": {\"collective\": \"all-reduce\", \"bytes\": \"0B\"}}"),
+           "0 0 0");
+    refuse(rlt_design_work_json,
+           LAYERS("{\"forward\": {\"collective\": \"all-reduce\", \"bytes\": \"1B\", \"over\": \"x\"}}"),
+           RLT_ESCHEMA, "expected model, data or all, got 'x'");
+    refuse(rlt_design_work_json, LAYERS(""), RLT_ESCHEMA, "the file has no layers");
+    refuse(rlt_design_work_json, LAYERS("7"), RLT_ESCHEMA, "expected an object with forward, input, weight");
+    refuse(rlt_design_work_json, LAYERS("{\"forward\": 7}"), RLT_ESCHEMA, "expected an object with compute");
+    refuse(rlt_design_work_json, LAYERS("{\"forward\": {\"collective\": \"gather\"}}"), RLT_ESCHEMA, "bytes");
+    refuse(rlt_design_work_json, LAYERS("{\"forward\": {\"collective\": \"sing\", \"bytes\": \"1B\"}}"),
+           RLT_ESCHEMA, "sing");
+    refuse(rlt_design_work_json, "{\"layers\": 7}", RLT_ESCHEMA, "expected 'layers', a list");
+    refuse(rlt_design_work_json, "[]", RLT_ESCHEMA, "expected an object with layers");
+}
+
+/* Three blocks of 1 ms forward and 2 ms backward, halves of which are for inputs and for weights, 64 elements between
+ * blocks and 1000 parameters each, all in 2 bytes; tensor parallelism of 2 halves the time and the parameters. */
+static void trainings(void **state)
+{
+    static const struct {
+        uint32_t ranks;
+        const char *tp, *batch, *overlap, *bucket, *layers;
+    } rows[] = {
+        {2, "1", "2", "off", "1B",
+         "1e+06 1e+06 1e+06:all_reduce/data/6000; 1e+06 1e+06 1e+06; 1e+06 1e+06 1e+06"},
+        {2, "1", "2", "on", "4000B",
+         "1e+06 1e+06 1e+06:all_reduce/data/2000; 1e+06 1e+06 1e+06:all_reduce/data/4000; 1e+06 1e+06 1e+06"},
+        {2, "2", "1", "on", "4000B",
+         "500000:all_reduce/model/128 500000:all_reduce/model/128 500000; "
+         "500000:all_reduce/model/128 500000:all_reduce/model/128 500000; "
+         "500000:all_reduce/model/128 500000:all_reduce/model/128 500000"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char got[1000];
+        rlt_design_work w = {0};
+        fixture f = {.err = {0}};
+        test_blocks(&f.model, 3);
+        for (uint32_t k = 0; k < 3; k++)
+            f.model.layers[k].tp_elements = TEST_BLOCK_OUTPUT;
+        test_begin(&f);
+        test_set(&f, "tp", rows[i].tp);
+        test_set(&f, "batch", rows[i].batch);
+        test_set(&f, "overlap", rows[i].overlap);
+        test_set(&f, "bucket", rows[i].bucket);
+        if (rlt_training_plan(&f.t, rows[i].ranks, &f.err) || rlt_design_work_training(&w, &f.t, &f.err))
+            fail_msg("%s: %s", f.err.where, f.err.what);
+        describe(&w, got, sizeof got);
+        assert_string_equal(got, rows[i].layers);
+        rlt_design_work_free(&w);
+        rlt_model_free(&f.model);
+    }
+}
+
+static int prices(const char *text, rlt_design_prices *out, rlt_error *err)
+{
+    char path[] = "/tmp/ringlet-prices-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    *err = (rlt_error){0};
+    int rc = rlt_design_prices_read(path, out, err);
+    unlink(path);
+    return rc;
+}
+
+static void price_files(void **state)
+{
+    rlt_design_prices p;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(prices("{\"source\": \"here\", \"node\": {\"link\": 1e12, \"nic\": 0}}", &p, &err), 0);
+    assert_true(p.lacks[0] && p.lacks[1] && !p.lacks[2] && p.lacks[3]);
+    assert_true(p.link[2] >= 1e12 && p.link[2] <= 1e12 && p.nic[2] <= 0 && !p.pairs);
+    assert_string_equal(p.source, "here");
+    assert_string_equal(p.name, "prices");
+    assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"link\": 1000000000001}}", &p, &err), RLT_ERANGE);
+    assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"switch\": -1}}", &p, &err), RLT_ERANGE);
+    assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"port\": 1}}", &p, &err), RLT_ESCHEMA);
+    assert_int_equal(prices("{\"pod\": {}}", &p, &err), RLT_ESCHEMA);
+    assert_int_equal(prices("[]", &p, &err), RLT_ESCHEMA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(first_astra), cmocka_unit_test(simai_tables),
+                                       cmocka_unit_test(json), cmocka_unit_test(trainings),
+                                       cmocka_unit_test(price_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
