@@ -13,7 +13,7 @@ set -u
 # cblas.h alone proves nothing: other packages have one, too.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
-optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 lib=libmicrohttpd:libmicrohttpd-dev
+optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 jq:jq lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
@@ -43,6 +43,7 @@ lost() { # prints what goes with an optional package
     libisal-dev) echo "faster reading of .gz files" ;;
     libsqlite3-dev) echo "sweeps into databases, pages of studies, recordings of Nsight Systems" ;;
     sqlite3) echo "tests of databases" ;;
+    jq) echo "tests that read JSON" ;;
     libmicrohttpd-dev) echo "serve" ;;
     libopenmpi-dev) echo "sweeps under MPI" ;;
     openmpi-bin) echo "tests under MPI" ;;

@@ -32,6 +32,12 @@ static const char *local(const char *name)
     return colon ? colon + 1 : name;
 }
 
+/* From here on the functions that return an unsigned long are deprecated. */
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+#define XML_GetCurrentLineNumber   XML_GetCurrentLineNumber64
+#define XML_GetCurrentColumnNumber XML_GetCurrentColumnNumber64
+#endif
+
 static rlt_xml_tag tag_of(const reader *r, const char *name, const char **attributes, uint32_t depth)
 {
     bool prefixed = false;

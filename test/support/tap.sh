@@ -3,7 +3,9 @@
 # It changes to the source folder, finds the command ($ringlet) and makes a folder that is removed at the end ($tmp).
 # verdict, expect and skip print TAP. A test ends with finish.
 set -u
+this=$(basename "$0")
 cd "$(dirname "$0")" || exit 1
+this=$PWD/$this
 until [ -f test/support/tap.sh ]; do [ "$PWD" != / ] && cd .. || exit 1; done
 ringlet=${RINGLET:-${BUILD:-build}/ringlet}
 case $ringlet in /*) ;; *) ringlet=$PWD/$ringlet ;; esac
@@ -66,3 +68,5 @@ man_pages() { # all of them
 spent() { # PID HUNDREDTHS
     while [ "$(awk '{ print $14 }' "/proc/$1/stat" 2>/dev/null || echo "$2")" -lt "$2" ]; do sleep 0.1; done
 }
+# Tests read JSON with jq.
+command -v jq >/dev/null || ! grep -qw 'jq -[a-z]*' "$this" || { skip "all of it" "needs jq"; finish; }

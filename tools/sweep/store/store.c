@@ -463,6 +463,15 @@ int rlt_store_call(rlt_store *s, const char *name, rlt_store_texter *call, void 
                : rlt__store_fail(s, err);
 }
 
+/* What a query does wrong, is its author's mistake: no such column, a table that it may not read. SQLite finds the latter
+ * before or with the first row, as its version has it. */
+static int query_fail(rlt_store *s, int code, rlt_error *err)
+{
+    if (code == SQLITE_ERROR || (code & 0xff) == SQLITE_AUTH)
+        return rlt_fail(err, RLT_EUSAGE, s->path, "%s", sqlite3_errmsg(s->db));
+    return rlt__store_fail(s, err);
+}
+
 int rlt_store_query(rlt_store *s, const char *sql,
                     int (*row)(void *ctx, const rlt_store_cell *cells, uint32_t n, rlt_error *err), void *ctx,
                     rlt_error *err)
@@ -472,10 +481,8 @@ int rlt_store_query(rlt_store *s, const char *sql,
     sqlite3_stmt *q = NULL;
     int rc = 0, got;
     const char *rest = NULL;
-    if ((got = sqlite3_prepare_v2(s->db, sql, -1, &q, &rest)) == SQLITE_ERROR)
-        return rlt_fail(err, RLT_EUSAGE, s->path, "%s", sqlite3_errmsg(s->db));
-    if (got != SQLITE_OK)
-        return rlt__store_fail(s, err);
+    if ((got = sqlite3_prepare_v2(s->db, sql, -1, &q, &rest)) != SQLITE_OK)
+        return query_fail(s, got, err);
     if (!q || rest[strspn(rest, " \n;")]) {
         sqlite3_finalize(q);
         return rlt_fail(err, RLT_EUSAGE, s->path, "expected one expression, not several statements");
@@ -484,7 +491,7 @@ int rlt_store_query(rlt_store *s, const char *sql,
     n = n < MOST ? n : MOST;
     while (!rc && (got = sqlite3_step(q)) != SQLITE_DONE) {
         if (got != SQLITE_ROW) {
-            rc = rlt__store_fail(s, err);
+            rc = (got & 0xff) == SQLITE_AUTH ? query_fail(s, got, err) : rlt__store_fail(s, err);
             break;
         }
         for (int i = 0; i < n; i++) {
