@@ -78,7 +78,8 @@ def run(test: Test, build: str, cpu_s: float, more: dict[str, str]) -> Run:
     own = {"BUILD": build, "RINGLET": f"{build}/ringlet", "CMOCKA_MESSAGE_OUTPUT": "TAP", "TMPDIR": folder}
     own["LD_LIBRARY_PATH"] = os.path.abspath(build)  # tests leave the folder that its name is relative to
     # The shell stays: exec hands on the peak memory of this process, and a test may look at its own.
-    limits = f'ulimit -t {math.ceil(cpu_s)} -v {MEMORY_KB} -c 0; "$@"; exit $?'
+    # One limit a call: dash refuses a second option, and would set none.
+    limits = f'ulimit -t {math.ceil(cpu_s)} && ulimit -v {MEMORY_KB} && ulimit -c 0 || exit; "$@"; exit $?'
     null = subprocess.DEVNULL
     late = []
     shell = ["sh", "-c", limits, "sh", *test.command]

@@ -99,6 +99,15 @@ mutate() { # settings
     grep -v '^  [A-Z]' "$tmp/out"
     return $status
 }
+limited() { # command: whether it passes, and why not, with a second of CPU time
+    PYTHONPATH=test/mutate python3 -B -c 'import suite, sys
+ran = suite.run(suite.Test("t", tuple(sys.argv[1:]), 0), "build", 1, {})
+print(ran.passed, ran.why, ran.cpu_s < 5)' "$@" 2>"$tmp/err"
+}
+# shellcheck disable=SC2016
+expect "what runs for ever, and what takes all memory" \
+    "$(limited true) $(limited sh -c 'while :; do :; done') $(limited sh -c 'ulimit -t; ulimit -v; [ "$(ulimit -v)" = 8388608 ]')" \
+    "True  True False limit True True  True"
 test_of 4 7 21 10
 expect "what the test does not see is named" "$(mutate N=50 | sort)" "sim/fees/fee.c:5: if (n == 77) -> if (n == (77 + 1))
 sim/fees/fee.c:7: if (n < 10) -> if (n < (10 + 1))
