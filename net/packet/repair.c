@@ -36,34 +36,35 @@ static void set_seen(rlt__flow *f, uint64_t packet, bool on)
         f->seen[bit / 64] &= ~mask;
 }
 
-/* Makes room for `packet`. Returns false if it is too far ahead, or when out of memory. */
-static bool reach(rlt__flow *f, uint64_t packet)
+/* Makes room for `packet`. Returns 1, 0 if it is too far ahead (it then counts as lost), or RLT_ENOMEM. */
+static int reach(rlt__flow *f, uint64_t packet)
 {
     uint64_t need = packet - f->expected + 1, bits = f->seen_bits ? f->seen_bits : FEWEST_SEEN;
     if (need <= f->seen_bits)
-        return true;
+        return 1;
     if (need > MOST_SEEN)
-        return false;
+        return 0;
     while (bits < need)
         bits *= 2;
     uint64_t *fresh = calloc(bits / 64, sizeof(*fresh));
     if (!fresh)
-        return false;
+        return RLT_ENOMEM;
     for (uint64_t k = f->expected; k < f->high; k++)
         if (is_seen(f, k))
             fresh[(k & (bits - 1)) / 64] |= UINT64_C(1) << (k % 64);
     free(f->seen);
     f->seen = fresh;
     f->seen_bits = (uint32_t)bits;
-    return true;
+    return 1;
 }
 
-/* Records a packet; advances `expected` over all packets that are there. */
-static void keep(rlt__flow *f, uint64_t packet)
+/* Records a packet; advances `expected` over all packets that are there. Returns 0 or RLT_ENOMEM. */
+static int keep(rlt__flow *f, uint64_t packet)
 {
     if (packet > f->expected) {
-        if (!reach(f, packet))
-            return;
+        int there = reach(f, packet);
+        if (there <= 0)
+            return there;
         set_seen(f, packet, true);
     } else {
         f->expected++;
@@ -74,6 +75,7 @@ static void keep(rlt__flow *f, uint64_t packet)
     }
     if (packet >= f->high)
         f->high = packet + 1;
+    return 0;
 }
 
 /* ---- receiver ---- */
@@ -117,8 +119,10 @@ static void data_selective(rlt__packet_net *net, uint32_t flow, const rlt_packet
     rlt__flow *f = &net->flows[flow];
     uint64_t high = f->high, before = f->expected;
     bool is_new = p->data >= f->expected && !is_seen(f, p->data);
-    if (is_new)
-        keep(f, p->data);
+    if (is_new && keep(f, p->data) < 0) {
+        rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for packets that arrive early");
+        return;
+    }
     if (p->kind == RLT__DATA_ASKS)
         tell_missing(net, flow);
     else if (is_new && !f->sprayed && p->data > high && f->high > high)

@@ -89,7 +89,8 @@ static int enter(session *s, rlt_error *err)
 static int leave(session s, igraph_error_t code, const char *where, rlt_error *err)
 {
     int rc = 0;
-    if (code == IGRAPH_ENOMEM)
+    /* Its files are in memory: one that cannot be written had none left. */
+    if (code == IGRAPH_ENOMEM || code == IGRAPH_EFILE)
         rc = rlt_nomem(err);
     else if (code != IGRAPH_SUCCESS)
         rc = rlt_fail(err, code == IGRAPH_PARSEERROR ? RLT_EMALFORMED : RLT_ETOPOLOGY, where, "%s",

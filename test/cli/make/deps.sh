@@ -15,7 +15,7 @@ machine() { # user's number, names that pkg-config knows, packages that apt-get 
     mkdir "$tmp/bin"
     : >"$tmp/calls"
     cp -P "$tmp/base"/* "$tmp/bin/"
-    for tool in ar sqlite3 mpirun; do fake "$tool" ""; done
+    for tool in ar sqlite3 jq mpirun; do fake "$tool" ""; done
     fake gcc "case ' $2 ' in *' metis '*) exit 0 ;; esac; exit 1"
     fake id "echo $1"
     fake pkg-config "case ' $2 ' in *\" \$2 \"*) exit 0 ;; esac; exit 1"

@@ -49,7 +49,8 @@ gpt-0.4b@16x1024,compile llama-1b@4x2048,compile llama-1b@4x8192,full,compile ll
 gpt-1.6b@16x1024,compile gpt-2.7b@8x2048,compile llama-7b@2x4096,full,compile llama-3b@1x16384,full,compile
 """.split()
 COLUMNS = """model gpu_system n_gpus tp pp dp cp vp ep sharding global_batch micro_batch seq_len precision
-recompute iteration_time_s stack topology fastest_s slowest_s allocated_bytes reserved_bytes parameters source note""".split()
+recompute iteration_time_s stack topology fastest_s slowest_s allocated_bytes reserved_bytes parameters
+source note""".split()
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def row_of(text: str) -> Row:
     name, at, rest = text.rpartition("@")
     size, *flags = rest.split(",")
     batch, _, sequence = size.partition("x")
-    if not at or not all(n.isdigit() and int(n) for n in (batch, sequence)) or set(flags) - {"full", "compile"}:
+    sizes = all(n.isdigit() and int(n) for n in (batch, sequence))
+    if not at or not sizes or set(flags) - {"full", "compile"}:
         raise ValueError(f"{text}: expected MODEL@MICROBATCHxSEQUENCE[,full][,compile], as llama-1b@4x2048")
     spec = MODELS.get(name, name)
     return Row(text, spec, model_of(spec), int(batch), int(sequence), "full" in flags, "compile" in flags)
@@ -272,7 +274,8 @@ def measure(rows: list[Row], said: argparse.Namespace) -> int:
         late = torch.tensor(time.monotonic() > until, device=device, dtype=torch.int32)
         distributed.broadcast(late, 0)  # all ranks end together
         if late:
-            print(f"measure: left out after {said.seconds:g} s: {len(rows) - i} of {len(rows)}", file=sys.stderr)
+            left = f"{len(rows) - i} of {len(rows)}"
+            print(f"measure: left out after {said.seconds:g} s: {left}", file=sys.stderr)
             refused += len(rows) - i
             break
         try:

@@ -463,8 +463,8 @@ int rlt_store_call(rlt_store *s, const char *name, rlt_store_texter *call, void 
                : rlt__store_fail(s, err);
 }
 
-/* What a query does wrong, is its author's mistake: no such column, a table that it may not read. SQLite finds the latter
- * before or with the first row, as its version has it. */
+/* Mistakes of a query's author: no such column, a table that may not be read. SQLite tells the latter before
+ * the first row or with it, depending on its version. */
 static int query_fail(rlt_store *s, int code, rlt_error *err)
 {
     if (code == SQLITE_ERROR || (code & 0xff) == SQLITE_AUTH)
