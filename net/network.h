@@ -190,7 +190,8 @@ static inline rlt_time rlt_net_send(rlt_net *net, const rlt_message *m)
  * do not change or do not fail. */
 RLT_API void rlt_net_link_event(rlt_net *net, const uint32_t *links, uint32_t n, double factor);
 /* Closes the accounts at the present instant: active intervals still open, bytes carried so far. Call it
- * after the run and before reading usage; later calls do nothing. A model that moves packets may
+ * after the run and before reading usage; later calls do nothing. Not after a run that ended for want of
+ * memory, whose accounts stay open. A model that moves packets may
  * still have copies under way when its work ends: call it then, and the copies are not counted. */
 RLT_API void rlt_net_settle(rlt_net *net);
 /* Appends "; " and a description of the transfers that wait inside the network, if the model knows. */

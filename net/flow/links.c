@@ -52,8 +52,9 @@ static void stall(rlt__flow_net *net, uint32_t index, uint32_t blocked)
 static void stall_tree(rlt__flow_net *net, uint32_t index, uint32_t blocked)
 {
     if (rlt__shares_keep(&net->core, &rlt__flow_message(net, index)->path) != 0)
-        rlt__flow_no_memory(net);
-    stall(net, index, blocked);
+        rlt__flow_no_memory(net); /* the instant is finished before the simulation ends */
+    else
+        stall(net, index, blocked);
 }
 
 /* Finds links for a stalled message and puts them into core.shares. Returns true if it can begin on them;

@@ -418,7 +418,7 @@ int rlt_replay_run(rlt_replay *r, rlt_error *err)
             account(&r->ranks[i], rlt_sim_now(r->sim));
             r->ranks[i].end_ps = rlt_sim_now(r->sim);
         }
-    if (r->exec)
+    if (r->exec && rc != RLT_ENOMEM)
         rlt_net_settle(rlt_exec_net(r->exec));
     if (rc < 0 || all)
         return rc;
