@@ -15,8 +15,9 @@
 #include "sim/base/error.h"
 #include "test/support/support.h"
 
-static unsigned long test_made, test_fails_at; /* allocations so far; the number of that which fails; 0: none */
-static long test_held;                         /* blocks that are not given back */
+static unsigned long test_made,
+    test_fails_at;     /* allocations so far; the number of that which fails; 0: none */
+static long test_held; /* blocks that are not given back */
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
 enum { TEST_COUNTED = 0 };
@@ -75,7 +76,8 @@ typedef int test_task(const void *what, uint64_t *result, rlt_error *err);
 /* Lets each allocation of a task fail, one at a time: the task has the same result, or says RLT_ENOMEM; and it
  * gives back all memory, unless `others` work in it: igraph loses blocks when one of its own allocations fails.
  * Returns how many failed. */
-static inline unsigned long test_each_allocation(const char *name, test_task *task, const void *what, bool others)
+static inline unsigned long test_each_allocation(const char *name, test_task *task, const void *what,
+                                                 bool others)
 {
     uint64_t expected = 0, result = 0;
     unsigned long runs = 0, all;
