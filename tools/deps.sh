@@ -8,12 +8,13 @@
 # check the format, compile with clang, build Debian packages, count instructions, follow the tour and run the notebooks.
 # deps.sh fuzz: also installs what make fuzz compiles with.
 set -u
-# Proof that a package is installed: a command, a library by its pkg-config name, a header, a library that links, or a
-# module of Debian's Python, which may not be the first in PATH.
+# Proof that a package is installed: a command, a library by its pkg-config name, a header, a library that links, a
+# source of locales, or a module of Debian's Python, which may not be the first in PATH.
 # cblas.h alone proves nothing: other packages have one, too.
 required="gcc:gcc pkg-config:pkg-config ar:binutils lib=igraph:libigraph-dev lib=libcjson:libcjson-dev lib=libuv:libuv1-dev
     lib=cmocka:libcmocka-dev lib=zlib:zlib1g-dev lib=expat:libexpat1-dev"
-optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 jq:jq lib=libmicrohttpd:libmicrohttpd-dev
+optional="lib=nlopt:libnlopt-dev lib=libisal:libisal-dev lib=sqlite3:libsqlite3-dev sqlite3:sqlite3 jq:jq charmap=UTF-8:locales
+    lib=libmicrohttpd:libmicrohttpd-dev
     lib=ompi-c:libopenmpi-dev mpirun:openmpi-bin header=metis.h:libmetis-dev
     link=openblas:libopenblas-serial-dev"
 [ "${1:-}" = page ] && optional="$optional node:nodejs npm:npm chromium:chromium dot:graphviz
@@ -32,6 +33,7 @@ missing() { # prints those of a list that are not installed
         python=*) w=${w#python=} && /usr/bin/python3 -c "import ${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         fuzzer=*) w=${w#fuzzer=} && echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' |
             "${w%%:*}" -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || echo "${w##*:}" ;;
+        charmap=*) w=${w#charmap=} && case $(locale -m 2>/dev/null) in *"${w%%:*}"*) ;; *) echo "${w##*:}" ;; esac ;;
         lib=*) w=${w#lib=} && pkg-config --exists "${w%%:*}" 2>/dev/null || echo "${w##*:}" ;;
         *) command -v "${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         esac
@@ -44,6 +46,7 @@ lost() { # prints what goes with an optional package
     libsqlite3-dev) echo "sweeps into databases, pages of studies, recordings of Nsight Systems" ;;
     sqlite3) echo "tests of databases" ;;
     jq) echo "tests that read JSON" ;;
+    locales) echo "the test of results in another locale" ;;
     libmicrohttpd-dev) echo "serve" ;;
     libopenmpi-dev) echo "sweeps under MPI" ;;
     openmpi-bin) echo "tests under MPI" ;;

@@ -132,7 +132,8 @@ static int add_all(rlt__machine *m, const char *file, const rlt__nccl_rings *rin
                    const uint32_t *accelerator, uint32_t n)
 {
     uint32_t *ring = calloc(rings->n + 1ull, sizeof *ring);
-    int rc = ring ? 0 : rlt_nomem(m->err);
+    uint32_t *seen = calloc(n + 1ull, sizeof *seen); /* number of the last channel with this dev, from 1 */
+    int rc = ring && seen ? 0 : rlt_nomem(m->err);
     if (!rc && rings->n != m->n_accelerators)
         rc = rlt_fail(m->err, RLT_ESCHEMA, file, "rings of %" PRIu32 " GPUs, for a topology of %" PRIu32,
                       rings->n, m->n_accelerators);
@@ -142,13 +143,18 @@ static int add_all(rlt__machine *m, const char *file, const rlt__nccl_rings *rin
             if (dev >= n || accelerator[dev] == RLT_NONE)
                 rc = rlt_fail(m->err, RLT_ESCHEMA, file, "channel %" PRIu32 ": no GPU has the dev %" PRIu32,
                               i, dev);
+            else if (seen[dev] == i + 1)
+                rc = rlt_fail(m->err, RLT_ESCHEMA, file,
+                              "channel %" PRIu32 ": the GPU of dev %" PRIu32 " twice", i, dev);
             else
                 ring[k] = accelerator[dev];
+            seen[dev < n ? dev : n] = i + 1;
         }
         if (!rc)
             rc = rlt__machine_ring(m, ring, rings->n);
     }
     free(ring);
+    free(seen);
     return rc;
 }
 

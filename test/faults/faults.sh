@@ -189,9 +189,10 @@ fi
 # ---- all of them
 sample=${1:-}
 [ -n "$sample" ] || all_commands="world $all_commands"
+: >"$tmp/list"
 for command in ${FAULTS:-$all_commands}; do
-    is_here "$command" && echo "$command"
-done >"$tmp/list"
+    is_here "$command" && echo "$command" >>"$tmp/list" || skip "$command" "needs a library that is not built in"
+done
 export RINGLET="$ringlet"
 xargs -P "${JOBS:-2}" -I{} sh -c 'if [ {} = world ]; then sh "$1/world.sh" "$3/{}.counts"; else sh "$1/faults.sh" --one {} "$2" "$3/{}.counts"; fi >"$3/{}.tap" 2>&1' - \
     "$PWD/test/faults" "$sample" "$tmp" <"$tmp/list"
@@ -208,5 +209,5 @@ while read -r line; do
     esac
 done <"$tmp/lines"
 echo "$passed passed, $failed failed"
-cat "$tmp"/*.counts | awk '{ n += $1; lost += $2; half += $3 } END { printf "%d faults injected, %d lost, %d half\n", n, lost, half }'
+cat "$tmp"/*.counts 2>/dev/null | awk '{ n += $1; lost += $2; half += $3 } END { printf "%d faults injected, %d lost, %d half\n", n, lost, half }'
 [ "$failed" = 0 ]

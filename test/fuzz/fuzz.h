@@ -43,8 +43,8 @@ const fuzz_target *fuzz_target_at(uint32_t i);
 const fuzz_target *fuzz_target_find(const char *name);
 
 /* The targets, by subject. Each list ends with a target without a name. */
-extern const fuzz_target fuzz_texts[], fuzz_networks[], fuzz_traces[], fuzz_plans[], fuzz_models[],
-    fuzz_results[], fuzz_words[], fuzz_laws[];
+extern const fuzz_target fuzz_texts[], fuzz_networks[], fuzz_machines[], fuzz_traces[], fuzz_plans[],
+    fuzz_models[], fuzz_results[], fuzz_tables[], fuzz_words[], fuzz_laws[];
 
 /* Runs a target on n bytes. */
 void fuzz_run(const fuzz_target *t, const uint8_t *data, size_t n);
@@ -61,6 +61,8 @@ void fuzz_run(const fuzz_target *t, const uint8_t *data, size_t n);
 /* Writes the input to a file of this process, in memory if the machine allows it. Returns its path, which
  * ends with `ending`. */
 const char *fuzz_path(const fuzz_input *in, const char *ending);
+/* Writes the input as the only file of a folder of this name. Returns the folder's path. */
+const char *fuzz_folder(const fuzz_input *in, const char *name);
 /* Checks the result of a reader: 0, or a code below 0 with an error that says where and what in one line. If
  * `place` is not NULL, the place of the error must name it. */
 void fuzz_judge(int rc, const rlt_error *err, const char *place);

@@ -113,6 +113,19 @@ static void devices(const fuzz_input *in)
     rlt_cluster_free(&c);
 }
 
+/* A topology that says which devices it has. */
+static void device_file(const fuzz_input *in)
+{
+    static rlt_cluster c;
+    rlt_error err = {0};
+    if (fuzz_has_long_number(in, 4) || strstr(in->text, "/dev") || strstr(in->text, "/proc"))
+        return;
+    int rc = rlt_cluster_load(fuzz_path(in, ".json"), NULL, NULL, &c, &err);
+    fuzz_judge(rc, &err, NULL);
+    FUZZ_CHECK(rc || c.n_groups > 0);
+    rlt_cluster_free(&c);
+}
+
 static void strategy(const fuzz_input *in)
 {
     static rlt_cluster c;
@@ -158,6 +171,7 @@ const fuzz_target fuzz_models[] = {{"model-file", .run = model_file, .change = f
                                    {"graph-placement", .run = graph, .change = fuzz_change_json},
                                    {"graph-trace", .run = graph, .change = fuzz_change_json},
                                    {"devices", .run = devices},
+                                   {"device-file", .run = device_file, .change = fuzz_change_json},
                                    {"strategy", .run = strategy, .change = fuzz_change_json},
                                    {"policy", .run = policy},
                                    {0}};

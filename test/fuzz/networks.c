@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "net/import/import.h"
-#include "net/import/infragraph/infragraph.h"
 #include "net/import/read.h"
 #include "net/network.h"
 #include "net/route.h"
@@ -16,6 +15,15 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "test/fuzz/fuzz.h"
+
+/* The comparison of topologies is that of the tests; here a difference ends the program. */
+#define assert_true(x)               FUZZ_CHECK(x)
+#define assert_non_null(x)           FUZZ_CHECK(x)
+#define assert_int_equal(a, b)       FUZZ_CHECK((a) == (b))
+#define assert_string_equal(a, b)    FUZZ_CHECK(strcmp((a), (b)) == 0)
+#define assert_memory_equal(a, b, n) FUZZ_CHECK(memcmp((a), (b), (n)) == 0)
+#define fail_msg(...)                FUZZ_CHECK((fprintf(stderr, __VA_ARGS__), 0))
+#include "test/support/same_topology.h"
 
 static void use_routes(const rlt_topology *t)
 {
@@ -39,23 +47,8 @@ static void use_routes(const rlt_topology *t)
     rlt_placement_free(&place);
 }
 
-/* What is written must be read, as a topology of as many links. */
-static void read_again(const rlt_topology *t, const char *text)
-{
-    rlt_topology *again = NULL;
-    rlt_error err = {0};
-    int rc = rlt_topology_read("written", text, strlen(text), NULL, &again, &err);
-    if (rc)
-        fprintf(stderr, "%s: %s\n%s\n", err.where, err.what, text);
-    FUZZ_CHECK(rc == 0);
-    FUZZ_CHECK(rlt_topology_links(again) == rlt_topology_links(t));
-    FUZZ_CHECK(rlt_topology_accelerators(again) == rlt_topology_accelerators(t));
-    rlt_topology_free(again);
-}
-
 static void use_topology(rlt_topology *t)
 {
-    static const char *const formats[] = {"json", "graphml"};
     rlt_topology_facts facts;
     rlt_error err = {0};
     FUZZ_CHECK(rlt_topology_accelerators(t) > 0);
@@ -66,16 +59,8 @@ static void use_topology(rlt_topology *t)
             FUZZ_CHECK(l.src < rlt_topology_nodes(t) && l.dst < rlt_topology_nodes(t));
         }
         if (fuzz_pick(8) == 0) {
-            char *text = NULL;
             fuzz_judge(rlt_topology_analyse(t, &facts, &err), &err, NULL);
-            for (int k = 0; k < 2; k++) {
-                FUZZ_CHECK(rlt_topology_export(t, formats[k], &text, &err) == 0);
-                read_again(t, text);
-                free(text);
-            }
-            FUZZ_CHECK(rlt_topology_to_infragraph(t, &text, &err) == 0);
-            read_again(t, text);
-            free(text);
+            test_comes_back(t);
         }
         use_routes(t);
     }

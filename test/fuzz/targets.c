@@ -11,8 +11,9 @@
 #include "sim/base/error.h"
 #include "test/fuzz/fuzz.h"
 
-static const fuzz_target *const subjects[] = {fuzz_texts,  fuzz_networks, fuzz_traces, fuzz_plans,
-                                              fuzz_models, fuzz_results,  fuzz_words,  fuzz_laws};
+static const fuzz_target *const subjects[] = {fuzz_texts, fuzz_networks, fuzz_machines, fuzz_traces,
+                                              fuzz_plans, fuzz_models,   fuzz_results,  fuzz_tables,
+                                              fuzz_words, fuzz_laws};
 
 const fuzz_target *fuzz_target_at(uint32_t i)
 {
@@ -57,31 +58,59 @@ void fuzz_run(const fuzz_target *t, const uint8_t *data, size_t n)
     t->run(&(fuzz_input){.text = text, .n = n, .with = t->with});
 }
 
-static char folder[64], path[96];
+static char folder[64], path[96], inner[96], inside[112];
 
-static void remove_file(void)
+static void remove_inside(void)
 {
+    unlink(inside);
+    rmdir(inner);
+    *inner = '\0';
+}
+
+static void remove_all(void)
+{
+    remove_inside();
     unlink(path);
     rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    if (*folder)
+        return;
+    snprintf(folder, sizeof folder, "%s/ringlet-fuzz-%ld", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm",
+             (long)getpid());
+    FUZZ_CHECK(mkdir(folder, 0700) == 0);
+    atexit(remove_all);
+}
+
+static void write_to(const char *to, const fuzz_input *in)
+{
+    FILE *f = fopen(to, "wb");
+    FUZZ_CHECK(f);
+    FUZZ_CHECK(fwrite(in->text, 1, in->n, f) == in->n);
+    FUZZ_CHECK(fclose(f) == 0);
 }
 
 /* The name has no number: readers would take it for that of a rank. */
 const char *fuzz_path(const fuzz_input *in, const char *ending)
 {
-    if (!*folder) {
-        snprintf(folder, sizeof folder, "%s/ringlet-fuzz-%ld", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm",
-                 (long)getpid());
-        FUZZ_CHECK(mkdir(folder, 0700) == 0);
-        atexit(remove_file);
-    } else {
-        unlink(path);
-    }
+    make_folder();
+    unlink(path);
     snprintf(path, sizeof path, "%s/input%s", folder, ending);
-    FILE *f = fopen(path, "wb");
-    FUZZ_CHECK(f);
-    FUZZ_CHECK(fwrite(in->text, 1, in->n, f) == in->n);
-    FUZZ_CHECK(fclose(f) == 0);
+    write_to(path, in);
     return path;
+}
+
+const char *fuzz_folder(const fuzz_input *in, const char *name)
+{
+    make_folder();
+    remove_inside();
+    snprintf(inner, sizeof inner, "%s/%.20s", folder, name);
+    snprintf(inside, sizeof inside, "%s/input.json", inner);
+    FUZZ_CHECK(mkdir(inner, 0700) == 0);
+    write_to(inside, in);
+    return inner;
 }
 
 static void check_line(const char *text)

@@ -393,6 +393,12 @@ static void wrong_graphs(void **state)
     assert_int_equal(rlt_topology_read("f", two, strlen(two), &with, &t, &err), RLT_ESCHEMA);
     assert_string_equal(err.where, "g");
     assert_int_equal(rlt_topology_read("f", graphs, strlen(graphs), &with, &t, NULL), RLT_EUSAGE);
+    static const char twice[] = GRAPHS(RING4("0", "1", "3", "1"));
+    with = (rlt_import){.graph_name = "g", .graph_text = twice, .graph_length = strlen(twice)};
+    err = (rlt_error){0};
+    assert_int_equal(rlt_topology_read("f", dgx1, strlen(dgx1), &with, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.where, "g");
+    assert_string_equal(err.what, "channel 0: the GPU of dev 1 twice");
 }
 
 /* ---- NCCL's log ---- */

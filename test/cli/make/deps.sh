@@ -10,12 +10,13 @@ fake() { # name, behaviour: makes a command of the machine
     printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1"
     chmod +x "$tmp/bin/$1"
 }
-machine() { # user's number, names that pkg-config knows, packages that apt-get does not have
+machine() { # user's number, names that pkg-config knows, packages that apt-get does not have, anything: no sources of locales
     rm -rf "$tmp/bin" "$tmp/calls"
     mkdir "$tmp/bin"
     : >"$tmp/calls"
     cp -P "$tmp/base"/* "$tmp/bin/"
     for tool in ar sqlite3 jq mpirun; do fake "$tool" ""; done
+    fake locale "[ -n '${4:-}' ] || echo UTF-8"
     fake gcc "case ' $2 ' in *' metis '*) exit 0 ;; esac; exit 1"
     fake id "echo $1"
     fake pkg-config "case ' $2 ' in *\" \$2 \"*) exit 0 ;; esac; exit 1"
@@ -36,7 +37,7 @@ machine 0 "$all" ""
 deps
 expect "all is there: nothing is said" "$got$(cat "$tmp/err" "$tmp/calls")" 0
 
-machine 0 "zlib expat" ""
+machine 0 "zlib expat" "" bare
 deps
 expect "as root: exit" "$got" 0
 expect "as root: what is needed in one call, what is useful singly" "$(sed 's/install -y --no-install-recommends //' "$tmp/calls")" \
@@ -45,16 +46,18 @@ libigraph-dev libcjson-dev libuv1-dev libcmocka-dev libc6-dev
 libnlopt-dev
 libisal-dev
 libsqlite3-dev
+locales
 libmicrohttpd-dev
 libopenmpi-dev
 libmetis-dev
 libopenblas-serial-dev"
 
-machine 0 "$needed" "libnlopt-dev libmicrohttpd-dev"
+machine 0 "$needed" "libnlopt-dev libmicrohttpd-dev locales" bare
 deps
-expect "two that cannot be had: goes on" "$got" 0
+expect "three that cannot be had: goes on" "$got" 0
 said "the first is said, and what is lost" "goes without libnlopt-dev, which cannot be installed: fits of calibrate, and design"
 said "the second is said, and what is lost" "goes without libmicrohttpd-dev, which cannot be installed: serve"
+said "the third is said, and what is lost" "goes without locales, which cannot be installed: the test of results in another locale"
 expect "the others are installed" "$(grep -cE 'install.* (libsqlite3-dev|libopenmpi-dev|libmetis-dev|libopenblas-serial-dev)$' "$tmp/calls")" 4
 
 machine 0 "libcjson libuv cmocka zlib expat" "libigraph-dev"

@@ -135,4 +135,21 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
 else
     skip "grown by several ranks" "needs mpirun of Open MPI (apt-get install libopenmpi-dev openmpi-bin)"
 fi
+
+# ---- a point whose figures cannot be written is not there, and the next run makes it
+if command -v sqlite3 >/dev/null; then
+    printf '%s\n' '{"name": "half", "command": "coll", "base": {"topology": "switch:4@50GB/s,1us", "collective": "all_reduce"},' \
+        '"axes": [{"pointer": "/bytes", "values": ["16KiB", "1MiB"]}], "columns": ["time_ps"]}' >"$tmp/half.json"
+    sweep "$tmp/half.json" --db "$tmp/half.db" -j 1 -q
+    "$ringlet" sweep query "$tmp/half.db" -f csv >"$tmp/half.csv"
+    sqlite3 "$tmp/half.db" "DELETE FROM point; DELETE FROM result; CREATE TRIGGER no BEFORE INSERT ON result BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    sweep "$tmp/half.json" --db "$tmp/half.db" -j 1 -q
+    expect "figures that cannot be written: the sweep fails" $? 5
+    grep -q 'no room' "$tmp/err" && verdict "it is said" "" || verdict "it is said" "$(cat "$tmp/err")"
+    expect "the point is not there" "$(sqlite3 "$tmp/half.db" "SELECT count(*) FROM point; DROP TRIGGER no")" 0
+    sweep "$tmp/half.json" --db "$tmp/half.db" -j 1 -q
+    expect "the next run makes it" "$("$ringlet" sweep query "$tmp/half.db" -f csv)" "$(cat "$tmp/half.csv")"
+else
+    skip "figures that cannot be written" "needs sqlite3"
+fi
 finish

@@ -39,6 +39,7 @@ struct rlt_store {
     char *path;
     int lock;  /* descriptor of the locked file; -1: none */
     bool open; /* a transaction is open */
+    bool half; /* it has part of a point: it must not be committed */
     bool kept; /* the tables of kept points are there */
     uint32_t pending;
     uint64_t added;

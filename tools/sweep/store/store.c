@@ -352,8 +352,10 @@ int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err)
         rc = put_kept(s, row, err);
     else if (!rc && !(rc = put_point(s, row, err)) && row->outcome->status == 0)
         rc = put_result(s, row->point->id, row->outcome, err);
-    if (rc)
+    if (rc) { /* a point without its figures would count as done */
+        s->half = true;
         return rc;
+    }
     s->pending++;
     s->added++;
     return s->pending >= COMMIT_POINTS || rlt__store_now_s() - s->committed_s > COMMIT_S
@@ -388,7 +390,7 @@ int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t h
 int rlt_store_commit(rlt_store *s, rlt_error *err)
 {
     s->open = s->open && !sqlite3_get_autocommit(s->db); /* a full disk may have ended the transaction */
-    if (!s->open)
+    if (!s->open || s->half)
         return 0;
     sqlite3_stmt *q = statement(s, PROGRESS, err);
     if (!q)

@@ -86,7 +86,7 @@ int rlt_store_failed(rlt_store *s, uint64_t point, bool *failed, rlt_error *err)
 /* Reads a point's figure; *there false: it failed or has none. */
 int rlt_store_figure(rlt_store *s, uint64_t point, rlt_figure f, double *value, bool *there,
                      rlt_error *err) RLT_MUST_USE;
-/* Adds a point; commits from time to time. */
+/* Adds a point; commits from time to time. After a failure nothing more is committed. */
 int rlt_store_put(rlt_store *s, const rlt_store_row *row, rlt_error *err) RLT_MUST_USE;
 /* Records an input by name. RLT_ESCHEMA if it is recorded with another hash. */
 int rlt_store_input(rlt_store *s, const char *what, const char *path, uint64_t hash,
