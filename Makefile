@@ -62,8 +62,9 @@ OPTIONAL += -DRLT_WITH_ISAL
 endif
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) $(LATE_PKGS) 2>/dev/null | sed 's/-I\([^ ]*\)/-isystem \1/g')
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
-ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -I. -fPIC -fvisibility=hidden -ffp-contract=off \
-             $(OPTIONAL) $(WARN) $(CFLAGS) $(SANFLAGS)
+COMMON     = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -I. $(OPTIONAL)
+ALL_CFLAGS = $(COMMON) -fPIC -fvisibility=hidden -ffp-contract=off \
+             $(WARN) $(CFLAGS) $(SANFLAGS)
 
 # Companion executables: the common command starts without their libraries. Each is the whole command, but with SRC in place
 # of INSTEAD_OF, the source in the command that runs the companion (tools/base/beside.h).
@@ -372,7 +373,7 @@ stranger:
 
 # Compiles all sources for musl (musl-gcc) and macOS (ZIG=path), where these compilers are there. Nothing is linked.
 portable:
-	@test/portable.sh
+	@test/portable.sh $(COMMON)
 
 # One table of hashes over compilers, optimisation, threads, ranks of MPI, locale, time zone, addresses and folder; valgrind
 # and ThreadSanitizer. BUILDS="gcc:-O0 clang:-O3" names other builds. Minutes.

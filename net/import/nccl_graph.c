@@ -146,9 +146,10 @@ static int add_all(rlt__machine *m, const char *file, const rlt__nccl_rings *rin
             else if (seen[dev] == i + 1)
                 rc = rlt_fail(m->err, RLT_ESCHEMA, file,
                               "channel %" PRIu32 ": the GPU of dev %" PRIu32 " twice", i, dev);
-            else
+            else {
                 ring[k] = accelerator[dev];
-            seen[dev < n ? dev : n] = i + 1;
+                seen[dev] = i + 1;
+            }
         }
         if (!rc)
             rc = rlt__machine_ring(m, ring, rings->n);

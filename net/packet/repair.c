@@ -120,7 +120,7 @@ static void data_selective(rlt__packet_net *net, uint32_t flow, const rlt_packet
     uint64_t high = f->high, before = f->expected;
     bool is_new = p->data >= f->expected && !is_seen(f, p->data);
     if (is_new && keep(f, p->data) < 0) {
-        rlt_sim_fail(net->core.sim, RLT_ENOMEM, NULL, "no memory for packets that arrive early");
+        rlt__packet_no_memory(net);
         return;
     }
     if (p->kind == RLT__DATA_ASKS)

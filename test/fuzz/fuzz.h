@@ -79,6 +79,8 @@ void fuzz_judge(int rc, const rlt_error *err, const char *place);
 uint32_t fuzz_pick(uint32_t n);
 /* Returns true if a run of digits is longer than `most`: numbers of that size ask for too much work. */
 int fuzz_has_long_number(const fuzz_input *in, uint32_t most);
+/* Returns true if the text has a path of devices or of the kernel: such a file may have no end. */
+int fuzz_names_device(const fuzz_input *in);
 
 /* Changes by format (change.c), one that knows nothing, and one that draws every byte anew. */
 fuzz_change fuzz_change_json, fuzz_change_goal, fuzz_change_protobuf, fuzz_change_bytes, fuzz_change_all;

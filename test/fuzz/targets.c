@@ -140,3 +140,8 @@ int fuzz_has_long_number(const fuzz_input *in, uint32_t most)
         digits = in->text[i] >= '0' && in->text[i] <= '9' ? digits + 1 : 0;
     return digits > most;
 }
+
+int fuzz_names_device(const fuzz_input *in)
+{
+    return strstr(in->text, "/dev") || strstr(in->text, "/proc") || strstr(in->text, "/sys");
+}

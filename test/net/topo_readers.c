@@ -23,6 +23,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/text_file.h"
 
 #define GB  UINT64_C(1000000000)
 #define GIB (UINT64_C(1) << 30)
@@ -663,10 +664,7 @@ static void loading(void **state)
 static int place(const char *text, const rlt_topology *t, rlt_placement *p, rlt_error *err)
 {
     char path[] = "/tmp/rlt-placement-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     int rc = rlt_placement_load(path, t, p, err);
     unlink(path);
     return rc;

@@ -15,9 +15,9 @@
 #include "sim/base/error.h"
 #include "test/support/support.h"
 
-static unsigned long test_made,
-    test_fails_at;     /* allocations so far; the number of that which fails; 0: none */
-static long test_held; /* blocks that are not given back */
+static unsigned long test_made;     /* allocations so far */
+static unsigned long test_fails_at; /* the number of that which fails; 0: none */
+static long test_held;              /* blocks that are not given back */
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
 enum { TEST_COUNTED = 0 };

@@ -64,4 +64,16 @@ for row in llama-1b llama-1b@4 llama-1b@4x llama-1b@4x2048,half 'resnet@1x1' 'tr
     expect "$row: status" $? 2
     verdict "$row: one line" "$(grep -c '^measure: ' "$tmp/err" | grep -vx 1)"
 done
+
+# In place of PyTorch stands a module that has an accelerator, and stops at the first call for it.
+mkdir "$tmp/lib"
+printf '%s\n' 'class cuda:' '    is_available = staticmethod(lambda: True)' \
+    'class device:' '    def __init__(self, *where): raise KeyboardInterrupt' 'distributed = None' >"$tmp/lib/torch.py"
+stand_in() { PYTHONPATH=$tmp/lib PYTHONDONTWRITEBYTECODE=1 python3 "$measure" "$@" >"$tmp/out" 2>"$tmp/err"; }
+stand_in -o "$tmp/nowhere/x.csv" llama-1b@1x128
+expect "a file that cannot be written: status" $? 1
+expect "the file and the reason" "$(cat "$tmp/err")" "measure: $tmp/nowhere/x.csv: No such file or directory"
+stand_in llama-1b@1x128
+expect "interrupted: status" $? 130
+expect "one line" "$(cat "$tmp/err")" "measure: interrupted; the rows until then are written"
 finish

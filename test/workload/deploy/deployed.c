@@ -9,6 +9,7 @@
 #include "sim/base/time.h"
 #include "test/support/replay.h"
 #include "test/support/support.h"
+#include "test/support/text_file.h"
 #include "workload/deploy/cluster.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
@@ -31,10 +32,7 @@ static int load(const char *text, uint32_t ranks, rlt_program **out, rlt_error *
     char path[] = "/tmp/ringlet-deployed-XXXXXX";
     const char *paths[] = {path};
     rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = ranks};
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     *err = (rlt_error){0};
     int rc = rlt_trace_read(paths, 1, &o, out, err);
     unlink(path);

@@ -2,6 +2,7 @@
 /* PipeDream's layer graphs as operator graphs: totals of published files, which awk added up, and what is
  * refused. */
 #include "workload/deploy/graphs/graphs.h"
+#include "test/support/text_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,10 +35,7 @@ static int load(const char *path, uint32_t batch, rlt_opgraph **out)
 static int load_text(const char *text, size_t length, rlt_opgraph **out)
 {
     char path[] = "/tmp/ringlet-graphs-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, length), length);
-    close(fd);
+    test_write_new(path, text, length);
     int rc = load(path, 16, out);
     unlink(path);
     return rc;

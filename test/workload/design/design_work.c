@@ -8,6 +8,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "test/support/text_file.h"
 #include "test/support/training.h"
 #include "workload/design/design.h"
 #include "workload/models/model.h"
@@ -30,10 +31,7 @@ static int simai_twice(rlt_design_work *w, const char *path, rlt_error *err)
 static int read_text(reading *read, const char *text, rlt_design_work *w, rlt_error *err)
 {
     char path[] = "/tmp/ringlet-design-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     *w = (rlt_design_work){.model = MODEL, .data = DATA};
     *err = (rlt_error){0};
     int rc = read(w, path, err);
@@ -197,10 +195,7 @@ static void trainings(void **state)
 static int prices(const char *text, rlt_design_prices *out, rlt_error *err)
 {
     char path[] = "/tmp/ringlet-prices-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     *err = (rlt_error){0};
     int rc = rlt_design_prices_read(path, out, err);
     unlink(path);

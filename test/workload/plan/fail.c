@@ -1,72 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The k-th allocation of a search fails, for k = 1, 2, ...: the search says so, and gives back all memory. The
- * allocator is that of the C library, counted; a sanitizer has one of its own, and the test then does nothing.
- */
-#include <errno.h>
+/* The k-th allocation of a search fails, for k = 1, 2, ...: the search says so, and gives back all memory. */
+#include "test/support/failing.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "net/import/import.h"
 #include "net/topology/topology.h"
-#include "sim/base/time.h"
+#include "sim/base/error.h"
 #include "test/support/layouts.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/replay.h"
-
-static unsigned long made, fails_at;
-static long held;
-
-#if defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
-enum { COUNTED = 0 };
-#else
-enum { COUNTED = 1 };
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void __libc_free(void *p);
-
-static bool refused(void)
-{
-    if (++made != fails_at)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *count(void *p)
-{
-    held += p != NULL;
-    return p;
-}
-
-void *malloc(size_t size)
-{
-    return refused() ? NULL : count(__libc_malloc(size));
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : count(__libc_calloc(n, size));
-}
-
-void *realloc(void *p, size_t size)
-{
-    if (refused())
-        return NULL;
-    void *q = __libc_realloc(p, size);
-    held += !p && q;
-    return q;
-}
-
-void free(void *p)
-{
-    held -= p != NULL;
-    __libc_free(p);
-}
-#endif
 
 static const char *const given[] = {"tp=1+2",   "pp=1+2",         "microbatch=1+3", "recompute=none+full",
                                     "sp=on",    "order=tp-pp-dp", "schedule=1f1b",  "vp=1",
@@ -99,38 +43,25 @@ static void begin(layouts *l)
     l->how.endpoint = *rlt_topology_endpoint(l->topology);
 }
 
+static int best_time(const void *what, uint64_t *result, rlt_error *err)
+{
+    layouts l = *(const layouts *)what;
+    rlt_layout_result r;
+    int rc = search(&l, &r);
+    *result = rc ? 0 : (uint64_t)r.points[0].time_ps;
+    *err = l.f.err;
+    rlt_layout_result_free(&r);
+    return rc;
+}
+
 static void each_allocation(void **state)
 {
     layouts l;
-    rlt_layout_result r;
-    unsigned long all, runs = 0;
     (void)state;
     begin(&l);
-    assert_int_equal(search(&l, &r), 0); /* what is made once for all is made here */
-    rlt_time best = r.points[0].time_ps;
-    rlt_layout_result_free(&r);
-    made = 0;
-    long before = held;
-    assert_int_equal(search(&l, &r), 0);
-    rlt_layout_result_free(&r);
-    assert_int_equal(held, before);
-    all = made;
-    for (unsigned long k = 1; COUNTED && k <= all; k++) {
-        made = 0;
-        fails_at = k;
-        int rc = search(&l, &r);
-        fails_at = 0;
-        if (rc == 0 && r.points[0].time_ps != best)
-            fail_msg("allocation %lu of %lu: another result", k, all);
-        if (rc && rc != RLT_ENOMEM)
-            fail_msg("allocation %lu of %lu: %s: %s", k, all, l.f.err.where, l.f.err.what);
-        rlt_layout_result_free(&r);
-        if (held != before)
-            fail_msg("allocation %lu of %lu: %ld are not given back", k, all, held - before);
-        runs++;
-    }
-    printf("# %lu allocations, %lu failed\n", all, runs);
-    assert_true(!COUNTED || runs > 100);
+    unsigned long failed = test_each_allocation("a search", best_time, &l, false);
+    printf("# %lu allocations failed\n", failed);
+    assert_true(!TEST_COUNTED || failed > 100);
     rlt_topology_free(l.topology);
     rlt_model_free(&l.f.model);
 }

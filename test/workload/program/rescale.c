@@ -9,6 +9,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/replay.h"
+#include "test/support/text_file.h"
 #include "test/support/transformer.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
@@ -107,10 +108,7 @@ static void two_dimensions(void **state)
         "a -1 100 ALLREDUCE 2000 50 ALLREDUCE 1000 30 REDUCESCATTER 4000 7\n"
         "b -1 100 ALLGATHER 2000 50 NONE 0 30 ALLREDUCE 4000 7\n";
     char path[] = "/tmp/ringlet-rescale-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     same(scaled(read_at(path, 4), "data", 6), read_at(path, 12));
     same(scaled(read_at(path, 12), "data", 2), read_at(path, 4));
     unlink(path);

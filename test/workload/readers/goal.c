@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/replay.h"
+#include "test/support/text_file.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/timing/loggops.h"
@@ -19,10 +20,7 @@ static const char *write_text(const char *text)
 {
     static char path[] = "/tmp/ringlet-goal-XXXXXX";
     memset(path + sizeof path - 7, 'X', 6);
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     return path;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/replay.h"
+#include "test/support/text_file.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
@@ -25,10 +26,7 @@ static int load(const char *path, uint32_t ranks, const uint32_t *dims, rlt_prog
 static int load_text(const char *text, uint32_t ranks, rlt_program **out, rlt_error *err)
 {
     char path[] = "/tmp/ringlet-layers-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    test_write_new(path, text, strlen(text));
     int rc = load(path, ranks, NULL, out, err);
     unlink(path);
     return rc;

@@ -24,7 +24,9 @@ import os
 import statistics
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import IO
 
 WARM_UP, STEPS = 4, 10
 SIZES = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocabulary")
@@ -254,7 +256,7 @@ def measured(row: Row, device, ranks: int, said: argparse.Namespace) -> dict[str
     }
 
 
-def measure(rows: list[Row], said: argparse.Namespace) -> int:
+def measure(rows: list[Row], said: argparse.Namespace, out: IO[str]) -> int:
     """Writes a row for each training as soon as it is measured."""
     import torch
     from torch import distributed
@@ -266,7 +268,6 @@ def measure(rows: list[Row], said: argparse.Namespace) -> int:
     distributed.init_process_group("nccl", device_id=device)
     rank, ranks = distributed.get_rank(), distributed.get_world_size()
     until, refused = time.monotonic() + said.seconds, 0
-    out = open(said.output, "w", encoding="utf-8", newline="") if said.output and rank == 0 else sys.stdout
     table = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     if rank == 0:
         table.writeheader()
@@ -319,7 +320,17 @@ def main() -> int:
     if torch is None or not torch.cuda.is_available():
         print("measure: needs PyTorch and an accelerator that it can use", file=sys.stderr)
         return 1
-    return measure(rows, said)
+    try:
+        # Of several ranks the first one writes.
+        name = said.output if os.environ.get("RANK", "0") == "0" else ""
+        with open(name, "w", encoding="utf-8", newline="") if name else nullcontext(sys.stdout) as out:
+            return measure(rows, said, out)
+    except OSError as why:
+        print(f"measure: {why.filename or said.output}: {why.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("measure: interrupted; the rows until then are written", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":
