@@ -101,6 +101,11 @@ verdict "chapters have 150 lines at most" \
 verdict "README.md has 250 lines and 2500 words at most, no sentence of more than 35 words, 5 % of more than 25" \
     "$({ wc -l <README.md; awk -f test/tidy/prose.awk README.md; } | tr '\n' ' ' |
         awk '$1 > 250 || $2 > 2500 || $3 > 35 || $4 > 5 { print $1 " lines, " $2 " words, longest " $3 ", " $4 " %" }')"
+# make calls them by name: without the right to, a target ends with status 127.
+verdict "files that begin with #! may be executed, and no others" \
+    "$({ listed '*.sh'; listed '*.py'; } | while read -r f; do
+        case $(head -c 2 "$f") in '#!') [ -x "$f" ] || echo "$f may not be" ;; *) [ ! -x "$f" ] || echo "$f may be" ;; esac
+    done)"
 # Who has a clone has nothing beside it.
 verdict "pages name no folder beside the checkout" "$(listed '*.md' | grep -v '^test/README.md$' | xargs grep -n '\.\./shared')"
 # The shared library exports what programs can include: the doors that the Makefile lists, and what these include.

@@ -3,11 +3,12 @@
 # One page: what was tried against ringlet, and what came of it. Each line is printed by the run that proves it, in this call.
 # trust.sh   FUZZ=600: seconds of hostile inputs. N=200: mutants of each room. ROOM: rooms that are mutated (default all).
 #            STEPS: only these steps. The page is build/trust.txt, the whole output of each step build/trust/STEP.txt.
+#            BUILD: another folder than build.
 # Fails if a step fails, or none is run. Ctrl-C ends it; the lines until then stay.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-out=build/trust page=build/trust.txt
-mkdir -p $out
+out=${BUILD:-build}/trust page=${BUILD:-build}/trust.txt
+mkdir -p "$out"
 failed="" tried=""
 
 step() { # name, pattern of the lines that count, what they say, command...
@@ -35,5 +36,5 @@ all() {
     [ -n "$tried" ] || failed=" no step of STEPS=$STEPS is known"
     [ -z "$failed" ] && echo "all of this holds" || echo "failed:$failed"
 }
-all | tee $page
-tail -1 $page | grep -q '^all of this holds'
+all | tee "$page"
+tail -1 "$page" | grep -q '^all of this holds'

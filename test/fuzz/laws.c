@@ -230,5 +230,6 @@ void fuzz_collectives(const fuzz_input *in)
 
 const fuzz_target fuzz_laws[] = {
     {"collectives", .run = fuzz_collectives, .change = fuzz_change_all, .cost = 2},
+    {"alone", .run = fuzz_alone, .change = fuzz_change_all, .cost = 3},
     {"layouts", .run = fuzz_layouts, .change = fuzz_change_layouts, .cost = 10},
     {0}};

@@ -36,6 +36,7 @@ _Noreturn void fuzz_broken(const char *command, const char *law, ...) RLT_PRINTF
 
 /* The families of laws. */
 void fuzz_collectives(const fuzz_input *in);
+void fuzz_alone(const fuzz_input *in);
 void fuzz_layouts(const fuzz_input *in);
 fuzz_change fuzz_change_layouts;
 
