@@ -9,9 +9,7 @@
  *   bound          no time is below the bound of any algorithm
  *   folded         the time, messages and bytes of one rank per class are those of all ranks
  *   networks       a message alone takes the same time in flow and alpha-beta, and in packets as much longer as
- *                  headers and switches make it. With several messages flow may be faster than alpha-beta, whose
- *                  ports serve one after the other: the first one may wait for a receiver, and the others behind
- *                  it with it
+ *                  headers and switches make it. What holds for several messages: alone.c
  */
 #include <stdarg.h>
 #include <stdbool.h>
