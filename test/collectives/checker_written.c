@@ -225,6 +225,28 @@ static void a_lane_writes_what_another_reads(void **state)
     wrong(0, 1, 0, "block 0 of the result should be block 0, but is block 1");
 }
 
+/* Who waits for a step knows nothing of the next one: lane 0 reads blocks 0, 1, 2 in turn. */
+static void a_wait_covers_no_later_step(void **state)
+{
+    (void)state;
+    for (uint32_t waited = 0; waited < 3; waited++) {
+        begin(RLT_BROADCAST, 2, 2, 3, true);
+        for (uint32_t b = 0; b < 3; b++) {
+            sends(at(0, 0, b), 1, b, b);
+            awaits(at(1, 0, b), 0, 1);
+        }
+        uint32_t onto = waited < 2 ? waited + 1 : 2;
+        char what[120];
+        snprintf(what, sizeof what,
+                 waited < 2
+                     ? "writes block %u of buffer 0, which lane 0 step %u uses: neither waits for the other"
+                     : "block %u of the result should be block %u, but is block 0",
+                 onto, onto);
+        after(copies(at(0, 1, 0), 0, onto), 0, waited);
+        wrong(0, 1, 0, what);
+    }
+}
+
 /* What happened before may be known by way of another member: lane 0 of member 1 tells member 0, which tells
  * lane 1 of member 1. */
 static void messages_order_lanes(void **state)
@@ -648,6 +670,7 @@ int main(void)
         cmocka_unit_test(a_lane_reads_what_another_writes),
         cmocka_unit_test(two_lanes_write),
         cmocka_unit_test(a_lane_writes_what_another_reads),
+        cmocka_unit_test(a_wait_covers_no_later_step),
         cmocka_unit_test(messages_order_lanes),
         cmocka_unit_test(sums_need_something_to_add_to),
         cmocka_unit_test(a_block_is_written_once_in_a_step),

@@ -156,6 +156,52 @@ static void contributions_count_once(void **state)
     assert_non_null(strstr(err.what, "replaces the contribution of member 0"));
 }
 
+static void connect(rlt_listing *l, uint32_t from, uint32_t from_step, uint32_t to, uint32_t to_step)
+{
+    rlt_listing_connect(l, (rlt_listing_place){from, 0, from_step}, (rlt_listing_place){to, 0, to_step});
+}
+
+/* An all-reduce of two blocks that uses block 0 of member 0 as scratch: the sum there is replaced by what member 1 had,
+ * and comes back later. Steps of member m have lines 10 (m + 1) and on. */
+static rlt_listing *scratch(bool misplaces)
+{
+    rlt_listing *l = begin(RLT_ALL_REDUCE, 2, 0, 2, 1, 0);
+    rlt_listing_lane(l, 0);
+    rlt_listing_lane(l, 1);
+    add_nothing(l, 0, 0, 10);
+    add_send(l, 0, 0, 0, false, 11);
+    add_nothing(l, 0, 0, 12);
+    add_nothing(l, 0, 0, 13);
+    add_nothing(l, 0, 0, 14);
+    rlt_listing_at(l, 0, 0, add_send(l, 0, 0, misplaces ? 0 : 1, false, 15))->land = one(1);
+    add_send(l, 1, 0, 0, true, 20);
+    add_send(l, 1, 0, 0, false, 21);
+    add_nothing(l, 1, 0, 22);
+    add_send(l, 1, 0, 0, false, 23);
+    add_send(l, 1, 0, 1, true, 24);
+    add_nothing(l, 1, 0, 25);
+    connect(l, 1, 0, 0, 0);
+    connect(l, 1, 1, 0, 2);
+    connect(l, 0, 1, 1, 2);
+    connect(l, 1, 3, 0, 3);
+    connect(l, 1, 4, 0, 4);
+    connect(l, 0, 5, 1, 5);
+    return l;
+}
+
+/* What is replaced and comes back is no defect; another defect beside it is named as itself. */
+static void results_may_be_scratch(void **state)
+{
+    (void)state;
+    rlt_listed l;
+    rlt_error err;
+    assert_int_equal(end(scratch(false), &l, &err), 0);
+    rlt_listed_free(&l);
+    assert_int_equal(end(scratch(true), &l, &err), RLT_ECHECK);
+    assert_string_equal(err.what, "block 1 of the result should be block 1, but is block 0");
+    assert_memory_equal(err.where, "plan:25:", 8);
+}
+
 /* Lanes that wait for each other. The first must wait, so that the accesses are ordered. */
 static void circles_of_lanes_are_found(void **state)
 {
@@ -394,6 +440,7 @@ int main(void)
         cmocka_unit_test(untracked_plans_have_messages_only),
         cmocka_unit_test(requests_must_fit),
         cmocka_unit_test(wild_steps_are_refused),
+        cmocka_unit_test(results_may_be_scratch),
         cmocka_unit_test(limits_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
