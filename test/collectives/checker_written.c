@@ -324,6 +324,28 @@ static void a_block_is_written_once_in_a_step(void **state)
     wrong(0, 0, 0, "block 0 of the result lacks the contribution of member 0");
 }
 
+/* Member 1 sends its block 0 to member 0, which has one: where sums are wanted, its contribution is lost at once. */
+static void sums_are_not_replaced(void **state)
+{
+    (void)state;
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_REDUCE, RLT_REDUCE_SCATTER, RLT_BARRIER};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        begin(kinds[i], 2, 1, 2, false);
+        w.bytes = kinds[i] == RLT_BARRIER ? 0 : 2;
+        sends(at(1, 0, 0), 0, 0, 0)->send_bytes = w.bytes / 2;
+        awaits(at(0, 0, 0), 1, 1);
+        wrong(0, 0, 0, "block 0 from member 1 step 0 replaces the contribution of member 0");
+    }
+    begin(RLT_ALL_GATHER, 2, 1, 2, false);
+    for (uint32_t m = 0; m < 2; m++) {
+        for (uint32_t k = 0; k < 2; k++) { /* the same twice does no harm */
+            sends(at(m, 0, k), 1 - m, k, m);
+            awaits(at(m, 0, k), 1 - m, 1);
+        }
+    }
+    right();
+}
+
 /* An all-to-all of two: block 1 of member 0 becomes block 0 of member 1. */
 static void exchange(void)
 {
@@ -674,6 +696,7 @@ int main(void)
         cmocka_unit_test(messages_order_lanes),
         cmocka_unit_test(sums_need_something_to_add_to),
         cmocka_unit_test(a_block_is_written_once_in_a_step),
+        cmocka_unit_test(sums_are_not_replaced),
         cmocka_unit_test(contributions_of_others_are_named),
         cmocka_unit_test(what_was_never_written_is_said),
         cmocka_unit_test(switches_fetch_what_is_ready),
