@@ -24,7 +24,7 @@ enum { MEMBERS = 10, LANES = 2, STEPS = 4 };
 /* The plan under test. CMocka runs tests one after another. */
 static struct {
     rlt_coll_kind kind;
-    uint32_t n, lanes, blocks, buffers, result, root;
+    uint32_t n, lanes, blocks, buffers, result, root, stride;
     uint64_t bytes;
     bool shared, reduces, untracked;
     uint32_t steps[MEMBERS][LANES];
@@ -56,10 +56,11 @@ static void written_step(const rlt_plan *plan, uint32_t member, uint32_t lane, u
     *out = w.step[member][lane][k];
 }
 
-static void everyone(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out)
+/* Every member, or every w.stride-th one. */
+static void some(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_reach *out)
 {
-    (void)member, (void)lane, (void)k;
-    *out = (rlt_reach){0, 1, plan->req.n};
+    (void)lane, (void)k;
+    *out = (rlt_reach){member % w.stride, w.stride, plan->req.n / w.stride};
 }
 
 static const rlt_algorithm written = {.name = "written",
@@ -74,7 +75,7 @@ static const rlt_algorithm reaching = {.name = "written",
                                        .plan = written_plan,
                                        .steps = written_steps,
                                        .step = written_step,
-                                       .reach = everyone};
+                                       .reach = some};
 
 static void begin(rlt_coll_kind kind, uint32_t n, uint32_t lanes, uint32_t blocks, bool shared)
 {
@@ -83,7 +84,7 @@ static void begin(rlt_coll_kind kind, uint32_t n, uint32_t lanes, uint32_t block
     w.n = n;
     w.lanes = lanes;
     w.blocks = blocks;
-    w.buffers = 1;
+    w.buffers = w.stride = 1;
     w.shared = shared;
     w.bytes = (uint64_t)blocks * (shared ? 1 : lanes); /* a byte for each block */
 }
@@ -625,6 +626,25 @@ static void circles_of_multicasts(void **state)
     wrong(1, 0, 0, "deadlock: a cycle of 1 waiting steps: member 1 lane 0 step 0");
 }
 
+/* Multicasts of even members reach even members only. Member 1 waits for member 3, not for member 0, which waits for it
+ * without being in the circle. */
+static void circles_of_some(void **state)
+{
+    (void)state;
+    begin(RLT_BROADCAST, 4, 1, 1, false);
+    w.reduces = true;
+    w.stride = 2;
+    awaits(at(0, 0, 0), 1, 2);
+    at(2, 0, 0)->recv_count = 1;
+    at(1, 0, 0)->recv_count = 1;
+    at(3, 0, 0)->recv_count = 2;
+    for (uint32_t m = 0; m < 4; m += 3)
+        sends(at(m, 0, 1), 4, 0, 0)->verb = RLT_VERB_MULTICAST;
+    sends(at(1, 0, 1), 0, 0, 0);
+    sends(at(1, 0, 2), 3, 0, 0);
+    wrong(1, 0, 0, "deadlock: a cycle of 2 waiting steps: member 3 lane 0 step 0, member 1 lane 0 step 0");
+}
+
 static void counts_of_messages(void **state)
 {
     (void)state;
@@ -706,6 +726,7 @@ int main(void)
         cmocka_unit_test(circles_are_told),
         cmocka_unit_test(circles_cross_lanes),
         cmocka_unit_test(circles_of_multicasts),
+        cmocka_unit_test(circles_of_some),
         cmocka_unit_test(counts_of_messages),
         cmocka_unit_test(shapes_of_plans),
         cmocka_unit_test(sizes_of_plans),
