@@ -107,24 +107,45 @@ static void batches(void **state)
     }
 }
 
-/* Calls of two kinds, or with two roots, on one communicator have no size together; two broadcasts from one root do. */
+/* Two batches with two communicators each, whose kernels are recorded in turns. */
+static void turns(void **state)
+{
+    (void)state;
+    alone();
+    for (int b = 0; b < 2; b++) {
+        range(1, 1, 100 * b + 100, 100 * b + 101, "ncclGroupStart", -1, 0, 0, 0);
+        range(1, 1, 100 * b + 104, 100 * b + 106, "ncclAllReduce", 5, 500, (uint64_t)b + 10, 0);
+        range(1, 1, 100 * b + 107, 100 * b + 109, "ncclAllReduce", 5, 501, (uint64_t)b + 20, 0);
+        range(1, 1, 100 * b + 120, 100 * b + 140, "ncclGroupEnd", -1, 0, 0, 0);
+    }
+    for (int k = 0; k < 2; k++) {
+        nccl_kernel(10 + k, 221 + k, 440 + 20 * k);
+        nccl_kernel(20 + k, 121 + k, 400 + 20 * k);
+    }
+    COMMS(RLT_ALL_REDUCE, 10, 20, 11, 21);
+}
+
+/* Calls of two kinds, or with two roots, on one communicator have no size together; two broadcasts from one root do. A
+ * call of 2^50 bytes or more has none, whatever is added to it. */
 static void mixtures(void **state)
 {
     static const struct {
         const char *first, *second;
         uint32_t roots[2];
-        uint64_t bytes; /* together; 0: refused */
+        uint64_t sizes[2], bytes; /* bytes: together; 0: refused */
     } rows[] = {
-        {"ncclBroadcast", "ncclBroadcast", {0, 0}, 300},
-        {"ncclBroadcast", "ncclBroadcast", {0, 1}, 0},
-        {"ncclBroadcast", "ncclReduce", {0, 0}, 0},
+        {"ncclBroadcast", "ncclBroadcast", {0, 0}, {100, 200}, 300},
+        {"ncclBroadcast", "ncclBroadcast", {0, 1}, {100, 200}, 0},
+        {"ncclBroadcast", "ncclReduce", {0, 0}, {100, 200}, 0},
+        {"ncclBroadcast", "ncclBroadcast", {0, 0}, {100, UINT64_MAX}, 0},
+        {"ncclBroadcast", "ncclBroadcast", {0, 0}, {UINT64_MAX, 100}, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         alone();
         range(1, 1, 100, 101, "ncclGroupStart", -1, 0, 0, 0);
-        range(1, 1, 104, 106, rows[i].first, 6, 500, 100, rows[i].roots[0]);
-        range(1, 1, 107, 109, rows[i].second, 6, 500, 200, rows[i].roots[1]);
+        range(1, 1, 104, 106, rows[i].first, 6, 500, rows[i].sizes[0], rows[i].roots[0]);
+        range(1, 1, 107, 109, rows[i].second, 6, 500, rows[i].sizes[1], rows[i].roots[1]);
         range(1, 1, 120, 140, "ncclGroupEnd", -1, 0, 0, 0);
         nccl_kernel(10, 121, 200);
         if (rows[i].bytes)
@@ -212,6 +233,17 @@ static void no_world(void **state)
     kernel(1, 0, 7, 1, 100, 110, "first");
     kernel(2, 1, 7, 1, 100, 110, "second");
     rlt_program *p = read_it();
+    assert_int_equal(named(p, "first")->rank, 0);
+    assert_int_equal(named(p, "second")->rank, 1);
+    rlt_program_free(p);
+    /* The first one joined nothing. */
+    begin();
+    step(1, 0, 1000);
+    step(2, 0, 1000);
+    range(2, 1, 1, 2, "ncclCommInitRank", 0, 500, 2, 0);
+    kernel(1, 0, 7, 1, 100, 110, "first");
+    kernel(2, 1, 7, 1, 100, 110, "second");
+    p = read_it();
     assert_int_equal(named(p, "first")->rank, 0);
     assert_int_equal(named(p, "second")->rank, 1);
     rlt_program_free(p);
@@ -360,17 +392,12 @@ static void impossible_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(mixtures),
-        cmocka_unit_test(whole_sizes),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(no_world),
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(pairs_of_four),
-        cmocka_unit_test(payloads),
-        cmocka_unit_test(sizes_of_types),
-        cmocka_unit_test(impossible_members),
+        cmocka_unit_test(single_calls),   cmocka_unit_test(batches),
+        cmocka_unit_test(turns),          cmocka_unit_test(mixtures),
+        cmocka_unit_test(whole_sizes),    cmocka_unit_test(ranks),
+        cmocka_unit_test(no_world),       cmocka_unit_test(exchanges),
+        cmocka_unit_test(pairs_of_four),  cmocka_unit_test(payloads),
+        cmocka_unit_test(sizes_of_types), cmocka_unit_test(impossible_members),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }
