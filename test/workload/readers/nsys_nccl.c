@@ -286,6 +286,19 @@ static void exchanges(void **state)
     }
 }
 
+/* Messages to two members on a communicator of one are no all-to-all. */
+static void too_many_peers(void **state)
+{
+    (void)state;
+    alone();
+    range(1, 1, 100, 101, "ncclGroupStart", -1, 0, 0, 0);
+    for (uint32_t m = 0; m < 4; m++)
+        range(1, 1, 102 + 2 * (int)m, 103 + 2 * (int)m, m % 2 ? "ncclRecv" : "ncclSend", 8, 500, 100, m / 2);
+    range(1, 1, 120, 140, "ncclGroupEnd", -1, 0, 0, 0);
+    nccl_kernel(1, 121, 200);
+    refuse(RLT_ESCHEMA, "message");
+}
+
 /* Four ranks in pairs of 0 and 2, 1 and 3: members of a pair are its ranks, and a peer is a member of the pair. */
 static void pairs_of_four(void **state)
 {
@@ -392,12 +405,11 @@ static void impossible_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls),   cmocka_unit_test(batches),
-        cmocka_unit_test(turns),          cmocka_unit_test(mixtures),
-        cmocka_unit_test(whole_sizes),    cmocka_unit_test(ranks),
-        cmocka_unit_test(no_world),       cmocka_unit_test(exchanges),
-        cmocka_unit_test(pairs_of_four),  cmocka_unit_test(payloads),
-        cmocka_unit_test(sizes_of_types), cmocka_unit_test(impossible_members),
+        cmocka_unit_test(single_calls),       cmocka_unit_test(batches),     cmocka_unit_test(turns),
+        cmocka_unit_test(mixtures),           cmocka_unit_test(whole_sizes), cmocka_unit_test(ranks),
+        cmocka_unit_test(no_world),           cmocka_unit_test(exchanges),   cmocka_unit_test(too_many_peers),
+        cmocka_unit_test(pairs_of_four),      cmocka_unit_test(payloads),    cmocka_unit_test(sizes_of_types),
+        cmocka_unit_test(impossible_members),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }

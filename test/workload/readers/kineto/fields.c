@@ -424,6 +424,11 @@ static void steps_of_two(void **state)
     assert_non_null(strstr(
         found, "lacks: steps: the ranks have between 1 and 2 steps; profile the same steps on every rank\n"));
     free(found);
+    write_file(names[1], "{\"distributedInfo\":{\"rank\":1,\"world_size\":2},\"traceEvents\":[" KERNEL(
+                             "k", 7, 20, 5, 1) "{}]}");
+    assert_int_equal(rlt_reader_kineto.check(list, 2, &o, &found, &err), 0);
+    assert_non_null(strstr(found, "lacks: steps: 1 of 2 recordings have no step marks; "));
+    free(found);
 }
 
 int main(void)
