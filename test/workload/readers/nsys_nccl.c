@@ -5,7 +5,6 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "test/support/nsys.h"
 #include "workload/program/program.h"
 
