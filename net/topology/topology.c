@@ -271,7 +271,7 @@ static bool read_three(const rlt_topology *t, const char *text, uint32_t *i, uin
 static uint32_t find_in_part(const rlt_topology *t, const char *name)
 {
     const char *second = strrchr(name, '.'), *first = second;
-    uint32_t dim, group;
+    uint32_t dim = 0, group = 0;
     while (first && first > name && (first == second || *first != '.'))
         first--;
     if (!first || first == name || read_number(first + 1, t->n_dims, &dim) != second)

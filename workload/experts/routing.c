@@ -25,7 +25,7 @@ static int text_fail(const text *t, int code, rlt_error *err, const char *expect
     char where[sizeof err->where];
     snprintf(where, sizeof where, "%.400s:%u:%u", t->name, t->line, (uint32_t)(t->at - t->begin) + 1);
     int n = (int)strcspn(t->at, "\n");
-    return rlt_fail(err, code, where, "expected %s, got '%.*s'", expected, n ? (n < 20 ? n : 20) : 7,
+    return rlt_fail(err, code, where, "expected %s, got '%.*s'", expected, n && n < 20 ? n : 20,
                     n ? t->at : "the end");
 }
 
@@ -147,7 +147,7 @@ static double drop(const matrix *m, double capacity)
 static void sum_up(const matrix *m, rlt_expert_load *out)
 {
     uint32_t n = m->g->members, each = m->g->experts / n;
-    double most = 0, moved = 0, even = n > 1 ? (double)(n - 1) / n : 1;
+    double most = 0, moved = 0, even = (double)(n - 1) / n;
     for (uint32_t a = 0; a < n; a++) {
         double arrive = 0, in = 0, sent = 0;
         for (uint32_t b = 0; b < n; b++)

@@ -75,8 +75,9 @@ int rlt__database_open(const char *path, rlt_database **out, rlt_error *err)
     }
     sq.busy_timeout(d->db, PATIENCE_MS);
     /* One transaction, so that all queries see the same state. Views of a stranger's file run no
-     * functions. */
-    if (sq.exec(d->db, "PRAGMA trusted_schema = OFF; BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
+     * functions. The first query tells a damaged file from one without the tables. */
+    if (sq.exec(d->db, "PRAGMA trusted_schema = OFF; BEGIN; SELECT 1 FROM sqlite_master", NULL, NULL, NULL) !=
+        SQLITE_OK) {
         rc = complain(d, err);
         rlt__database_close(d);
         return rc;

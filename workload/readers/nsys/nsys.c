@@ -292,11 +292,17 @@ static int take_base(rlt_nsys_file *f, rlt_rows *r)
     return 0;
 }
 
+/* Whether a name is that of a report that was not exported. */
+static bool is_report(const char *path)
+{
+    size_t n = strlen(path);
+    return (n > 9 && strcmp(path + n - 9, ".nsys-rep") == 0) ||
+           (n > 6 && strcmp(path + n - 6, ".qdrep") == 0);
+}
+
 static int open_file(rlt_nsys_file *f)
 {
-    size_t n = strlen(f->path);
-    if ((n > 9 && strcmp(f->path + n - 9, ".nsys-rep") == 0) ||
-        (n > 7 && strcmp(f->path + n - 7, ".qdrep") == 0))
+    if (is_report(f->path))
         return rlt_fail(f->err, RLT_EUNSUPPORTED, f->path,
                         "a report of Nsight Systems is read after its export: nsys export --type sqlite %s",
                         f->path);
@@ -392,10 +398,9 @@ static int check_nsys(const char *const *paths, uint32_t n, const rlt_read_optio
 static int probe(const char *path, const char *head, size_t n)
 {
     static const char magic[] = "SQLite format 3"; /* with its zero */
-    size_t length = strlen(path);
     if (n >= sizeof magic && memcmp(head, magic, sizeof magic) == 0)
         return 70;
-    return length > 9 && strcmp(path + length - 9, ".nsys-rep") == 0 ? 70 : 0;
+    return is_report(path) ? 70 : 0;
 }
 
 const rlt_reader rlt_reader_nsys = {

@@ -73,10 +73,51 @@ static void no_time(void **state)
     rlt_program_free(p);
 }
 
+/* A stream waits for an event that is not recorded, and its next kernel starts at 412. Of the kernel before it on its stream
+ * and a collective that ended at 405, the later one explains the start. A longer collective tells which: it begins at 120. */
+static void explained_waits(void **state)
+{
+#define WAITER(lasts)                                                                                        \
+    TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("before", 7, 112, lasts, 1) LAUNCH(1, 115, 2, 2)      \
+              EVENT("kernel", "ncclDevKernel_Generic", 0, 20, 120, 285,                                      \
+                    ON(20, 2) ",\"Collective name\":\"allreduce\",\"In msg nelems\":1,\"dtype\":\"Float\"")  \
+                  CALL("cudaStreamWaitEvent", 1, 140, 2, 3) LAUNCH(1, 150, 5, 4)                             \
+                      KERNEL("waiter", 7, 412, 20, 4))
+    static const struct {
+        const char *text;
+        int start; /* with a collective of 1000 us */
+    } rows[] = {{WAITER(298), 412}, {WAITER(292), 120 + 1000 + 412 - 405}};
+#undef WAITER
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rlt_program *p = read_one(rows[i].text);
+        played v = play(p, 1000 * RLT_US, true);
+        assert_int_equal(v.start[named(p, "waiter") - p->ops], rows[i].start * RLT_US);
+        played_free(&v);
+        rlt_program_free(p);
+    }
+}
+
+/* backward() from 310 to 700, in which the main thread's first event is work for the engine, from 650 to 670. The engine's
+ * thread waits for the device from 400 to 600, of which it needs the last microsecond. */
+static void main_works_for_the_engine(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 1000) OP("autograd::engine::evaluate_function: A", 2, 310, 200)
+                                        OP("autograd::engine::evaluate_function: B", 2, 550, 150)
+                                            OP("autograd::engine::evaluate_function: C", 1, 650, 20)
+                                                LAUNCH(2, 350, 10, 1) KERNEL("grad", 7, 361, 238, 1)
+                                                    CALL("cudaStreamSynchronize", 2, 400, 200, 5)));
+    assert_int_equal(total(p, RLT_OP_HOST), (310 + 20 + 300 + 90 + 101) * RLT_US);
+    rlt_program_free(p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_length), cmocka_unit_test(no_time),
-                                       cmocka_unit_test(named_ranks), cmocka_unit_test(unnamed_streams)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_length),       cmocka_unit_test(no_time),
+        cmocka_unit_test(named_ranks),     cmocka_unit_test(unnamed_streams),
+        cmocka_unit_test(explained_waits), cmocka_unit_test(main_works_for_the_engine)};
     snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
     if (!mkdtemp(dir))
         return 1;
