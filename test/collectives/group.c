@@ -18,6 +18,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 
 enum { MAX = 32 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a request may ask for: names, element types, parameters, limits with their words, lanes and shares by hand. */
+#include "sim/base/time.h"
 #include "test/support/support.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "collectives/lanes.h"
 #include "collectives/plan.h"
 #include "net/network.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
