@@ -356,6 +356,53 @@ static void lanes_by_hand(void **state)
     assert_true(l.channel == 0 && l.reverse == 1 && l.chunk == 1 && l.base == 5 && l.rest == 2);
 }
 
+/* What auto takes where no tuner chooses: the usual algorithm, unless another takes less than 2/3 of its time. */
+static void the_fastest_by_far(void **state)
+{
+    static const struct {
+        const char *topology;
+        rlt_coll_kind kind;
+        uint64_t bytes;
+        const char *algorithm;
+    } rows[] = {
+        /* six hops of 4 us and back, 5 of 6 counted twice: 40 us; directly the farthest is 3 links away: 10 us */
+        {"ring:6@2GB/s,3us", RLT_BARRIER, 0, "direct"},
+        /* one hop to everyone: as many as a ring has members */
+        {"switch:8@50GB/s,500ns", RLT_BARRIER, 0, "direct"},
+        {"switch:2@50GB/s,500ns", RLT_BARRIER, 0, "ring"},
+        /* no forms for what is no root's task */
+        {"switch:8@50GB/s,500ns", RLT_ALL_REDUCE, 8, "ring"},
+        {"switch:8@50GB/s,500ns", RLT_ALL_GATHER, 8, "ring"},
+        /* seven shares of one port are as fast as can be */
+        {"switch:8@50GB/s,500ns", RLT_GATHER, 8 << 20, "direct"},
+        {"switch:8@50GB/s,500ns", RLT_SCATTER, 8, "direct"},
+        /* small: 1 hop and 7 messages, or 3 levels; large: a chain of pieces */
+        {"switch:8@50GB/s,500ns", RLT_BROADCAST, 8, "direct"},
+        {"switch:8@50GB/s,500ns", RLT_REDUCE, 8, "direct"},
+        {"switch:8@50GB/s,500ns", RLT_BROADCAST, 1 << 30, "ring"},
+        /* all to all of 300 members: too many messages for links, not for one switch */
+        {"fully-connected:300@50GB/s,500ns", RLT_BARRIER, 0, "hierarchical"},
+        {"fully-connected:256@50GB/s,500ns", RLT_BARRIER, 0, "hierarchical"},
+        {"switch:300@50GB/s,500ns", RLT_BARRIER, 0, "direct"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_group s;
+        test_group_open(&s, rows[i].topology, 0);
+        rlt_coll_request req = rlt_group_request(&s.g, rows[i].kind, rows[i].bytes);
+        const char *name = rlt_algorithm_choose(&req)->name;
+        if (strcmp(name, rows[i].algorithm) != 0)
+            fail_msg("%s on %s: %s", rlt_coll_name(rows[i].kind), rows[i].topology, name);
+        req.params.schedule =
+            RLT_BASELINE; /* who asks for a schedule is not given an algorithm without one */
+        assert_ptr_equal(rlt_algorithm_choose(&req), rlt_algorithm_usual(&req));
+        req.params.schedule = 0;
+        req.params.patterns[0] = "ring";
+        assert_ptr_equal(rlt_algorithm_choose(&req), rlt_algorithm_usual(&req));
+        test_group_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +416,7 @@ int main(void)
         cmocka_unit_test(models_that_cannot),
         cmocka_unit_test(usual_algorithms),
         cmocka_unit_test(lanes_by_hand),
+        cmocka_unit_test(the_fastest_by_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
