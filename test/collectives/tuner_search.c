@@ -151,6 +151,15 @@ static void channels_by_version(void **state)
     node.version = version("2.19");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 32);
+    /* H800: 8 rings of 22; 2.18 does not try 22, and halves 4 of 40 */
+    rlt_tuner_node slow = node_of(&nodes[17]);
+    assert_string_equal(nodes[17].name, "H800");
+    slow.version = version("2.19.0");
+    assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
+    assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 22);
+    slow.version = version("2.18");
+    assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
+    assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 20);
     node.version = version("2.24");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 16);

@@ -666,6 +666,8 @@ static void latencies_of_one_node(void **state)
     m = machine("2.30", RLT_TUNER_HOPPER, 1);
     near(predict(&m, AR, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 8.4 + 14 * 3.4);
     near(predict(&m, AG, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 7 * .6);
+    m.ring.inter = RLT_VIA_SYS; /* no NIC is used */
+    assert_null(predict(&m, AR, RLT_TUNER_RING, RLT_TUNER_LL128).excluded);
     m.ring.intra = RLT_VIA_PHB; /* over PCIe */
     near(predict(&m, AG, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 7 * 1);
     near(predict(&m, RLT_TUNER_BROADCAST, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 8.4 + 5.7);
@@ -715,6 +717,12 @@ static void rccl_by_hand(void **state)
                      p.excluded ? p.excluded : "runs");
     }
     rlt_tuner_machine m = machine("rccl", RLT_TUNER_MI300X, 2);
+    /* up to two nodes the speed inside counts, then that between them */
+    m.tree.inter_GBps = 20;
+    near(predict(&m, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).bandwidth_GBps, 320 * .11 / 2 * .8);
+    m.nodes = 3;
+    near(predict(&m, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).bandwidth_GBps, 160 * .59 / 2 * .8);
+    m.nodes = 2;
     m.ring.unlike = true;
     m.cpu = RLT_TUNER_AMD;
     near(predict(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 17 + 16 * 25.);
