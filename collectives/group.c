@@ -67,7 +67,6 @@ static bool find_subgrid(rlt_group *group, const rlt_topology *t, const uint32_t
 {
     grid g = grid_of(t);
     uint32_t filled = 1, used = 0;
-    group->n_dims = 0;
     while (filled < group->n) {
         uint32_t step = 0, d = single_step(&g, acc[0], acc[filled], &step);
         if (d == RLT_NONE || used >> d & 1)

@@ -262,6 +262,182 @@ static void named_against_the_tuner(void **state)
     test_group_close(&s);
 }
 
+/* Two nodes of two: 100 GB/s inside a node, a NIC of 10 GB/s for each member. */
+static const char pairs[] = "switch:2@100GB/s,0ns*switch:2@10GB/s,500ns,nics=2";
+
+/* LL, LL128 and Simple take 1 us a message inside a node, and lines of 4 KiB; direct messages have one of their
+ * own. */
+static rlt_endpoint roce_endpoint(void)
+{
+    static const char *const names[] = {"LL", "LL128", "Simple", "Direct", "P2P-LL"};
+    rlt_endpoint e = rlt_endpoint_default();
+    e.channels = 24;
+    e.ramp_ppm = 600000;
+    for (int i = 0; i < 5; i++) {
+        rlt_protocol *p = &e.protocols[e.n_protocols++];
+        *p = rlt_protocol_default();
+        strcpy(p->name, names[i]);
+        p->message_ps = US;
+        p->line_bytes = 4096;
+        p->serves = i >= 3 ? RLT_FOR_DIRECT : RLT_FOR_STEPS;
+    }
+    assert_int_equal(rlt_endpoint_set(&e, "network", "roce", NULL), 0);
+    return e;
+}
+
+/* Tunes a plan of one lane for a protocol in 24 channels, with chunks of 1000 bytes. */
+static rlt_tuning tuned(const char *topology, const rlt_endpoint *e, const char *algorithm,
+                        rlt_coll_kind kind, uint64_t bytes, uint32_t protocol)
+{
+    test_group s;
+    rlt_plan plan;
+    rlt_error err = {0};
+    rlt_tuning t;
+    test_group_open(&s, topology, 0);
+    rlt_coll_request req = rlt_group_request(&s.g, kind, bytes);
+    req.endpoint = e;
+    req.params.channels = req.params.chunks = 1;
+    if (rlt_plan_create(rlt_algorithm_find(algorithm, NULL), &req, &plan, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_candidate c = {
+        .algorithm = plan.algorithm, .protocol = protocol, .channels = 24, .chunk_bytes = 1000};
+    rlt_tuning_choose(&plan, &c, &t);
+    assert_true(t.on && t.index == protocol);
+    assert_int_equal(t.far, plan.req.node != plan.req.n);
+    if (t.far)
+        assert_int_equal(t.channels, 24 / plan.lanes);
+    rlt_plan_free(&plan);
+    test_group_close(&s);
+    return t;
+}
+
+/*
+ * RoCE adds 5 us to a step, and no more up to 8 KiB. NCCL's figures less a path of 1 us: rings 1.7, 3 and 13 us under
+ * LL, LL128 and Simple; trees 4, 7.5 and 13 us. Under LL the host passes on 39 GB/s: 7800 bytes take 200 ns, the half
+ * that a node passes on in a ring 100 ns.
+ */
+static void delays_between_nodes(void **state)
+{
+    static const struct {
+        const char *algorithm;
+        rlt_coll_kind kind;
+        uint32_t protocol;
+        rlt_time ns;
+    } rows[] = {{"ring", RLT_ALL_REDUCE, 0, 6800},    {"ring", RLT_ALL_GATHER, 0, 6800},
+                {"ring", RLT_BROADCAST, 0, 6900},     {"ring", RLT_ALL_REDUCE, 1, 8000},
+                {"ring", RLT_ALL_REDUCE, 2, 18000},   {"tree", RLT_ALL_REDUCE, 0, 9200},
+                {"tree", RLT_ALL_REDUCE, 1, 12500},   {"tree", RLT_ALL_REDUCE, 2, 18000},
+                {"direct", RLT_ALL_TO_ALL, 3, 18000}, {"direct", RLT_ALL_TO_ALL, 4, 9200}};
+    rlt_endpoint e = roce_endpoint();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuning t = tuned(pairs, &e, rows[i].algorithm, rows[i].kind, 7800, rows[i].protocol);
+        assert_int_equal(t.step.delay_ps, rows[i].ns * 1000);
+        assert_int_equal(t.step.gap_ps, 4651);
+    }
+    rlt_tuning near = tuned("switch:4@10GB/s,500ns", &e, "ring", RLT_ALL_REDUCE, 7800, 0);
+    assert_int_equal(near.channels, 24);
+    assert_int_equal(near.line_least, 0);
+    assert_int_equal(near.setup_ps, 0);
+}
+
+/* A node of two NICs sends 20 GB/s. A slower host lengthens what is on the wire, twice the bytes under LL, by the
+ * ratio of both: at most 4000 times, and below 2^32 millionths. */
+static void hosts_lengthen_messages(void **state)
+{
+    static const struct {
+        uint64_t host_Bps;
+        uint32_t num, den;
+    } rows[] = {{0, 2, 1},
+                {20000000000, 2, 1},
+                {19999999999, 2000000, 1000000},
+                {5000000000, 8000000, 1000000},
+                {20000000, 2000000000, 1000000},
+                {8000000, UINT32_MAX, 1000000},
+                {1, UINT32_MAX, 1000000}};
+    rlt_endpoint e = roce_endpoint();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        e.internode.host_Bps = rows[i].host_Bps;
+        rlt_tuning t = tuned(pairs, &e, "ring", RLT_ALL_REDUCE, 7800, 0);
+        assert_int_equal(t.step.wire_num, rows[i].num);
+        assert_int_equal(t.step.wire_den, rows[i].den);
+    }
+    /* LL128 has 128/120 on the wire: 1.066666 times 2500 */
+    e.internode.host_Bps = 8000000;
+    rlt_tuning t = tuned(pairs, &e, "ring", RLT_ALL_REDUCE, 7800, 1);
+    assert_int_equal(t.step.wire_num, 2666665000);
+    /* where 2^32 is far, the ratio itself ends at 4000 */
+    e.internode.host_Bps = 1;
+    e.internode.efficiency_ppm = 1000000;
+    t = tuned(pairs, &e, "ring", RLT_ALL_REDUCE, 7800, 2);
+    assert_int_equal(t.step.wire_num, 4000000000);
+}
+
+/*
+ * A channel moves its part of the data at once: under LL at most a line of 4 KiB in a tree, and in a ring of a
+ * member's share; under LL128 at most a chunk of 1000 bytes in a tree, for all 24 channels, which the plan's lanes
+ * share. The ramp of a tree is that of all lanes.
+ */
+static void what_moves_at_once(void **state)
+{
+    static const struct {
+        const char *algorithm;
+        rlt_coll_kind kind;
+        uint32_t protocol;
+        uint64_t bytes, line_least, ramp_least;
+        uint32_t lanes; /* 0: no ramp */
+    } rows[] = {
+        {"ring", RLT_ALL_REDUCE, 0, 9600, 100, 0, 0},
+        {"ring", RLT_ALL_GATHER, 0, 96 * 4096, 4096, 0, 0},
+        {"ring", RLT_ALL_REDUCE, 0, 192 * 4096, 4096, 0, 0},
+        {"ring", RLT_BROADCAST, 0, 9600, 0, 0, 0},
+        {"ring", RLT_ALL_REDUCE, 1, 9600, 0, 0, 0},
+        {"tree", RLT_ALL_REDUCE, 0, 9600, 400, 0, 1},
+        {"tree", RLT_ALL_REDUCE, 0, 48 * 4096, 4096, 0, 1},
+        {"tree", RLT_ALL_REDUCE, 1, 9600, 0, 9600, 1},
+        {"tree", RLT_ALL_REDUCE, 1, 48000, 0, 24000, 1},
+        {"tree", RLT_ALL_REDUCE, 2, 9600, 0, 0, 1},
+        {"tree", RLT_BROADCAST, 0, 9600, 0, 0, 1},
+    };
+    rlt_endpoint e = roce_endpoint();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuning t = tuned(pairs, &e, rows[i].algorithm, rows[i].kind, rows[i].bytes, rows[i].protocol);
+        uint32_t lanes = 24 / t.channels;
+        if (t.line_least != rows[i].line_least || t.ramp_least * lanes != rows[i].ramp_least)
+            fail_msg("row %zu: %llu, %llu", i, (unsigned long long)t.line_least,
+                     (unsigned long long)t.ramp_least);
+        assert_int_equal(t.ramp_ppm, rows[i].lanes ? 600000 * lanes : 0);
+    }
+    e.ramp_ppm = UINT32_MAX;
+    assert_int_equal(tuned(pairs, &e, "tree", RLT_ALL_REDUCE, 9600, 0).ramp_ppm, UINT32_MAX);
+}
+
+/* The network needs 6 us to wake up, beside the setup and one message of 1 us in the tree of a node of two.
+ * All-to-all takes 1 us for each of the two members on the other node. */
+static void setups_between_nodes(void **state)
+{
+    static const struct {
+        const char *algorithm;
+        rlt_coll_kind kind;
+        uint32_t protocol;
+        rlt_time start_us, us;
+    } rows[] = {{"ring", RLT_ALL_REDUCE, 0, 0, 6},   {"ring", RLT_ALL_REDUCE, 0, 5, 6},
+                {"ring", RLT_ALL_REDUCE, 0, 7, 7},   {"tree", RLT_ALL_REDUCE, 0, 0, 5},
+                {"tree", RLT_BROADCAST, 0, 0, 6},    {"direct", RLT_ALL_TO_ALL, 3, 0, 8},
+                {"direct", RLT_ALL_TO_ALL, 3, 9, 11}};
+    rlt_endpoint e = roce_endpoint();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        e.protocols[rows[i].protocol].start_ps = rows[i].start_us * US;
+        assert_int_equal(tuned(pairs, &e, rows[i].algorithm, rows[i].kind, 960, rows[i].protocol).setup_ps,
+                         rows[i].us * US);
+    }
+    e.internode.peer_ps = RLT_TIME_MAX;
+    assert_true(tuned(pairs, &e, "direct", RLT_ALL_TO_ALL, 960, 3).setup_ps == RLT_TIME_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,7 +445,9 @@ int main(void)
         cmocka_unit_test(network_wakes_once),       cmocka_unit_test(inside_a_node),
         cmocka_unit_test(data_pass_the_host),       cmocka_unit_test(choice_by_size),
         cmocka_unit_test(protocols_of_the_network), cmocka_unit_test(chosen_or_named),
-        cmocka_unit_test(named_against_the_tuner),
+        cmocka_unit_test(named_against_the_tuner),  cmocka_unit_test(delays_between_nodes),
+        cmocka_unit_test(hosts_lengthen_messages),  cmocka_unit_test(what_moves_at_once),
+        cmocka_unit_test(setups_between_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

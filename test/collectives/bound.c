@@ -228,13 +228,242 @@ static void algorithms_respect_it(void **state)
     close_network(&s);
 }
 
+/* Members 0 to 2 on one switch and 3 on another, at 100 GB/s each. The trunk carries 10 GB/s there, 5 GB/s back. */
+static const char trunk[] =
+    "{\"nodes\":[{\"id\":\"a\",\"kind\":\"switch\"},{\"id\":\"b\",\"kind\":\"switch\"},"
+    "{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],\"links\":["
+    "{\"src\":\"g0\",\"dst\":\"a\",\"bandwidth\":\"100GB/s\",\"latency\":\"1us\"},"
+    "{\"src\":\"g1\",\"dst\":\"a\",\"bandwidth\":\"100GB/s\",\"latency\":\"1us\"},"
+    "{\"src\":\"g2\",\"dst\":\"a\",\"bandwidth\":\"100GB/s\",\"latency\":\"1us\"},"
+    "{\"src\":\"g3\",\"dst\":\"b\",\"bandwidth\":\"100GB/s\",\"latency\":\"1us\"},"
+    "{\"src\":\"a\",\"dst\":\"b\",\"bandwidth\":\"10GB/s\",\"latency\":\"1us\",\"duplex\":false},"
+    "{\"src\":\"b\",\"dst\":\"a\",\"bandwidth\":\"5GB/s\",\"latency\":\"1us\",\"duplex\":false}]}";
+
+/* 40 MB: 4 ms over the trunk, 8 ms back. A share of 10 MB: 1 ms, 2 ms back; of three members 3 and 6 ms. */
+static void cuts_have_directions(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        uint32_t root;
+        rlt_time ms;
+    } rows[] = {{RLT_ALL_REDUCE, 0, 8}, {RLT_ALL_GATHER, 0, 3}, {RLT_REDUCE_SCATTER, 0, 6},
+                {RLT_ALL_TO_ALL, 0, 6}, {RLT_BROADCAST, 0, 4},  {RLT_BROADCAST, 3, 8},
+                {RLT_REDUCE, 0, 8},     {RLT_REDUCE, 3, 4},     {RLT_GATHER, 0, 2},
+                {RLT_GATHER, 3, 3},     {RLT_SCATTER, 0, 1},    {RLT_SCATTER, 3, 6},
+                {RLT_BARRIER, 0, 0}};
+    setting s;
+    (void)state;
+    open_network(&s, trunk, 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.kind = rows[i].kind, .n = 4, .root = rows[i].root, .bytes = 40000000};
+        if (bound_of(&s, &req).cut_ps != rows[i].ms * RLT_MS)
+            fail_msg("row %zu: %lld ps", i, (long long)bound_of(&s, &req).cut_ps);
+        assert_int_equal(bound_of(&s, &req).latency_ps, 2 * RLT_US);
+    }
+    static const uint32_t there[] = {1, 3}, back[] = {3, 1}, near[] = {2, 1};
+    rlt_coll_request pair = {.kind = RLT_SEND_RECV, .n = 2, .ranks = there, .bytes = 40000000};
+    assert_int_equal(bound_of(&s, &pair).cut_ps, 4 * RLT_MS);
+    assert_int_equal(bound_of(&s, &pair).latency_ps, 3 * RLT_US);
+    assert_int_equal(bound_of(&s, &pair).traffic_ps, 400 * RLT_US);
+    pair.ranks = back;
+    assert_int_equal(bound_of(&s, &pair).cut_ps, 8 * RLT_MS);
+    pair.ranks = near;
+    assert_int_equal(bound_of(&s, &pair).cut_ps, 400 * RLT_US);
+    /* counts have no cut */
+    uint64_t shares[] = {10000000, 10000000, 10000000, 10000000};
+    rlt_coll_request counted = {.kind = RLT_ALL_GATHER, .n = 4, .bytes = 40000000, .counts = shares};
+    assert_int_equal(bound_of(&s, &counted).cut_ps, 0);
+    close_network(&s);
+}
+
+/*
+ * 64 nodes of 64 members, M = 4096 MB: 200 GB/s inside, 10 GB/s between nodes; too many links for cuts but those of
+ * the product. P groups exchange 2 (P - 1) M or (P - 1) M. Over all 4096 members a byte a second of each is 1 us
+ * for 4096 MB / 1 GB/s: M takes 1 ms at 1 GB/s of each. All-to-all between nodes: 63/64 of 4096 M.
+ */
+static void groups_of_products(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        double cut_ms;
+    } rows[] = {
+        {RLT_ALL_REDUCE, 2 * 4095 / 210.0}, /* between members: 39 ms; between nodes: 2 * 63 / 10 = 12.6 ms */
+        {RLT_ALL_GATHER, 4095 / 210.0},
+        {RLT_BROADCAST, 4095 / 210.0},
+        {RLT_REDUCE_SCATTER, 4095 / 210.0},
+        {RLT_REDUCE, 4095 / 210.0},
+        {RLT_ALL_TO_ALL, 4096 * 63 / 64 / 10.0},
+        {RLT_GATHER, 0},
+        {RLT_BARRIER, 0},
+    };
+    setting s;
+    (void)state;
+    open_network(&s, "switch:64@200GB/s,700ns*switch:64@10GB/s,500ns", 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.kind = rows[i].kind, .n = 4096, .bytes = 4096000000};
+        double ms = (double)bound_of(&s, &req).cut_ps / 1e9;
+        if (ms > rows[i].cut_ms || ms < rows[i].cut_ms - 2e-9)
+            fail_msg("row %zu: %.9g ms", i, ms);
+        assert_int_equal(bound_of(&s, &req).latency_ps, 500 * RLT_NS);
+    }
+    rlt_coll_request part = {.kind = RLT_ALL_REDUCE, .n = 4095, .bytes = 4096000000};
+    assert_int_equal(bound_of(&s, &part).cut_ps, 0);
+    close_network(&s);
+    /* Two groups over 1 GB/s: 2 M / 4096 GB/s decides. */
+    open_network(&s, "switch:2048@200GB/s,700ns*switch:2@0.01GB/s,500ns", 4096);
+    rlt_coll_request two = {.kind = RLT_ALL_REDUCE, .n = 4096, .bytes = 4096000000};
+    assert_int_equal(bound_of(&s, &two).cut_ps, 200 * RLT_MS); /* members: 2 * 4095 / 200.01 = 40.9 ms */
+    two.kind = RLT_ALL_TO_ALL;                                 /* half of 4096 M */
+    assert_int_equal(bound_of(&s, &two).cut_ps, 4096 / 2 * 100 * RLT_MS);
+    close_network(&s);
+}
+
+/* Sums and copies in the network: M once out of each group and into it, all-gathers M out of all, reductions M into
+ * all. If switches do that inside nodes only, groups of whole nodes exchange 2 (P - 1) M as without it. */
+static void verbs_save_bytes(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        bool reduces, multicasts, inside;
+        double cut_ms, traffic_ms;
+    } rows[] = {
+        /* between members: 4096 M out and in */
+        {RLT_ALL_REDUCE, true, true, false, 4096 / 210.0, 4096 / 210.0},
+        {RLT_ALL_REDUCE, true, false, false, 4096 / 210.0, 4096 / 210.0},
+        {RLT_ALL_REDUCE, false, true, false, 4096 / 210.0, 4096 / 210.0},
+        {RLT_ALL_GATHER, false, true, false, 4095 / 210.0, 4095 / 210.0},
+        {RLT_REDUCE_SCATTER, true, false, false, 4095 / 210.0, 4095 / 210.0},
+        {RLT_REDUCE, true, true, false, 4095 / 210.0, 4096 / 210.0},
+        {RLT_BROADCAST, true, true, false, 4095 / 210.0, 4096 / 210.0},
+        {RLT_ALL_REDUCE, true, true, true, 4096 / 210.0, 4096 / 210.0},
+    };
+    setting s;
+    (void)state;
+    open_network(&s, "switch:64@200GB/s,700ns*switch:64@10GB/s,500ns,nics=64", 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_plan plan = {.req = {.kind = rows[i].kind, .n = 4096, .bytes = 4096000000},
+                         .reduces = rows[i].reduces,
+                         .multicasts = rows[i].multicasts,
+                         .inside = rows[i].inside};
+        rlt_bound b;
+        assert_int_equal(rlt_plan_bound(&plan, s.router, 1, 1, &b, NULL), 0);
+        double cut = (double)b.cut_ps / 1e9, traffic = (double)b.traffic_ps / 1e9;
+        if (cut > rows[i].cut_ms || cut < rows[i].cut_ms - 2e-9 || traffic > rows[i].traffic_ms ||
+            traffic < rows[i].traffic_ms - 2e-9)
+            fail_msg("row %zu: %.9g ms, %.9g ms", i, cut, traffic);
+    }
+    close_network(&s);
+    /* two nodes over 0.01 GB/s: 2 M / 40.96 GB/s with or without sums of their own: out of and into both */
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_REDUCE};
+    static const struct {
+        uint32_t members;
+        bool inside;
+        rlt_time ms[3];
+    } nodes[] = {{3, true, {400, 200, 200}}, {3, false, {300, 200, 200}}};
+    open_network(&s, "switch:1024@200GB/s,700ns*switch:3@0.01GB/s,500ns,nics=1024", 3072);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            rlt_plan plan = {.req = {.kind = kinds[k], .n = 3072, .bytes = 3072000000},
+                             .reduces = true,
+                             .multicasts = true,
+                             .inside = nodes[i].inside};
+            rlt_bound b;
+            assert_int_equal(rlt_plan_bound(&plan, s.router, 1, 1, &b, NULL), 0);
+            if (b.cut_ps != nodes[i].ms[k] * RLT_MS)
+                fail_msg("row %zu, %zu: %lld ps", i, k, (long long)b.cut_ps);
+        }
+    }
+    close_network(&s);
+}
+
+/* Halves by number and by coordinate: on a line of 8 at 10 GB/s a link, the middle carries 4 * 4 of 64 pieces. */
+static void halves_of_members(void **state)
+{
+    setting s;
+    (void)state;
+    open_network(&s, "mesh:8@10GB/s,500ns", 8);
+    rlt_coll_request req = {.kind = RLT_ALL_TO_ALL, .n = 8, .bytes = 8000000};
+    rlt_link middle = rlt_topology_link(s.t, 0);
+    /* 16 MB over one link */
+    assert_int_equal(bound_of(&s, &req).cut_ps, 16000000 * (1000000000000 / (rlt_time)middle.bw_Bps));
+    close_network(&s);
+    /* 4 x 2: the halves of the outer dimension are those by number, that of the inner one is 0 1 4 5 */
+    open_network(&s, "mesh:4x2@8GB/s,500ns", 8);
+    middle = rlt_topology_link(s.t, 0);
+    rlt_time byte_ps = 1000000000000 / (rlt_time)middle.bw_Bps;
+    /* two rows: 4 * 4 pieces over two links of the long dimension, not over four of the short one */
+    assert_int_equal(bound_of(&s, &req).cut_ps, 16000000 / 2 * byte_ps);
+    close_network(&s);
+}
+
+/* Large numbers and scales never raise a bound, nor overflow. */
+static void bounds_saturate(void **state)
+{
+    setting s;
+    rlt_bound b;
+    rlt_error err = {0};
+    (void)state;
+    open_network(&s, "switch:2@1B/s,500ns", 2);
+    rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 2, .bytes = (uint64_t)1 << 48};
+    assert_true(bound_of(&s, &req).traffic_ps == RLT_TIME_MAX);
+    assert_int_equal(rlt_coll_bound(&req, s.router, 0.5, 1e18, &b, NULL), 0);
+    assert_true(b.traffic_ps == RLT_TIME_MAX && b.latency_ps == RLT_TIME_MAX && b.time_ps == RLT_TIME_MAX);
+    req.bytes = 1000;
+    assert_int_equal(rlt_coll_bound(&req, s.router, 2.0, 0.5, &b, NULL), 0);
+    assert_in_range(b.traffic_ps, (rlt_time)500e12 - 10, (rlt_time)500e12);
+    assert_int_equal(b.latency_ps, 500 * RLT_NS);
+    assert_int_equal(rlt_coll_bound(&req, s.router, 1.0, 0.0, &b, NULL), 0);
+    assert_int_equal(b.latency_ps, 0);
+    assert_int_equal(rlt_coll_bound(&req, s.router, 0.0, 1.0, &b, &err), RLT_ERANGE);
+    assert_string_equal(err.where, "bound");
+    assert_string_equal(err.what,
+                        "expected a bandwidth scale above 0 and a latency scale of at least 0, got 0 and 1");
+    assert_int_equal(rlt_coll_bound(&req, s.router, 1.0, -1.0, &b, NULL), RLT_ERANGE);
+    static const uint32_t outside[] = {0, 2};
+    req.ranks = outside;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_coll_bound(&req, s.router, 1.0, 1.0, &b, &err), RLT_ERANGE);
+    assert_string_equal(err.where, "all_reduce");
+    assert_string_equal(err.what, "rank 2 does not exist; the placement has 2 ranks");
+    close_network(&s);
+}
+
+/* Shares that differ by a byte: of 7 bytes over 4 members the first three have 2. At 1 GB/s a byte takes 1000 ps. */
+static void uneven_shares(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        uint32_t root;
+        uint64_t bytes;
+    } rows[] = {{RLT_REDUCE_SCATTER, 0, 6},                         /* the last sends all but 1 */
+                {RLT_ALL_GATHER, 0, 6},     {RLT_ALL_TO_ALL, 0, 6}, /* 3 times 2 bytes in */
+                {RLT_GATHER, 0, 5},         {RLT_GATHER, 3, 6},     {RLT_SCATTER, 2, 5}, {RLT_SCATTER, 3, 6},
+                {RLT_BROADCAST, 2, 7},      {RLT_ALL_REDUCE, 0, 10}}; /* 2 * 3 * 7 / 4 = 10.5 */
+    setting s;
+    (void)state;
+    open_network(&s, "switch:4@1GB/s,0ns", 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.kind = rows[i].kind, .n = 4, .root = rows[i].root, .bytes = 7};
+        rlt_time ps = bound_of(&s, &req).traffic_ps;
+        if (ps / 1000 != (rlt_time)rows[i].bytes)
+            fail_msg("row %zu: %lld ps", i, (long long)ps);
+        static const uint32_t listed[] = {0, 1, 2, 3}; /* counted one by one */
+        req.ranks = listed;
+        assert_int_equal(bound_of(&s, &req).traffic_ps, ps);
+    }
+    close_network(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_by_hand),         cmocka_unit_test(dimensions_add_up),
         cmocka_unit_test(counts_by_hand),        cmocka_unit_test(slow_members_decide),
         cmocka_unit_test(scales_and_rounding),   cmocka_unit_test(large_groups_use_the_fastest_link),
-        cmocka_unit_test(algorithms_respect_it),
+        cmocka_unit_test(algorithms_respect_it), cmocka_unit_test(cuts_have_directions),
+        cmocka_unit_test(groups_of_products),    cmocka_unit_test(verbs_save_bytes),
+        cmocka_unit_test(halves_of_members),     cmocka_unit_test(bounds_saturate),
+        cmocka_unit_test(uneven_shares),
     };
     return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
 }

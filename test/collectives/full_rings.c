@@ -96,13 +96,40 @@ static void where_not(void **state)
     assert_int_equal(rlt_full_rings(&req), 0);
 }
 
+/* 3 to 32 members of the whole of one fully connected dimension. */
+static void how_many_rings(void **state)
+{
+    static const struct {
+        uint32_t n, dims[2], rings;
+    } rows[] = {{2, {2, 1}, 0},   {3, {3, 1}, 2}, {4, {4, 1}, 6}, {32, {1, 32}, 62},
+                {33, {33, 1}, 0}, {8, {4, 2}, 0}, {8, {8, 1}, 7}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.kind = RLT_REDUCE_SCATTER,
+                                .n = rows[i].n,
+                                .n_dims = 2,
+                                .dims = {rows[i].dims[0], rows[i].dims[1]},
+                                .shapes = {"fully-connected", "fully-connected"}};
+        assert_int_equal(rlt_full_rings(&req), rows[i].rings);
+        req.shapes[0] = req.shapes[1] = NULL;
+        assert_int_equal(rlt_full_rings(&req), 0);
+    }
+    /* rings begin again after the last */
+    uint32_t first[9], again[9];
+    for (uint32_t n = 3; n <= 9; n++) {
+        for (uint32_t c = 0; c < rlt_full_ring_count(n); c++) {
+            rlt_full_ring(n, c, first);
+            rlt_full_ring(n, c + rlt_full_ring_count(n), again);
+            assert_memory_equal(first, again, n * sizeof *first);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_link_equally),
-        cmocka_unit_test(bandwidth),
-        cmocka_unit_test(any_size),
-        cmocka_unit_test(where_not),
+        cmocka_unit_test(every_link_equally), cmocka_unit_test(bandwidth),      cmocka_unit_test(any_size),
+        cmocka_unit_test(where_not),          cmocka_unit_test(how_many_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

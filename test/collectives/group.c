@@ -18,6 +18,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 
 enum { MAX = 32 };
 
@@ -193,12 +194,164 @@ static void bad_groups_are_refused(void **state)
     rlt_topology_free(t);
 }
 
+/* Nodes of four, three of them: how many members each node has, if they stand in order. */
+static void members_of_nodes(void **state)
+{
+    static const struct {
+        uint32_t n, ranks[8], node;
+    } rows[] = {
+        {4, {0, 1, 4, 5}, 2},
+        {3, {0, 4, 8}, 1},
+        {4, {0, 1, 2, 3}, 4},
+        {8, {4, 5, 6, 7, 0, 1, 2, 3}, 4},
+        {1, {5}, 1},
+        {6, {0, 1, 8, 9, 4, 5}, 2},
+        {3, {0, 1, 4}, 0},          /* unequal */
+        {6, {0, 1, 4, 5, 2, 3}, 0}, /* a node twice */
+        {3, {0, 4, 1}, 0},
+        {4, {0, 1, 4, 8}, 0}, /* two nodes in the place of one */
+        {4, {0, 4, 8, 1}, 0}, /* more than there are */
+    };
+    rlt_topology *t = load("switch:4@100GB/s,0ns*switch:3@10GB/s,500ns,nics=4");
+    rlt_placement p = {.n = 12};
+    (void)state;
+    assert_int_equal(rlt_topology_node_size(t), 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_group g;
+        assert_int_equal(rlt_group_create(t, &p, rows[i].ranks, rows[i].n, &g, NULL), 0);
+        if (g.node != rows[i].node)
+            fail_msg("row %zu: %u members a node", i, g.node);
+        assert_int_equal(rlt_group_request(&g, RLT_ALL_REDUCE, 8).node, rows[i].node);
+        rlt_group_free(&g);
+    }
+    rlt_topology_free(t);
+    /* 20 nodes of two, the last first; then two members change places */
+    uint32_t ranks[40];
+    t = load("switch:2@100GB/s,0ns*switch:20@10GB/s,500ns,nics=2");
+    p.n = 40;
+    for (uint32_t other = 0; other < 20; other++) {
+        rlt_group g;
+        for (uint32_t m = 0; m < 40; m++)
+            ranks[m] = (19 - m / 2) * 2 + m % 2;
+        ranks[38] = ranks[2 * other + 1];
+        ranks[2 * other + 1] = 0;
+        assert_int_equal(rlt_group_create(t, &p, ranks, 40, &g, NULL), 0);
+        assert_int_equal(g.node, other == 19 ? 2 : 0);
+        rlt_group_free(&g);
+    }
+    rlt_topology_free(t);
+}
+
+/* Dimensions of one member are left out, in a whole product and in a part of it; axes name those of the topology. */
+static void axes_name_dimensions(void **state)
+{
+    static const struct {
+        uint32_t n, ranks[8], n_dims, dims[2], axes[2];
+    } rows[] = {
+        {8, {0}, 2, {4, 2}, {0, 2}}, {4, {0, 1, 2, 3}, 1, {4}, {0}},     {4, {1, 2, 5, 6}, 2, {2, 2}, {0, 2}},
+        {2, {1, 5}, 1, {2}, {2}},    {3, {0, 1, 4}, 1, {3}, {RLT_NONE}}, {1, {3}, 1, {1}, {RLT_NONE}},
+    };
+    rlt_topology *t = load("ring:4@200GB/s,500ns*switch:1@100GB/s,500ns*switch:2@50GB/s,500ns");
+    rlt_placement p = {.n = 8};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_group g;
+        const uint32_t *ranks = rows[i].n == 8 ? NULL : rows[i].ranks;
+        assert_int_equal(rlt_group_create(t, &p, ranks, rows[i].n, &g, NULL), 0);
+        rlt_coll_request req = rlt_group_request(&g, RLT_GATHER, 8);
+        assert_int_equal(g.n_dims, rows[i].n_dims);
+        assert_int_equal(req.n_dims, rows[i].n_dims);
+        assert_ptr_equal(req.topology, t);
+        assert_ptr_equal(req.placement, &p);
+        for (uint32_t d = 0; d < g.n_dims; d++) {
+            assert_int_equal(req.dims[d], rows[i].dims[d]);
+            assert_int_equal(req.axes[d], rows[i].axes[d]);
+        }
+        rlt_group_free(&g);
+    }
+    rlt_topology_free(t);
+    /* a part of the only dimension has its shape, though it is no sub-grid */
+    rlt_group g;
+    t = load("ring:4@200GB/s,500ns");
+    p.n = 4;
+    static const uint32_t backwards[] = {2, 1, 0};
+    assert_int_equal(rlt_group_create(t, &p, backwards, 3, &g, NULL), 0);
+    assert_string_equal(g.shapes[0], "ring");
+    assert_int_equal(g.axes[0], RLT_NONE);
+    rlt_group_free(&g);
+    rlt_topology_free(t);
+}
+
+/* Ranks 0 .. n-1 need no list; others are copied. */
+static void lists_of_ranks(void **state)
+{
+    uint32_t ranks[] = {0, 1, 2, 3};
+    rlt_topology *t = load("ring:4@200GB/s,500ns");
+    rlt_placement p = {.n = 4};
+    rlt_group g;
+    (void)state;
+    assert_int_equal(rlt_group_create(t, &p, ranks, 4, &g, NULL), 0);
+    assert_null(g.ranks);
+    rlt_group_free(&g);
+    ranks[0] = 1, ranks[1] = 0;
+    assert_int_equal(rlt_group_create(t, &p, ranks, 4, &g, NULL), 0);
+    ranks[0] = 9;
+    static const uint32_t copied[] = {1, 0, 2, 3};
+    assert_memory_equal(g.ranks, copied, sizeof copied);
+    rlt_group_free(&g);
+    rlt_topology_free(t);
+}
+
+static void refusals_name_ranks(void **state)
+{
+    uint32_t nowhere[] = {0, 4, 2, 3}, ranks[] = {0, 3, 3}, wide[20];
+    rlt_topology *t = load("ring:4@200GB/s,500ns");
+    rlt_placement all = {.n = 4}, beyond = {.n = 4, .accelerator = nowhere};
+    rlt_group g;
+    (void)state;
+    const struct {
+        const rlt_placement *p;
+        const uint32_t *ranks;
+        uint32_t n;
+        int code;
+        const char *what;
+    } rows[] = {
+        {&all, NULL, 5, RLT_ERANGE, "rank 4 does not exist; the placement has 4 ranks"},
+        {&all, NULL, 0, RLT_ERANGE, "expected 1 to 16777216 ranks, got 0"},
+        {&all, NULL, RLT_MAX_MEMBERS + 1, RLT_ERANGE, "expected 1 to 16777216 ranks, got 16777217"},
+        {&all, ranks, 3, RLT_ESCHEMA, "rank 3 is named twice"},
+        {&beyond, NULL, 4, RLT_ERANGE, "rank 1 is on accelerator 4, which does not exist"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_error err = {0};
+        assert_int_equal(rlt_group_create(t, rows[i].p, rows[i].ranks, rows[i].n, &g, &err), rows[i].code);
+        assert_string_equal(err.where, "group");
+        assert_string_equal(err.what, rows[i].what);
+        assert_null(g.ranks);
+    }
+    rlt_topology_free(t);
+    /* any rank may be the one that comes twice */
+    t = load("ring:20@200GB/s,500ns");
+    all.n = 20;
+    for (uint32_t i = 1; i < 20; i++) {
+        for (uint32_t m = 0; m < 20; m++)
+            wide[m] = m == 0 ? i : m;
+        assert_int_equal(rlt_group_create(t, &all, wide, 20, &g, NULL), RLT_ESCHEMA);
+        wide[i] = 0;
+        assert_int_equal(rlt_group_create(t, &all, wide, 20, &g, NULL), 0);
+        rlt_group_free(&g);
+    }
+    rlt_topology_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sub_grids_are_found),    cmocka_unit_test(everybody_needs_no_list),
         cmocka_unit_test(placement_counts),       cmocka_unit_test(graphs_have_dims_and_rings),
-        cmocka_unit_test(bad_groups_are_refused),
+        cmocka_unit_test(bad_groups_are_refused), cmocka_unit_test(members_of_nodes),
+        cmocka_unit_test(axes_name_dimensions),   cmocka_unit_test(lists_of_ranks),
+        cmocka_unit_test(refusals_name_ranks),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -427,6 +427,126 @@ static void limits_hold(void **state)
     assert_int_equal(rlt_listing_finish(b, &l, &err), RLT_ERANGE);
 }
 
+/* A step hears from one member, however often, or from several. */
+static void who_is_heard(void **state)
+{
+    (void)state;
+    rlt_listing *l = begin(RLT_ALL_GATHER, 3, 0, 3, 1, 0);
+    for (uint32_t m = 0; m < 3; m++)
+        rlt_listing_lane(l, m);
+    rlt_listing_lane(l, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        add_send(l, 0, 0, 0, false, 0);
+        add_send(l, 1, 0, 0, false, 0);
+        add_nothing(l, 2, 0, 0);
+    }
+    assert_int_equal(add_nothing(l, 2, 1, 0), 0);
+    rlt_listing_connect(l, (rlt_listing_place){0, 0, 0}, (rlt_listing_place){2, 0, 0});
+    const rlt_step *hears = rlt_listing_at(l, 2, 0, 0);
+    assert_true(hears->recv_from == 0 && hears->recv_count == 1);
+    rlt_listing_connect(l, (rlt_listing_place){0, 0, 1}, (rlt_listing_place){2, 0, 0});
+    assert_true(hears->recv_from == 0 && hears->recv_count == 2);
+    rlt_listing_connect(l, (rlt_listing_place){1, 0, 0}, (rlt_listing_place){2, 0, 0});
+    assert_true(hears->recv_from == RLT_NONE && hears->recv_count == 3);
+    rlt_listing_connect(l, (rlt_listing_place){1, 0, 1}, (rlt_listing_place){2, 1, 0});
+    hears = rlt_listing_at(l, 2, 1, 0);
+    assert_true(hears->recv_from == 1 && hears->recv_count == 1);
+    const rlt_step *sends = rlt_listing_at(l, 1, 0, 1);
+    assert_true(sends->send_to == 2 && sends->peer_step == 0);
+    assert_int_equal(rlt_listing_steps(l, 0, 0), 2);
+    assert_false(rlt_listing_failed(l));
+    rlt_listed out;
+    assert_int_equal(rlt_listing_finish(l, &out, NULL), 0);
+    /* flat: a lane of each member, the second one empty but for member 2 */
+    static const uint32_t first[] = {0, 2, 2, 4, 4, 6, 7};
+    assert_int_equal(out.lanes, 2);
+    assert_memory_equal(out.first, first, sizeof first);
+    assert_null(out.line); /* no step had one */
+    static const uint32_t shifts[] = {0, 0, 0, 1, 0, 0, 0};
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(out.steps[i].peer_shift, shifts[i]);
+    rlt_listed_free(&out);
+    rlt_listed_free(NULL);
+    rlt_listing_free(NULL);
+}
+
+/* A place is named by its file and line, by its name, or by the algorithm that makes it. */
+static void places_have_names(void **state)
+{
+    rlt_listed l;
+    rlt_error err;
+    char text[80];
+    (void)state;
+    assert_int_equal(end(gather(3, 1, RLT_NONE, RLT_NONE), &l, &err), 0);
+    rlt_plan plan = {.algorithm = &rlt_custom, .lanes = 2, .req = {.n = 3, .listed = &l}};
+    static const struct {
+        uint32_t member, lane, step;
+        const char *text;
+    } rows[] = {
+        {0, 0, 0, "plan:100: member 0, lane 0, step 0"}, {1, 1, 0, "plan:200: member 1, lane 1, step 0"},
+        {1, 1, 1, "plan:202: member 1, lane 1, step 1"}, {1, 1, 2, "plan: member 1, lane 1, step 2"},
+        {0, 0, 1, "plan: member 0, lane 0, step 1"},     {2, 0, 0, "plan:102: member 2, lane 0, step 0"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_step_place(&plan, rows[i].member, rows[i].lane, rows[i].step, text, sizeof text);
+        assert_string_equal(text, rows[i].text);
+    }
+    l.source[0] = '\0';
+    rlt_step_place(&plan, 0, 0, 1, text, sizeof text);
+    assert_string_equal(text, "by_hand: member 0, lane 0, step 1");
+    plan.algorithm = &rlt_ring;
+    rlt_step_place(&plan, 0, 0, 0, text, sizeof text);
+    assert_string_equal(text, "ring: member 0, lane 0, step 0");
+    rlt_listed_free(&l);
+}
+
+static void refusals_of_heads(void **state)
+{
+    static const struct {
+        rlt_listing_head head;
+        const char *what;
+    } rows[] = {
+        {{"x", RLT_ALL_REDUCE, 0, 0, 1, 1, 0}, "expected 1 to 65536 members, got 0"},
+        {{"x", RLT_ALL_REDUCE, 65537, 0, 1, 1, 0}, "expected 1 to 65536 members, got 65537"},
+        {{"x", RLT_ALL_REDUCE, 2, 2, 1, 1, 0}, "root 2 is not a member; expected 0 to 1"},
+        {{"x", RLT_ALL_REDUCE, 2, 1, 0, 3, 1},
+         "0 blocks, result buffer 1 of 3; expected at least one block and a result below the number of buffers"},
+        {{"x", RLT_ALL_REDUCE, 2, 1, 5, 3, 3},
+         "5 blocks, result buffer 3 of 3; expected at least one block and a result below the number of buffers"},
+    };
+    rlt_listing *l = NULL;
+    rlt_listed out;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_error err = {0};
+        assert_int_equal(rlt_listing_create(&rows[i].head, &l, &err), RLT_ERANGE);
+        assert_string_equal(err.where, "x");
+        assert_string_equal(err.what, rows[i].what);
+    }
+    const rlt_listing_head most = {"many", RLT_BARRIER, 65536, 65535, 1, 1, 0};
+    assert_int_equal(rlt_listing_create(&most, &l, NULL), 0);
+    for (uint32_t i = 0; i < 65; i++)
+        assert_int_equal(rlt_listing_lane(l, 7), i);
+    rlt_error err = {0};
+    assert_int_equal(rlt_listing_finish(l, &out, &err), RLT_ERANGE);
+    assert_string_equal(err.where, "many");
+    assert_string_equal(err.what, "65536 members with 65 lanes are more than 4194304 lanes");
+    assert_int_equal(rlt_listing_create(&most, &l, NULL), 0);
+    for (uint32_t i = 0; i < 64; i++)
+        rlt_listing_lane(l, 7);
+    assert_int_equal(rlt_listing_finish(l, &out, NULL), 0);
+    rlt_listed_free(&out);
+    l = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+    for (uint32_t i = 0; i < RLT_MAX_LANES; i++)
+        assert_int_equal(rlt_listing_lane(l, 0), i);
+    assert_false(rlt_listing_failed(l));
+    rlt_listing_lane(l, 0);
+    assert_true(rlt_listing_failed(l));
+    assert_int_equal(rlt_listing_steps(l, 0, 0), 0);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_listing_finish(l, &out, &err), RLT_ERANGE);
+    assert_string_equal(err.where, "plan");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +562,9 @@ int main(void)
         cmocka_unit_test(wild_steps_are_refused),
         cmocka_unit_test(results_may_be_scratch),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(who_is_heard),
+        cmocka_unit_test(places_have_names),
+        cmocka_unit_test(refusals_of_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

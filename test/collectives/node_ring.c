@@ -107,13 +107,42 @@ static void all_nics_are_used(void **state)
     }
 }
 
+/* Which requests have rings over nodes, and of which all members do the same. */
+static void which_requests(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        uint32_t n, node, n_rings, channels, directions, rings;
+        bool counted, closed;
+    } rows[] = {
+        {RLT_ALL_REDUCE, 8, 4, 0, 0, 0, 4, false, true},     {RLT_BARRIER, 8, 4, 0, 0, 0, 4, false, true},
+        {RLT_REDUCE_SCATTER, 8, 4, 0, 8, 1, 4, false, true}, {RLT_ALL_GATHER, 8, 4, 0, 4, 0, 4, false, true},
+        {RLT_ALL_GATHER, 8, 4, 0, 4, 0, 4, true, false},     {RLT_BROADCAST, 8, 4, 0, 0, 0, 4, false, false},
+        {RLT_ALL_REDUCE, 8, 4, 0, 6, 0, 4, false, false},    {RLT_ALL_REDUCE, 8, 4, 0, 0, 2, 4, false, false},
+        {RLT_ALL_REDUCE, 12, 4, 0, 0, 0, 4, false, false},   {RLT_ALL_REDUCE, 8, 1, 0, 0, 0, 0, false, false},
+        {RLT_ALL_REDUCE, 8, 8, 0, 0, 0, 0, false, false},    {RLT_ALL_REDUCE, 8, 4, 1, 0, 0, 0, false, false},
+        {RLT_ALL_TO_ALL, 8, 4, 0, 0, 0, 0, false, false},    {RLT_ALL_REDUCE, 8, 0, 0, 0, 0, 0, false, false},
+        {RLT_ALL_REDUCE, 4, 2, 0, 0, 0, 2, false, true},
+    };
+    static const uint64_t counts[8] = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.kind = rows[i].kind,
+                                .n = rows[i].n,
+                                .node = rows[i].node,
+                                .n_rings = rows[i].n_rings,
+                                .counts = rows[i].counted ? counts : NULL,
+                                .params = {.channels = rows[i].channels, .directions = rows[i].directions}};
+        assert_int_equal(rlt_node_rings(&req), rows[i].rings);
+        assert_int_equal(rlt_node_ring_closed(&req), rows[i].closed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(order),
-        cmocka_unit_test(proof),
-        cmocka_unit_test(all_nics_are_used),
+        cmocka_unit_test(by_hand),           cmocka_unit_test(order),          cmocka_unit_test(proof),
+        cmocka_unit_test(all_nics_are_used), cmocka_unit_test(which_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
 #include "collectives/collective.h"
+#include "collectives/nodes/node_switch.h"
 #include "collectives/plan.h"
 #include "net/network.h"
 #include "sim/base/error.h"
@@ -279,12 +280,103 @@ static void refusals(void **state)
         }
 }
 
+/* A head has bytes / ways / g of data: a chunk for each whole piece, at most `most`, within 4096 lanes a member and
+ * 2^21 lanes in all, of which large groups keep four chunks. */
+static void chunks_of_heads(void **state)
+{
+    static const struct {
+        uint32_t n, node, ways;
+        uint64_t bytes, piece;
+        uint32_t most, chunks;
+    } rows[] = {
+        {16, 8, 1, 8000, 1000, 64, 1},        {16, 8, 1, 15999, 1000, 64, 1},
+        {16, 8, 1, 16000, 1000, 64, 2},       {16, 8, 2, 31999, 1000, 64, 1},
+        {16, 8, 2, 32000, 1000, 64, 2},       {16, 8, 1, 0, 1000, 64, 1},
+        {16, 8, 1, 8000000, 1000, 64, 64},    {16, 8, 1, 512000, 1000, 64, 64},
+        {16, 8, 1, 504000, 1000, 64, 63},     {16, 8, 4096, 1u << 30, 1, 64, 1},
+        {16, 8, 2048, 1u << 30, 1, 64, 2},    {16, 8, 4097, 1u << 30, 1, 64, 1},
+        {16, 8, 1000, 1u << 30, 1, 64, 4},    /* 4096 / 1000 */
+        {1u << 18, 8, 1, 1u << 30, 1, 64, 8}, /* 2^21 / 2^18 */
+        {1u << 17, 8, 2, 1u << 30, 1, 64, 8}, {1u << 19, 8, 1, 1u << 30, 1, 64, 4},
+        {1u << 20, 8, 1, 1u << 30, 1, 64, 4}, {1u << 20, 8, 1, 1u << 30, 1, 3, 3},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.n = rows[i].n, .node = rows[i].node, .bytes = rows[i].bytes};
+        uint32_t chunks = rlt_node_chunks(&req, rows[i].ways, rows[i].piece, rows[i].most);
+        if (chunks != rows[i].chunks)
+            fail_msg("row %zu: %u chunks", i, chunks);
+    }
+}
+
+/* What the only switch of the members of a node can do, or that between the nodes; dimensions of one do not count. */
+static void what_switches_can(void **state)
+{
+    enum { SUM = RLT_CAN_REDUCE, COPY = RLT_CAN_MULTICAST, BOTH = RLT_CAN_REDUCE | RLT_CAN_MULTICAST };
+    static const struct {
+        const char *topology;
+        uint32_t node, inside, outside;
+    } rows[] = {
+        {"switch:4@100GB/s,0ns,in_network=reduce*switch:2@10GB/s,0ns,nics=4,in_network=multicast", 4, SUM,
+         COPY},
+        {"switch:4@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns,nics=4", 4, BOTH, 0},
+        {"switch:4@100GB/s,0ns," ADDS "*switch:1@100GB/s,0ns*switch:2@10GB/s,0ns,nics=4," ADDS, 4, BOTH,
+         BOTH},
+        /* two dimensions in a node, or between nodes, are no single switch */
+        {"switch:2@100GB/s,0ns," ADDS "*switch:2@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns,nics=4," ADDS, 4, 0,
+         BOTH},
+        {"switch:4@100GB/s,0ns," ADDS "*switch:2@10GB/s,0ns,nics=4," ADDS "*switch:2@10GB/s,0ns," ADDS, 4,
+         BOTH, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_group s;
+        test_group_open(&s, rows[i].topology, 0);
+        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, 8);
+        assert_int_equal(rlt_topology_node_size(s.t), rows[i].node);
+        assert_int_equal(rlt_node_switch_can(&req, true), rows[i].inside);
+        assert_int_equal(rlt_node_switch_can(&req, false), rows[i].outside);
+        req.topology = NULL;
+        assert_int_equal(rlt_node_switch_can(&req, true), BOTH);
+        test_group_close(&s);
+    }
+}
+
+static void nodes_are_regular(void **state)
+{
+    static const struct {
+        uint32_t n, node;
+        const char *what; /* NULL: they are */
+    } rows[] = {
+        {16, 8, NULL},
+        {4, 2, NULL},
+        {16, 0, "needs nodes with an equal number of members each, in order of nodes"},
+        {16, 1, "needs at least two nodes of at least two members; the 16 members are on a node each"},
+        {16, 16, "needs at least two nodes of at least two members; the 16 members are on one node"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {.n = rows[i].n, .node = rows[i].node};
+        rlt_error err = {0};
+        assert_int_equal(rlt_nodes_regular(&req, "mine", &err), rows[i].what ? RLT_ETOPOLOGY : 0);
+        assert_string_equal(err.where, rows[i].what ? "mine" : "");
+        assert_string_equal(err.what, rows[i].what ? rows[i].what : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proof),    cmocka_unit_test(bandwidth), cmocka_unit_test(latency),
-        cmocka_unit_test(traffic),  cmocka_unit_test(bounds),    cmocka_unit_test(defects_are_found),
+        cmocka_unit_test(proof),
+        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(latency),
+        cmocka_unit_test(traffic),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(defects_are_found),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(chunks_of_heads),
+        cmocka_unit_test(what_switches_can),
+        cmocka_unit_test(nodes_are_regular),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
+#include "collectives/library.h"
 #include "collectives/plan.h"
 #include "collectives/selector.h"
 #include "net/endpoint/endpoint.h"
@@ -365,6 +366,394 @@ static void extremes_saturate(void **state)
     assert_true(c.wire_bytes == UINT64_MAX);
 }
 
+/* The members of one switch that adds and copies; 1 GB/s. */
+static void open_switch(test_group *s, uint32_t members)
+{
+    char text[80];
+    snprintf(text, sizeof text, "switch:%u@1GB/s,0ns,in_network=reduce+multicast", members);
+    test_group_open(s, text, 0);
+}
+
+/* An endpoint with one protocol for each kind of algorithm, of which the tuner expects 1 us, 1 us for a step, and
+ * 1 GB/s. */
+static rlt_endpoint simple_tuner(void)
+{
+    rlt_endpoint e = rlt_endpoint_default();
+    e.channels = 24;
+    put(&e, "S", "1us", "1us", "1GB/s");
+    put(&e, "D", "1us", "1us", "1GB/s");
+    put(&e, "N", "1us", "1us", "1GB/s");
+    set_protocol(&e.protocols[1], "for", "direct");
+    set_protocol(&e.protocols[2], "for", "nvls");
+    return e;
+}
+
+/* 4 members, 4000 bytes, which take 4 us: 1 us + steps + 4 us * steps / 4. NVLS: 4/3 of the time of the bytes. */
+static void predictions_by_hand(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        const char *algorithm;
+        uint32_t protocol;
+        rlt_time us, nvls_us;
+    } rows[] = {{RLT_ALL_REDUCE, "ring", 0, 1 + 6 + 6, 1 + 6 + 8},
+                {RLT_ALL_GATHER, "ring", 0, 1 + 3 + 3, 0},
+                {RLT_REDUCE_SCATTER, "ring", 0, 1 + 3 + 3, 0},
+                {RLT_BROADCAST, "ring", 0, 1 + 4 + 4, 0},
+                {RLT_REDUCE, "ring", 0, 1 + 4 + 4, 0},
+                {RLT_ALL_TO_ALL, "direct", 1, 1 + 3 + 3, 0}};
+    test_group s;
+    rlt_endpoint e = simple_tuner();
+    (void)state;
+    open_switch(&s, 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_candidate all[RLT_MAX_CANDIDATES];
+        rlt_coll_request req = rlt_group_request(&s.g, rows[i].kind, 4000);
+        req.endpoint = &e;
+        uint32_t n = rlt_candidates(&req, all), nvls = 0;
+        assert_true(n > 0);
+        assert_string_equal(all[0].algorithm->name, rows[i].algorithm);
+        assert_int_equal(all[0].protocol, rows[i].protocol);
+        assert_int_equal(all[0].estimate_ps, rows[i].us * RLT_US);
+        assert_null(all[0].excluded);
+        for (uint32_t k = 1; k < n; k++, nvls++) {
+            assert_int_equal(all[k].algorithm->served_by, RLT_FOR_NVLS);
+            assert_int_equal(all[k].protocol, 2);
+            assert_int_equal(all[k].estimate_ps, rows[i].nvls_us * RLT_US);
+        }
+        assert_int_equal(nvls > 0, rows[i].nvls_us > 0);
+    }
+    e.protocols[0].tuner_Bps = 0;
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 4000);
+    req.endpoint = &e;
+    assert_int_equal(rlt_candidates(&req, all), 1);
+    assert_int_equal(all[0].estimate_ps, RLT_TIME_MAX);
+    test_group_close(&s);
+}
+
+/* A protocol's limit counts a member's share, rounded up; the switch adds no single bytes; what is set excludes the
+ * others of its sort. */
+static void reasons_against(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        uint64_t bytes;
+        bool allowed;
+    } limits[] = {{RLT_ALL_GATHER, 4000, true}, {RLT_ALL_GATHER, 4001, false},
+                  {RLT_BROADCAST, 1000, true},  {RLT_BROADCAST, 1001, false},
+                  {RLT_REDUCE, 1001, false},    {RLT_REDUCE_SCATTER, 4000, true}};
+    rlt_endpoint e = simple_tuner();
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    (void)state;
+    e.protocols[0].limit_bytes = 1000;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        rlt_coll_request req = {.kind = limits[i].kind, .n = 4, .bytes = limits[i].bytes, .endpoint = &e};
+        assert_int_equal(rlt_candidates(&req, all), 1);
+        if (limits[i].allowed)
+            assert_null(all[0].excluded);
+        else
+            assert_string_equal(all[0].excluded, "messages above its limit");
+    }
+    e = simple_tuner();
+    test_group s;
+    open_switch(&s, 4);
+    for (uint32_t element = 0; element < 3; element++) {
+        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, 4000);
+        req.endpoint = &e;
+        req.element = element;
+        uint32_t n = rlt_candidates(&req, all);
+        assert_true(n > 1);
+        assert_ptr_equal(all[0].algorithm, &rlt_ring);
+        for (uint32_t k = 1; k < n; k++)
+            assert_int_equal(all[k].excluded != NULL, element == 1);
+        assert_true(element != 1 || strstr(all[1].excluded, "elements of one byte"));
+    }
+    /* NVLS is set: rings are out; direct messages are another sort */
+    e.protocol = 2;
+    rlt_coll_request sum = rlt_group_request(&s.g, RLT_ALL_REDUCE, 4000);
+    sum.endpoint = &e;
+    uint32_t n = rlt_candidates(&sum, all);
+    assert_int_equal(all[0].protocol, 2);
+    assert_ptr_equal(all[n - 1].algorithm == &rlt_ring ? all[n - 1].algorithm : all[1].algorithm, &rlt_ring);
+    for (uint32_t k = 0; k < n; k++)
+        assert_int_equal(all[k].excluded != NULL, all[k].algorithm == &rlt_ring);
+    sum.kind = RLT_ALL_TO_ALL;
+    assert_int_equal(rlt_candidates(&sum, all), 1);
+    assert_null(all[0].excluded);
+    e.protocol = 1;
+    sum.kind = RLT_ALL_GATHER;
+    assert_int_equal(rlt_candidates(&sum, all), 1);
+    assert_null(all[0].excluded);
+    test_group_close(&s);
+}
+
+/* Rings take a channel for each full channel_bytes of a message; direct messages for each that is begun, of the
+ * channels that a peer has. */
+static void channels_by_hand(void **state)
+{
+    static const struct {
+        rlt_coll_kind kind;
+        uint32_t n, peer_channels;
+        uint64_t channel_bytes, bytes;
+        uint32_t channels;
+    } rows[] = {
+        {RLT_BROADCAST, 2, 0, 0, 1, 24},        {RLT_BROADCAST, 2, 0, 1000, 999, 1},
+        {RLT_BROADCAST, 2, 0, 1000, 1999, 1},   {RLT_BROADCAST, 2, 0, 1000, 2000, 2},
+        {RLT_REDUCE, 2, 0, 1000, 24000, 24},    {RLT_REDUCE, 2, 32, 1000, 25000, 24},
+        {RLT_ALL_TO_ALL, 8, 32, 0, 8, 4},       {RLT_ALL_TO_ALL, 8, 32, 1000, 8000, 1},
+        {RLT_ALL_TO_ALL, 8, 32, 1000, 8001, 2}, {RLT_ALL_TO_ALL, 8, 0, 0, 8, 24},
+        {RLT_ALL_TO_ALL, 8, 7, 0, 8, 1},        {RLT_SEND_RECV, 2, 32, 0, 8, 16},
+        {RLT_SEND_RECV, 2, 32, 1000, 5001, 6},  {RLT_ALL_TO_ALL, 8, 32, 1000, 80000, 4},
+        {RLT_ALL_TO_ALL, 8, 32, 1000, 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = simple_tuner();
+        rlt_candidate all[RLT_MAX_CANDIDATES];
+        e.peer_channels = rows[i].peer_channels;
+        e.protocols[0].channel_bytes = e.protocols[1].channel_bytes = rows[i].channel_bytes;
+        rlt_coll_request req = {.kind = rows[i].kind, .n = rows[i].n, .bytes = rows[i].bytes, .endpoint = &e};
+        assert_true(rlt_candidates(&req, all) > 0);
+        if (all[0].channels != rows[i].channels)
+            fail_msg("row %zu: %u channels", i, all[0].channels);
+    }
+}
+
+/* Estimates of 5, 3, 3 and 4 us: the first of the least comes to the front, the others stay in order. */
+static void the_best_comes_first(void **state)
+{
+    rlt_endpoint e = rlt_endpoint_default();
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    (void)state;
+    e.channels = 1;
+    put(&e, "a", "5us", "0us", "1GB/s");
+    put(&e, "b", "3us", "0us", "1GB/s");
+    put(&e, "c", "3us", "0us", "1GB/s");
+    put(&e, "d", "4us", "0us", "1GB/s");
+    rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = 2, .endpoint = &e};
+    static const uint32_t all_allowed[] = {1, 0, 2, 3}, none_of_three[] = {3, 0, 1, 2};
+    assert_int_equal(rlt_candidates(&req, all), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(all[i].protocol, all_allowed[i]);
+    e.protocol = 3;
+    assert_int_equal(rlt_candidates(&req, all), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(all[i].protocol, none_of_three[i]);
+}
+
+static void who_is_tuned(void **state)
+{
+    rlt_endpoint e = simple_tuner();
+    rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = 2, .endpoint = &e};
+    (void)state;
+    assert_ptr_equal(rlt_request_endpoint(&req), &e);
+    req.n = 1;
+    assert_null(rlt_request_endpoint(&req));
+    req.n = 2;
+    e.n_protocols = 0;
+    assert_null(rlt_request_endpoint(&req));
+    req.endpoint = NULL;
+    assert_null(rlt_request_endpoint(&req));
+    test_group s;
+    test_group_open(&s, "hgx-h100-8", 0);
+    req = rlt_group_request(&s.g, RLT_ALL_GATHER, 8);
+    assert_ptr_equal(rlt_request_endpoint(&req), rlt_topology_endpoint(s.t));
+    test_group_close(&s);
+}
+
+/* Makes the plan of four members of a switch, or of unknown ones, and returns its tuning. */
+static rlt_tuning tuned(const test_group *s, const rlt_endpoint *e, const char *algorithm, rlt_coll_kind kind,
+                        uint64_t bytes, uint32_t element)
+{
+    rlt_coll_request req = {.kind = kind, .n = 4, .bytes = bytes};
+    rlt_plan plan;
+    rlt_error err = {0};
+    if (s)
+        req = rlt_group_request(&s->g, kind, bytes);
+    req.endpoint = e;
+    req.element = element;
+    if (rlt_plan_create(rlt_algorithm_find(algorithm, NULL), &req, &plan, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_tuning t = plan.tuning;
+    rlt_plan_free(&plan);
+    return t;
+}
+
+/* 5 us, and 1 us for each other member; 16 KiB are 4 KiB for a member: a line of 0.5 us. At 1 GB/s a byte takes
+ * 1000 ps; the copy of the own share takes half of that. */
+static void setups_by_hand(void **state)
+{
+    const rlt_time own = 4096 * 1000 / 2,
+                   line = 750000; /* one line and a half for each line that is copied */
+    static const struct {
+        rlt_coll_kind kind;
+        bool copies;
+    } rows[] = {{RLT_ALL_REDUCE, true},
+                {RLT_REDUCE_SCATTER, true},
+                {RLT_ALL_GATHER, true},
+                {RLT_BROADCAST, false},
+                {RLT_REDUCE, false}};
+    rlt_endpoint e = simple_tuner();
+    test_group s;
+    (void)state;
+    open_switch(&s, 4);
+    e.protocols[0].start_ps = 5 * RLT_US;
+    e.protocols[0].member_ps = RLT_US;
+    e.copy_ppm = 500000;
+    e.copy_lines_ppm = 1500000;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        e.protocols[0].line_bytes = 0;
+        rlt_tuning t = tuned(&s, &e, "ring", rows[i].kind, 16384, 0);
+        assert_true(t.on && t.index == 0 && t.together == 1 && t.channels == 24 && !t.far);
+        assert_int_equal(t.setup_ps, 8 * RLT_US + (rows[i].copies ? own : 0));
+        /* where the network is unknown, so is the time of a copy */
+        assert_int_equal(tuned(NULL, &e, "ring", rows[i].kind, 16384, 0).setup_ps, 8 * RLT_US);
+        e.protocols[0].line_bytes = 4096;
+        e.protocols[0].line_ps = 500000;
+        e.protocols[0].channel_bytes = 1 << 20; /* one channel */
+        assert_int_equal(tuned(NULL, &e, "ring", rows[i].kind, 16384, 0).setup_ps,
+                         8 * RLT_US + (rows[i].copies ? line : 0));
+        e.protocols[0].channel_bytes = 0;
+    }
+    e.protocols[0].line_bytes = 0;
+    /* one-byte elements that are added: 3/4 of 16 KiB at 1 GB/s; 3 shares of 4 KiB */
+    e.narrow_Bps = 1000000000;
+    e.copy_ppm = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool adds = rows[i].kind != RLT_ALL_GATHER && rows[i].kind != RLT_BROADCAST;
+        assert_int_equal(tuned(NULL, &e, "ring", rows[i].kind, 16384, 1).setup_ps,
+                         8 * RLT_US + (adds ? 3 * 4096 * 1000 : 0));
+        assert_int_equal(tuned(NULL, &e, "ring", rows[i].kind, 16384, 2).setup_ps, 8 * RLT_US);
+    }
+    /* direct messages: three at once; the copy of a share */
+    e.copy_ppm = 500000;
+    rlt_tuning t = tuned(&s, &e, "direct", RLT_ALL_TO_ALL, 16384, 0);
+    assert_int_equal(t.together, 3);
+    assert_int_equal(t.index, 1);
+    assert_int_equal(t.setup_ps, own);
+    /* NVLS copies nothing; half of the time of the 1000 bytes that fill it, for each of 4 members */
+    e.protocols[2].fill_ppm = 500000;
+    e.protocols[2].fill_bytes = 1000;
+    t = tuned(&s, &e, "nvls", RLT_ALL_REDUCE, 16384, 0);
+    assert_int_equal(t.setup_ps, 4 * 1000 * 1000 / 2);
+    assert_int_equal(t.protocol.fill_ppm, 0);
+    e.protocols[2].fill_bytes = 4096; /* all bytes, which are no fewer */
+    assert_int_equal(tuned(&s, &e, "nvls", RLT_ALL_REDUCE, 16384, 0).setup_ps, 16384 * 1000 / 2);
+    test_group_close(&s);
+}
+
+/* At 2 GHz kernel times halve; a line that is summed takes 1.5 times as long. No allowed protocol: no tuning. */
+static void protocols_are_adapted(void **state)
+{
+    rlt_endpoint e = simple_tuner();
+    (void)state;
+    e.clock_ppm = 2000000;
+    e.reduce_lines_ppm = 1500000;
+    e.protocols[0].message_ps = 2 * RLT_US;
+    e.protocols[0].start_ps = 4 * RLT_US;
+    e.protocols[0].member_ps = 6 * RLT_US;
+    e.protocols[0].line_ps = 8 * RLT_US;
+    rlt_tuning t = tuned(NULL, &e, "ring", RLT_ALL_GATHER, 16384, 0);
+    assert_int_equal(t.protocol.message_ps, RLT_US);
+    assert_int_equal(t.protocol.start_ps, 2 * RLT_US);
+    assert_int_equal(t.protocol.member_ps, 3 * RLT_US);
+    assert_int_equal(t.protocol.line_ps, 4 * RLT_US);
+    assert_int_equal(t.setup_ps, (2 + 3 * 3) * RLT_US);
+    static const rlt_coll_kind sums[] = {RLT_ALL_REDUCE, RLT_REDUCE_SCATTER, RLT_REDUCE};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        assert_int_equal(tuned(NULL, &e, "ring", sums[i], 16384, 0).protocol.line_ps, 6 * RLT_US);
+    assert_int_equal(tuned(NULL, &e, "ring", RLT_BROADCAST, 16384, 0).protocol.line_ps, 4 * RLT_US);
+    e.protocols[0].limit_bytes = 1;
+    assert_false(tuned(NULL, &e, "ring", RLT_ALL_GATHER, 16384, 0).on);
+    /* members whose time overflows */
+    e = simple_tuner();
+    e.protocols[0].member_ps = RLT_TIME_MAX / 2;
+    assert_true(tuned(NULL, &e, "ring", RLT_ALL_GATHER, 16384, 0).setup_ps == RLT_TIME_MAX);
+}
+
+static void texts_of_candidates(void **state)
+{
+    static const char other[] = "another protocol is set", limit[] = "messages above its limit";
+    rlt_endpoint e = a100();
+    put(&e, "NVLS", "0ps", "0ps", "100GB/s");
+    e.protocols[3].serves = RLT_FOR_NVLS;
+    rlt_candidate all[] = {
+        {.algorithm = &rlt_ring, .protocol = 1, .channels = 24, .estimate_ps = 40600000},
+        {.algorithm = &rlt_tree, .protocol = 0, .channels = 1, .estimate_ps = RLT_TIME_MAX},
+        {.algorithm = &rlt_ring, .protocol = 0, .channels = 2, .excluded = other},
+        {.algorithm = &rlt_nvls, .protocol = 3, .channels = 2, .excluded = limit},
+        {.algorithm = &rlt_tree, .protocol = 2, .channels = 2, .excluded = other},
+    };
+    const struct {
+        uint32_t first, n;
+        const char *chosen, *excluded;
+    } rows[] = {
+        {0, 5, "ring, LL128, 24 channels: 40.6 us; tree, LL, 1 channel",
+         "ring LL, tree Simple (another protocol is set); nvls (messages above its limit)"},
+        {0, 1, "ring, LL128, 24 channels: 40.6 us", ""},
+        {2, 1, "no candidate", "ring LL (another protocol is set)"},
+        {3, 2, "no candidate", "nvls (messages above its limit); tree Simple (another protocol is set)"},
+        {0, 0, "no candidate", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200] = "before";
+        rlt_candidates_text(all + rows[i].first, rows[i].n, &e, text, sizeof text);
+        assert_string_equal(text, rows[i].chosen);
+        rlt_excluded_text(all + rows[i].first, rows[i].n, &e, text, sizeof text);
+        assert_string_equal(text, rows[i].excluded);
+        for (size_t size = 0; size < 40; size++) { /* a prefix, and nothing behind it */
+            char part[48];
+            memset(part, '#', sizeof part);
+            rlt_candidates_text(all + rows[i].first, rows[i].n, &e, part, size);
+            assert_true(size == 0 || strncmp(part, rows[i].chosen, size - 1) == 0);
+            assert_true(size == 0 || strlen(part) < size);
+            assert_int_equal(part[size], '#');
+            memset(part, '#', sizeof part);
+            rlt_excluded_text(all + rows[i].first, rows[i].n, &e, part, size);
+            assert_true(size == 0 || strncmp(part, rows[i].excluded, size - 1) == 0);
+            assert_int_equal(part[size], '#');
+        }
+    }
+}
+
+/* Who chooses: the endpoint's constants, or a version that knows its GPUs. */
+static void who_chooses(void **state)
+{
+    static const struct {
+        const char *topology, *library;
+        rlt_coll_kind kind;
+        const char *text; /* of constants: no version can be asked for */
+    } rows[] = {
+        {"hgx-h100-8*rail:2@400Gbps,500ns", NULL, RLT_ALL_REDUCE, "NCCL 2.30"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", "2.23.4", RLT_ALL_REDUCE, "NCCL 2.23"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", "2.31", RLT_BROADCAST, "NCCL 2.31, constants of 2.30.7"},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", "2.23", RLT_ALL_TO_ALL, NULL},
+        {"hgx-h100-8*rail:2@400Gbps,500ns", "rccl", RLT_ALL_REDUCE, NULL},
+        {"hgx-h100-8", "2.23", RLT_ALL_REDUCE, NULL},
+        {"mi300x-8", "rccl", RLT_ALL_REDUCE, "RCCL, constants of MI300X alone"},
+        {"mi300x-8", "2.23", RLT_ALL_REDUCE, NULL},
+        {"switch:4@1GB/s,0ns", "2.23", RLT_ALL_REDUCE, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_group s;
+        char text[120];
+        rlt_error err = {0};
+        test_group_open(&s, rows[i].topology, 0);
+        rlt_coll_request req = rlt_group_request(&s.g, rows[i].kind, 1 << 20);
+        assert_int_equal(rlt_library_check(&req, &err), 0); /* nothing is asked for */
+        if (rows[i].library)
+            assert_int_equal(rlt_library_read(rows[i].library, &req.library, &err), 0);
+        assert_int_equal(rlt_chooser(&req, text, sizeof text), rows[i].text != NULL);
+        assert_string_equal(text, rows[i].text ? rows[i].text : "constants of the endpoint");
+        assert_int_equal(rlt_library_check(&req, &err), rows[i].text ? 0 : RLT_EUNSUPPORTED);
+        if (!rows[i].text)
+            assert_true(strcmp(err.where, "auto") == 0 && strstr(err.what, "a version of NCCL chooses for"));
+        test_group_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +768,15 @@ int main(void)
         cmocka_unit_test(exported_endpoints_read_back),
         cmocka_unit_test(wrong_settings_are_refused),
         cmocka_unit_test(extremes_saturate),
+        cmocka_unit_test(predictions_by_hand),
+        cmocka_unit_test(reasons_against),
+        cmocka_unit_test(channels_by_hand),
+        cmocka_unit_test(the_best_comes_first),
+        cmocka_unit_test(who_is_tuned),
+        cmocka_unit_test(setups_by_hand),
+        cmocka_unit_test(protocols_are_adapted),
+        cmocka_unit_test(texts_of_candidates),
+        cmocka_unit_test(who_chooses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

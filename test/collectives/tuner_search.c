@@ -151,6 +151,15 @@ static void channels_by_version(void **state)
     node.version = version("2.19");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 32);
+    /* H800: 8 rings of 22; 2.18 does not try 22, and halves 4 of 40 */
+    rlt_tuner_node slow = node_of(&nodes[17]);
+    assert_string_equal(nodes[17].name, "H800");
+    slow.version = version("2.19.0");
+    assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
+    assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 22);
+    slow.version = version("2.18");
+    assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
+    assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 20);
     node.version = version("2.24");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 16);
@@ -375,6 +384,332 @@ static void bad_nodes(void **state)
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_EUNSUPPORTED);
 }
 
+/* Twice the channels that rings and trees share; half as many more with CollNet chains that are faster inside; twice
+ * again on Hopper between nodes where a channel has more than 45 GB/s; at least those of NVLS from 2.20 to 2.27. */
+static void channels_by_hand(void **state)
+{
+    static const struct {
+        const char *nccl;
+        rlt_tuner_arch arch;
+        uint32_t nodes, ring, tree;
+        double intra;
+        bool multicast, collnet;
+        uint32_t channels;
+    } rows[] = {
+        {"2.30", RLT_TUNER_HOPPER, 2, 4, 4, 46, false, false, 16},
+        {"2.30", RLT_TUNER_HOPPER, 2, 4, 4, 45, false, false, 8},
+        {"2.30", RLT_TUNER_HOPPER, 1, 4, 4, 46, false, false, 8},
+        {"2.30", RLT_TUNER_AMPERE, 2, 4, 4, 46, false, false, 8},
+        {"2.30", RLT_TUNER_HOPPER, 2, 8, 8, 46, false, false, 16},
+        {"2.30", RLT_TUNER_HOPPER, 2, 7, 9, 46, false, false, 28},
+        {"2.30", RLT_TUNER_HOPPER, 2, 7, 2, 40, false, false, 4},
+        {"2.30", RLT_TUNER_HOPPER, 2, 7, 0, 40, false, false, 14},
+        {"2.30", RLT_TUNER_AMPERE, 2, 40, 40, 40, false, false, 64},
+        {"2.25.0", RLT_TUNER_AMPERE, 2, 40, 40, 40, false, false, 64},
+        {"2.24", RLT_TUNER_AMPERE, 2, 40, 40, 40, false, false, 32},
+        {"2.19", RLT_TUNER_HOPPER, 2, 8, 8, 46, false, false, 32},
+        {"2.19", RLT_TUNER_HOPPER, 2, 9, 9, 46, false, false, 18},
+        {"2.20.0", RLT_TUNER_HOPPER, 2, 8, 8, 46, false, false, 16},
+        {"2.24", RLT_TUNER_BLACKWELL, 2, 4, 4, 46, false, false, 8},
+        {"2.25.0", RLT_TUNER_BLACKWELL, 2, 4, 4, 46, false, false, 16},
+        {"2.19", RLT_TUNER_HOPPER, 1, 4, 4, 46, true, false, 8},
+        {"2.20.0", RLT_TUNER_HOPPER, 1, 4, 4, 46, true, false, 16},
+        {"2.27", RLT_TUNER_HOPPER, 1, 9, 9, 46, true, false, 18},
+        {"2.27", RLT_TUNER_HOPPER, 1, 4, 4, 46, true, false, 16},
+        {"2.28.0", RLT_TUNER_HOPPER, 1, 4, 4, 46, true, false, 8},
+        {"2.30", RLT_TUNER_AMPERE, 2, 4, 4, 46, false, true, 12},
+        {"2.30", RLT_TUNER_AMPERE, 2, 24, 24, 46, false, true, 64},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_pattern p = {.channels = rows[i].ring, .intra_GBps = rows[i].intra, .inter_GBps = 40};
+        rlt_tuner_machine m = {.version = version(rows[i].nccl),
+                               .arch = rows[i].arch,
+                               .nodes = rows[i].nodes,
+                               .gpus = 8,
+                               .ring = p,
+                               .tree = p,
+                               .nvls = p,
+                               .collnet_chain = p,
+                               .nvswitch = true,
+                               .multicast = rows[i].multicast,
+                               .collnet = rows[i].collnet};
+        m.tree.channels = rows[i].tree;
+        if (rlt_tuner_channels(&m) != rows[i].channels)
+            fail_msg("row %zu: %u channels", i, rlt_tuner_channels(&m));
+        m.channels = 5;
+        assert_int_equal(rlt_tuner_channels(&m), 5);
+        m.channels = 0;
+        m.gpus = 1; /* chains need several GPUs; they must be faster inside */
+        assert_true(!m.collnet || rlt_tuner_channels(&m) == (rows[i].ring > 4 ? 48 : 8));
+        m.gpus = 8;
+        m.collnet_chain.intra_GBps = 40;
+        assert_true(!m.collnet || rlt_tuner_channels(&m) == (rows[i].ring > 4 ? 48 : 8));
+    }
+}
+
+static void nvls_channels_by_hand(void **state)
+{
+    static const struct {
+        const char *nccl;
+        rlt_tuner_arch arch;
+        uint32_t nodes, gpus;
+        double nic_GBps;
+        uint32_t channels;
+    } rows[] = {
+        {"2.30", RLT_TUNER_AMPERE, 1, 8, 50, 0},       {"2.30", RLT_TUNER_HOPPER, 1, 8, 50, 16},
+        {"2.24", RLT_TUNER_BLACKWELL, 1, 8, 50, 16},   {"2.25.0", RLT_TUNER_BLACKWELL, 1, 8, 50, 32},
+        {"2.26", RLT_TUNER_BLACKWELL, 1, 8, 50, 32},   {"2.27.0", RLT_TUNER_BLACKWELL, 1, 8, 50, 24},
+        {"2.29", RLT_TUNER_BLACKWELL, 4, 8, 50, 32},   {"2.30.0", RLT_TUNER_BLACKWELL, 4, 8, 50, 24},
+        {"2.30", RLT_TUNER_BLACKWELL, 2, 8, 50, 32},   {"2.30", RLT_TUNER_BLACKWELL, 3, 8, 48, 24},
+        {"2.30", RLT_TUNER_BLACKWELL, 3, 8, 47.9, 32}, {"2.30", RLT_TUNER_BLACKWELL, 3, 8, 96, 24},
+        {"2.30", RLT_TUNER_BLACKWELL, 3, 9, 96, 32},   {"2.30", RLT_TUNER_BLACKWELL, 3, 9, 95.9, 24},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = {.version = version(rows[i].nccl),
+                               .arch = rows[i].arch,
+                               .nodes = rows[i].nodes,
+                               .gpus = rows[i].gpus,
+                               .nic_GBps = rows[i].nic_GBps,
+                               .nvswitch = true,
+                               .multicast = true,
+                               .nvls = {.channels = 4}};
+        if (rlt_tuner_nvls_channels(&m) != rows[i].channels)
+            fail_msg("row %zu: %u channels", i, rlt_tuner_nvls_channels(&m));
+        m.multicast = false;
+        assert_int_equal(rlt_tuner_nvls_channels(&m), 0);
+        m.multicast = true;
+        m.nvswitch = false;
+        assert_int_equal(rlt_tuner_nvls_channels(&m), 0);
+        m.nvswitch = true;
+        m.nvls.channels = 0;
+        assert_int_equal(rlt_tuner_nvls_channels(&m), 0);
+    }
+}
+
+/* Nodes of 8 H100, 16 channels, at both sides of each size at which a chunk, the channels or the threads change. */
+static void sizes_of_change(void **state)
+{
+    enum { KIB = 1024, MIB = KIB * KIB };
+    const uint64_t GIB = (uint64_t)1 << 30;
+    const struct {
+        uint32_t nodes;
+        rlt_tuner_kind kind;
+        rlt_tuner_algorithm a;
+        rlt_tuner_protocol p;
+        uint64_t bytes; /* and one less */
+        rlt_tuner_launch from, below;
+    } rows[] = {
+        /* Direct: two deep, 16 channels * 8 heads: below 128, 16 and 16 chunks for each */
+        {4,
+         0,
+         RLT_TUNER_COLLNET_DIRECT,
+         RLT_TUNER_SIMPLE,
+         8 * GIB,
+         {16, 640, 512 * KIB, 0},
+         {16, 640, 256 * KIB, 0}},
+        {4,
+         0,
+         RLT_TUNER_COLLNET_DIRECT,
+         RLT_TUNER_SIMPLE,
+         256 * MIB,
+         {16, 640, 128 * KIB, 0},
+         {16, 640, 64 * KIB, 0}},
+        {4,
+         0,
+         RLT_TUNER_COLLNET_DIRECT,
+         RLT_TUNER_SIMPLE,
+         128 * MIB,
+         {16, 640, 64 * KIB, 0},
+         {16, 640, 32 * KIB, 0}},
+        /* Chain: eight deep: below 512, 64 and 8 */
+        {4,
+         0,
+         RLT_TUNER_COLLNET_CHAIN,
+         RLT_TUNER_SIMPLE,
+         2 * GIB,
+         {16, 640, 256 * KIB, 0},
+         {16, 640, 128 * KIB, 0}},
+        {4,
+         0,
+         RLT_TUNER_COLLNET_CHAIN,
+         RLT_TUNER_SIMPLE,
+         128 * MIB,
+         {16, 640, 128 * KIB, 0},
+         {16, 640, 64 * KIB, 0}},
+        {4,
+         0,
+         RLT_TUNER_COLLNET_CHAIN,
+         RLT_TUNER_SIMPLE,
+         8 * MIB,
+         {16, 640, 64 * KIB, 0},
+         {16, 640, 32 * KIB, 0}},
+        /* 640 * 512 B for each channel of a chain */
+        {4,
+         0,
+         RLT_TUNER_COLLNET_CHAIN,
+         RLT_TUNER_SIMPLE,
+         16 * 327680,
+         {16, 640, 32 * KIB, 0},
+         {15, 640, 32 * KIB, 0}},
+        {4,
+         0,
+         RLT_TUNER_COLLNET_CHAIN,
+         RLT_TUNER_SIMPLE,
+         2 * 327680,
+         {2, 640, 32 * KIB, 0},
+         {1, 640, 64 * KIB, 0}},
+        /* NVLSTree: 16 channels * 8 heads, below 4 and 1 chunk */
+        {2,
+         0,
+         RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE,
+         64 * MIB,
+         {16, 640, 128 * KIB, 0},
+         {16, 640, 64 * KIB, 0}},
+        {2,
+         0,
+         RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE,
+         8 * MIB,
+         {16, 640, 64 * KIB, 0},
+         {16, 640, 32 * KIB, 0}},
+        /* NVLS in a node: below 64, 8 and 2 */
+        {1, 0, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, GIB, {16, 640, 128 * KIB, 0}, {16, 640, 64 * KIB, 0}},
+        {1, 0, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 64 * MIB, {16, 640, 64 * KIB, 0}, {16, 640, 32 * KIB, 0}},
+        {1, 0, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 8 * MIB, {16, 640, 32 * KIB, 0}, {16, 640, 16 * KIB, 0}},
+        /* cells of 32 KiB of traffic: 17 make two for each channel but one; twice the bytes of an all-reduce */
+        {1,
+         0,
+         RLT_TUNER_NVLS,
+         RLT_TUNER_SIMPLE,
+         256 * KIB + 1,
+         {9, 640, 16 * KIB, 0},
+         {16, 640, 16 * KIB, 0}},
+        {1, 0, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 16 * KIB + 1, {2, 640, 16 * KIB, 0}, {1, 640, 16 * KIB, 0}},
+        {1, 1, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 32 * KIB + 1, {2, 640, 16 * KIB, 0}, {1, 640, 16 * KIB, 0}},
+        {1, 1, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 1, {1, 640, 16 * KIB, 0}, {1, 640, 16 * KIB, 0}},
+        /* rings: 512 threads of 64 B, a warp more; then half the threads. 15 channels share 32 cells by threes: 11 */
+        {4, 0, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 512 * KIB, {16, 544, 2 * MIB, MIB}, {11, 544, 2 * MIB, MIB}},
+        {4, 0, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 32 * KIB, {1, 544, 2 * MIB, MIB}, {1, 288, 2 * MIB, MIB}},
+        {4, 0, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 16 * KIB, {1, 288, 2 * MIB, MIB}, {1, 160, 2 * MIB, MIB}},
+        {4, 0, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 8 * KIB, {1, 160, 2 * MIB, MIB}, {1, 96, 2 * MIB, MIB}},
+        /* LL: 8 B for each rank and thread, four times the traffic; half a line is flags */
+        {4, 0, RLT_TUNER_RING, RLT_TUNER_LL, 128 * KIB, {1, 512, 32 * KIB, 0}, {1, 256, 32 * KIB, 0}},
+        {4, 1, RLT_TUNER_RING, RLT_TUNER_LL, 256 * KIB, {2, 512, 32 * KIB, 0}, {1, 512, 32 * KIB, 0}},
+        /* LL128: 640 threads of 8 B, 300 lines of 1920 B */
+        {4, 1, RLT_TUNER_RING, RLT_TUNER_LL128, 32 * KIB + 1, {2, 640, 576000, 0}, {1, 640, 576000, 0}},
+        /* one way: a step, and no slices */
+        {4, 3, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 32 * KIB, {1, 544, 512 * KIB, 0}, {1, 288, 512 * KIB, 0}},
+    };
+    rlt_tuner_pattern p = {.channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL};
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = {.version = version("2.30.7"),
+                               .arch = RLT_TUNER_HOPPER,
+                               .newest = RLT_TUNER_HOPPER,
+                               .nodes = rows[i / 2].nodes,
+                               .gpus = 8,
+                               .ring = p,
+                               .tree = p,
+                               .nvls = p,
+                               .collnet_chain = p,
+                               .collnet_direct = p,
+                               .nvswitch = true,
+                               .multicast = true,
+                               .collnet = true};
+        rlt_tuner_call call = {.kind = rows[i / 2].kind, .bytes = rows[i / 2].bytes - i % 2};
+        rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, rows[i / 2].a, rows[i / 2].p);
+        rlt_tuner_launch want = i % 2 ? rows[i / 2].below : rows[i / 2].from;
+        want.slice_bytes = want.slice_bytes ? want.slice_bytes : want.chunk_bytes;
+        if (got.channels != want.channels || got.threads != want.threads ||
+            got.chunk_bytes != want.chunk_bytes || got.slice_bytes != want.slice_bytes)
+            fail_msg("row %zu, %zu: %u channels of %u threads, chunk %llu, slice %llu", i / 2, i % 2,
+                     got.channels, got.threads, (unsigned long long)got.chunk_bytes,
+                     (unsigned long long)got.slice_bytes);
+    }
+}
+
+/* A slow ring has 256 threads, up to 12 GB/s. */
+static void slow_rings(void **state)
+{
+    static const struct {
+        double intra;
+        uint32_t channels, threads;
+    } rows[] = {{12, 1, 288}, {12.5, 1, 544}, {6, 2, 288}, {6.5, 2, 544}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_pattern p = {.channels = rows[i].channels, .intra_GBps = rows[i].intra, .inter_GBps = 40};
+        rlt_tuner_machine m = {.version = version("2.30"),
+                               .arch = RLT_TUNER_AMPERE,
+                               .nodes = 2,
+                               .gpus = 8,
+                               .ring = p,
+                               .tree = p};
+        rlt_tuner_call call = {.bytes = 1 << 30};
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_RING, RLT_TUNER_SIMPLE).threads,
+                         rows[i].threads);
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).threads, 640);
+        assert_int_equal(rlt_tuner_launch_of(&m, &call, RLT_TUNER_RING, RLT_TUNER_LL).threads, 512);
+    }
+}
+
+/* One port of .36 GB/s: one ring of .24 fits, but three of .12, half the speed, are more. */
+static void half_the_speed(void **state)
+{
+    rlt_tuner_node node = {.version = version("2.30"),
+                           .arch = RLT_TUNER_AMPERE,
+                           .nodes = 2,
+                           .gpus = 1,
+                           .path = RLT_VIA_PXB,
+                           .pcie_GBps = 24,
+                           .nics = 1,
+                           .nic_GBps = .36};
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(m.ring.channels, 3);
+    assert_true(m.ring.inter_GBps == .12 && m.ring.intra == RLT_VIA_LOC && m.ring.inter == RLT_VIA_PXB);
+    assert_true(m.tree.plain);
+    assert_true(rlt_tuner_ring_bound_GBps(&m) > .3599 && rlt_tuner_ring_bound_GBps(&m) < .3601);
+}
+
+static void limits_of_nodes(void **state)
+{
+    const rlt_tuner_node good = node_of(&nodes[0]);
+    const struct {
+        rlt_tuner_node node;
+        const char *what; /* NULL: it is searched */
+    } rows[] = {
+        {{.gpus = 1025}, "expected at least two GPUs, and 1024 in a node at most"},
+        {{.gpus = 0}, "expected at least two GPUs, and 1024 in a node at most"},
+        {{.nvlink_GBps = 1e6 + 1}, "expected an NVLink rate from 0 to 1e+06 GB/s"},
+        {{.pcie_GBps = 1e6 + 1}, "expected a PCIe rate above 0"},
+        {{.nics = 1025}, "expected 1 to 1024 NIC ports with a rate above 0"},
+        {{.nic_GBps = 1e6 + 1}, "expected 1 to 1024 NIC ports with a rate above 0"},
+    };
+    rlt_tuner_machine m;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_node node = good;
+        rlt_error err = {0};
+        node.gpus = i < 2 ? rows[i].node.gpus : good.gpus;
+        node.nvlink_GBps = i == 2 ? rows[i].node.nvlink_GBps : good.nvlink_GBps;
+        node.pcie_GBps = i == 3 ? rows[i].node.pcie_GBps : good.pcie_GBps;
+        node.nics = i == 4 ? rows[i].node.nics : good.nics;
+        node.nic_GBps = i == 5 ? rows[i].node.nic_GBps : good.nic_GBps;
+        assert_int_equal(rlt_tuner_search(&node, &m, &err), RLT_ERANGE);
+        assert_string_equal(err.where, "search");
+        assert_string_equal(err.what, rows[i].what);
+    }
+    rlt_tuner_node node = good;
+    node.nics = 1024;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    node = good, node.nodes = 1, node.nics = 0, node.nic_GBps = 0; /* one node needs no network */
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +723,12 @@ int main(void)
         cmocka_unit_test(network_launches),
         cmocka_unit_test(lanes),
         cmocka_unit_test(bad_nodes),
+        cmocka_unit_test(channels_by_hand),
+        cmocka_unit_test(nvls_channels_by_hand),
+        cmocka_unit_test(sizes_of_change),
+        cmocka_unit_test(slow_rings),
+        cmocka_unit_test(half_the_speed),
+        cmocka_unit_test(limits_of_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tuner by version, what each version excludes, and bad input. */
+#include "collectives/tuner/constants.h"
 #include "collectives/tuner/tuner.h"
 
 #include "net/endpoint/version.h"
@@ -480,6 +481,256 @@ static void bad_machines(void **state)
     }
 }
 
+/* The constants as NCCL's src/graph/tuning.cc has them at each tag: a row is one of them, with the versions from
+ * which it has another value. Those of a row that nothing changes are in other tests. */
+#define HOP(where, a, p)                                                                                     \
+    offsetof(rlt__tuner_constants, hop[RLT__ON_##where][RLT_TUNER_##a][RLT_TUNER_##p]), true
+#define BASE(a, p)          offsetof(rlt__tuner_constants, base[RLT_TUNER_##a][RLT_TUNER_##p]), true
+#define BOUND(of, a, nodes) offsetof(rlt__tuner_constants, of[RLT_TUNER_##a][nodes]), false
+
+static void constants_by_version(void **state)
+{
+    static const struct {
+        size_t at;
+        bool single;
+        struct {
+            uint32_t from;
+            double value;
+        } values[5];
+    } rows[] = {
+        {HOP(NVLINK, TREE, SIMPLE), {{0, 28}, {21803, 4}, {21900, 28}, {22300, 4}}},
+        {HOP(PCIE, TREE, SIMPLE), {{0, 28}, {21803, 6}, {21900, 28}, {22300, 4}}},
+        {HOP(NETWORK, TREE, SIMPLE), {{0, 28}, {21803, 14}, {21900, 28}, {22300, 14}}},
+        {HOP(NVLINK, TREE, LL), {{0, .6}}},
+        {HOP(NVLINK, TREE, LL128), {{0, 1.25}}},
+        {HOP(PCIE, TREE, LL), {{0, 1}}},
+        {HOP(PCIE, TREE, LL128), {{0, 1.9}}},
+        {HOP(NETWORK, TREE, LL), {{0, 5}}},
+        {HOP(NETWORK, TREE, LL128), {{0, 8.5}}},
+        {HOP(NVLINK, RING, LL), {{0, .6}}},
+        {HOP(NVLINK, RING, LL128), {{0, 1.9}}},
+        {HOP(NVLINK, RING, SIMPLE), {{0, 3.4}}},
+        {HOP(PCIE, RING, LL), {{0, 1}}},
+        {HOP(PCIE, RING, LL128), {{0, 2.5}}},
+        {HOP(PCIE, RING, SIMPLE), {{0, 5.7}}},
+        {HOP(NETWORK, RING, LL), {{0, 2.7}}},
+        {HOP(NETWORK, RING, LL128), {{0, 4}}},
+        {HOP(NETWORK, RING, SIMPLE), {{0, 14}}},
+        {HOP(NVLINK, COLLNET_DIRECT, SIMPLE), {{0, 8}, {21900, 3.7}}},
+        {HOP(PCIE, COLLNET_DIRECT, SIMPLE), {{0, 8}, {21900, 3.7}}},
+        {HOP(NETWORK, COLLNET_DIRECT, SIMPLE), {{0, 10.7}, {21900, 31}}},
+        {HOP(NVLINK, COLLNET_CHAIN, SIMPLE), {{0, 4.75}, {21900, 2.8}}},
+        {HOP(PCIE, COLLNET_CHAIN, SIMPLE), {{0, 8}, {21900, 2.8}}},
+        {HOP(NETWORK, COLLNET_CHAIN, SIMPLE), {{0, 14}, {21900, 30}}},
+        {HOP(NVLINK, NVLS, SIMPLE), {{0, 0}, {21900, 23}, {22100, 25}}},
+        {HOP(PCIE, NVLS, SIMPLE), {{0, 0}}},
+        {HOP(NETWORK, NVLS, SIMPLE), {{0, 18}}},
+        {HOP(NVLINK, NVLS_TREE, SIMPLE), {{0, 0}, {21900, 23}, {22100, 25}}},
+        {HOP(PCIE, NVLS_TREE, SIMPLE), {{0, 0}}},
+        {HOP(NETWORK, NVLS_TREE, SIMPLE), {{0, 19}, {21900, 14}, {22807, 20.9}}},
+        {HOP(NVLINK, PAT, SIMPLE), {{0, 4}}},
+        {HOP(PCIE, PAT, SIMPLE), {{0, 4}}},
+        {HOP(NETWORK, PAT, SIMPLE), {{0, 14}}},
+        {BASE(TREE, LL), {{0, 6.8}}},
+        {BASE(TREE, LL128), {{0, 14}}},
+        {BASE(TREE, SIMPLE), {{0, 0}, {22300, 8.4}}},
+        {BASE(RING, LL), {{0, 6.6}}},
+        {BASE(RING, LL128), {{0, 14}}},
+        {BASE(RING, SIMPLE), {{0, 8.4}}},
+        {BASE(NVLS, SIMPLE), {{0, 23}, {21900, 0}}},
+        {BASE(NVLS_TREE, SIMPLE), {{0, 23}, {21900, 0}}},
+        {BASE(PAT, SIMPLE), {{0, 8}}},
+        {BOUND(ll, HOPPER, 0), {{0, 87.7}, {22100, 141}}},
+        {BOUND(ll, HOPPER, 1), {{0, 22.5}, {22100, 45}}},
+        {BOUND(ll, HOPPER, 2), {{0, 19}, {22100, 35}}},
+        {BOUND(ll, BLACKWELL, 0), {{0, 282}}},
+        {BOUND(ring_ll128, HOPPER, 2), {{0, 36.7}}},
+        {BOUND(ring_ll128, BLACKWELL, 0), {{0, 73.4}, {22900, 34.5}, {22907, 40}}},
+        {BOUND(ring_ll128, BLACKWELL, 1), {{0, 73.4}, {22807, 34.6}, {22907, 40}}},
+        {BOUND(ring_ll128, BLACKWELL, 2), {{0, 73.4}, {22900, 34.5}, {22907, 40}}},
+        {BOUND(tree_ll128, HOPPER, 0), {{0, 36.7}}},
+        {BOUND(tree_ll128, HOPPER, 2), {{0, 36.7}, {21803, 29}}},
+        {BOUND(tree_ll128, BLACKWELL, 0), {{21803, 73.4}, {22800, 55.6}}},
+        {BOUND(tree_ll128, BLACKWELL, 1), {{21803, 73.4}, {22800, 31.67}}},
+        {BOUND(tree_ll128, BLACKWELL, 2), {{21803, 58}, {22800, 20}}},
+        {BOUND(tree, HOPPER, 0), {{0, 38.7}}},
+        {BOUND(tree, HOPPER, 1), {{0, 41.4}}},
+        {BOUND(tree, HOPPER, 2), {{0, 33}, {21803, 36}}},
+        {BOUND(tree, BLACKWELL, 0), {{21803, 77.4}, {22800, 70}}},
+        {BOUND(tree, BLACKWELL, 1), {{21803, 82.8}, {22800, 42.8}}},
+        {BOUND(tree, BLACKWELL, 2), {{21803, 72}, {22800, 24}}},
+        {BOUND(nvls_tree, HOPPER, 1), {{0, 57.7}}},
+        {BOUND(nvls_tree, HOPPER, 2), {{0, 45.5}}},
+        {BOUND(nvls_tree, BLACKWELL, 0), {{0, 0}}},
+        {BOUND(nvls_tree, BLACKWELL, 1), {{0, 96}}},
+        {BOUND(nvls_tree, BLACKWELL, 2), {{0, 43.1}, {22807, 43.8}, {23000, 80}}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (uint32_t k = 0; k < 5 && (k == 0 || rows[i].values[k].from); k++) {
+            uint32_t from = rows[i].values[k].from ? rows[i].values[k].from : 21801;
+            uint32_t next = k < 4 ? rows[i].values[k + 1].from : 0, last = next ? next - 1 : 23199;
+            for (int end = 0; end < 2; end++) { /* from the first release on, to the last */
+                rlt__tuner_constants c;
+                rlt__tuner_constants_of(end ? last : from, &c);
+                const char *at = (const char *)&c + rows[i].at;
+                double value = rows[i].single ? (double)*(const float *)(const void *)at
+                                              : *(const double *)(const void *)at;
+                double off = value - rows[i].values[k].value;
+                if (off > 1e-5 || off < -1e-5)
+                    fail_msg("row %zu, version %u: %g", i, end ? last : from, value);
+            }
+        }
+    }
+}
+
+/* Changes that come with a release and are not in the one before it. */
+static void first_releases(void **state)
+{
+    static const struct {
+        const char *before, *from;
+        rlt_tuner_arch arch, newest;
+        uint32_t nodes, gpus;
+        rlt_tuner_kind kind;
+        rlt_tuner_algorithm a;
+        rlt_tuner_protocol p;
+        double first, then; /* bandwidths; 0: it cannot run */
+    } rows[] = {
+        {"2.18", "2.19.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 1, 8, AG, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 0,
+         320 * 5 / 6.},
+        {"2.19", "2.20.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 8, AG, RLT_TUNER_COLLNET_DIRECT,
+         RLT_TUNER_SIMPLE, 0, 320 * .85},
+        {"2.26", "2.27.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 8, AG, RLT_TUNER_COLLNET_DIRECT,
+         RLT_TUNER_SIMPLE, 320 * .85, 8 * 36},
+        {"2.26", "2.27.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 8, AG, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, 0,
+         8 * 35},
+        {"2.27", "2.28.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 8, AG, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE,
+         8 * 35, 8 * 40 * .85 * 7 / 8 * 7 / 8},
+        {"2.28", "2.29.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 2, AR, RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE, 0, 320. * 8 / 14},
+        {"2.29", "2.30.0", RLT_TUNER_HOPPER, RLT_TUNER_BLACKWELL, 4, 8, AR, RLT_TUNER_RING, RLT_TUNER_LL128,
+         0, 8 * 36.7 * 32 / 62},
+        {"2.22", "2.23.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 1, AG, RLT_TUNER_PAT, RLT_TUNER_SIMPLE, 0,
+         320 * .85},
+        {"2.23", "2.24.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 1, AG, RLT_TUNER_PAT, RLT_TUNER_SIMPLE,
+         320 * .85, 320 * .75},
+        {"2.24", "2.25.0", RLT_TUNER_BLACKWELL, RLT_TUNER_BLACKWELL, 1, 8, AR, RLT_TUNER_RING,
+         RLT_TUNER_LL128, 0, 320 * .92 * 8 / 14},
+        {"2.20", "2.21.0", RLT_TUNER_AMPERE, RLT_TUNER_AMPERE, 1, 8, AR, RLT_TUNER_RING, RLT_TUNER_LL,
+         320 / 4. * 8 / 14, 87.7 * 8 / 14},
+        {"2.18.1", "2.18.3", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 1, 8, AR, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE,
+         320 * .75, 320 * 5 / 6.},
+        {"2.18", "2.19.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 2, 8, AR, RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE, 320 * .7 * 2 / 2, 320 * 5 / 6.},
+        {"2.19", "2.20.0", RLT_TUNER_HOPPER, RLT_TUNER_HOPPER, 4, 8, AR, RLT_TUNER_NVLS_TREE,
+         RLT_TUNER_SIMPLE, 160 * 5 / 6., 160 * 5 / 6.},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int later = 0; later < 2; later++) {
+            rlt_tuner_machine m = machine(later ? rows[i].from : rows[i].before, rows[i].arch, rows[i].nodes);
+            m.newest = rows[i].newest;
+            m.gpus = rows[i].gpus;
+            rlt_tuner_prediction p = predict(&m, rows[i].kind, rows[i].a, rows[i].p);
+            double want = later ? rows[i].then : rows[i].first, off = p.bandwidth_GBps - want;
+            if ((want == 0) != (p.excluded != NULL) || off > 1e-4 * want || off < -1e-4 * want)
+                fail_msg("row %zu, %d: %.7g, %s", i, later, p.bandwidth_GBps,
+                         p.excluded ? p.excluded : "runs");
+        }
+    }
+}
+
+/* NVLS inside one node has no network; its base falls away in 2.19. Trees of one node have no log. */
+static void latencies_of_one_node(void **state)
+{
+    static const struct {
+        const char *nccl;
+        rlt_tuner_algorithm a;
+        double us;
+    } rows[] = {{"2.18", RLT_TUNER_NVLS, 23},
+                {"2.19.0", RLT_TUNER_NVLS, 23},
+                {"2.21.0", RLT_TUNER_NVLS, 25},
+                {"2.30", RLT_TUNER_NVLS, 25},
+                {"2.18", RLT_TUNER_TREE, 2 * 7 * 4},
+                {"2.30", RLT_TUNER_TREE, 8.4 + 2 * 7 * 4},
+                {"2.18", RLT_TUNER_COLLNET_DIRECT, 2 * (8 + 7 * .5) + 10.7},
+                {"2.19.0", RLT_TUNER_COLLNET_DIRECT, 2 * (3.7 + 7 * .4) + 31},
+                {"2.18", RLT_TUNER_COLLNET_CHAIN, 2 * 7 * 4.75 + 14}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = machine(rows[i].nccl, RLT_TUNER_HOPPER, 1);
+        near(predict(&m, AR, rows[i].a, RLT_TUNER_SIMPLE).latency_us, rows[i].us);
+    }
+    rlt_tuner_machine m = machine("2.19.0", RLT_TUNER_HOPPER, 4);
+    near(predict(&m, AR, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE).latency_us, 23 + 4 * 14);
+    m = machine("2.30", RLT_TUNER_HOPPER, 1);
+    near(predict(&m, AR, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 8.4 + 14 * 3.4);
+    near(predict(&m, AG, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 7 * .6);
+    m.ring.inter = RLT_VIA_SYS; /* no NIC is used */
+    assert_null(predict(&m, AR, RLT_TUNER_RING, RLT_TUNER_LL128).excluded);
+    m.ring.intra = RLT_VIA_PHB; /* over PCIe */
+    near(predict(&m, AG, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 7 * 1);
+    near(predict(&m, RLT_TUNER_BROADCAST, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 8.4 + 5.7);
+    m.ring.intra = RLT_VIA_NVL;
+    near(predict(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + .6);
+}
+
+/* RCCL on nodes of 8 MI300X by hand: LL .8 us and Simple 2.1 us a hop of a ring; posting takes 2 us, three times
+ * with Simple; the network 9.5 and 320 us, or what the plug-in says, twice with Simple. */
+static void rccl_by_hand(void **state)
+{
+    static const struct {
+        uint32_t nodes;
+        rlt_tuner_kind kind;
+        rlt_tuner_algorithm a;
+        rlt_tuner_protocol p;
+        double plugin_us, us,
+            GBps; /* 320 GB/s in 8 channels; 1 GiB, of which corrections leave 1, .8 and .1 */
+    } rows[] = {
+        {1, AR, RLT_TUNER_RING, RLT_TUNER_LL, 0, 12 + 14 * .8, 320 * .08 * 8 / 14},
+        {1, AG, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 0, 17 + 7 * 2.1, 320 * 8 / 7.},
+        {1, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 0, 17 + 2.1, 320},
+        {1, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL, 0, 12 + .8, 320 * .08 * 1.65},
+        {1, AR, RLT_TUNER_TREE, RLT_TUNER_LL, 0, 12 + 2 * 7 * .9, 320 * .06 / 2 * .1},
+        {2, AG, RLT_TUNER_RING, RLT_TUNER_LL, 0, 12 + 14 * 2 + 9.5, 320 * .08 * 16 / 15 * .1},
+        {2, RS, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 0, 17 + 14 * 6 + 320, 320 * 16 / 15.},
+        {2, AR, RLT_TUNER_RING, RLT_TUNER_LL, 0, 12 + 26 * 2 + 4 * 9.5, 320 * .08 * 16 / 30 * .1},
+        {2, AR, RLT_TUNER_RING, RLT_TUNER_LL, 50, 12 + 26 * 2 + 4 * 50, 320 * .08 * 16 / 30 * .1},
+        {2, AR, RLT_TUNER_RING, RLT_TUNER_SIMPLE, 50, 17 + 26 * 6 + 4 * 100, 320 * 16 / 30.},
+        {2, RLT_TUNER_BROADCAST, RLT_TUNER_RING, RLT_TUNER_LL, 0, 12 + 9.5, 320 * .08 * .1},
+        {2, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE, 0, 17 + 2 * (7 * 2.3 + 25), 320 * .11 / 2},
+        {4, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE, 50, 17 + 2 * (7 * 2.3 + 2 * 100), 320 * .59 / 2},
+        {4, AR, RLT_TUNER_COLLNET_CHAIN, RLT_TUNER_SIMPLE, 0, 17, 320 / 2.},
+        {4, AG, RLT_TUNER_COLLNET_DIRECT, RLT_TUNER_SIMPLE, 0, 17 + 2 * (.9 + 7 * .4) + 10.5, 320},
+        {4, AR, RLT_TUNER_COLLNET_DIRECT, RLT_TUNER_SIMPLE, 0, 17 + 2 * (.9 + 7 * .4) + 10.5, 320 / 2.},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_tuner_machine m = machine("rccl", RLT_TUNER_MI300X, rows[i].nodes);
+        rlt_tuner_call call = {.kind = rows[i].kind, .bytes = (uint64_t)1 << 30};
+        m.cpu = RLT_TUNER_AMD;
+        m.plugin_us = rows[i].plugin_us;
+        rlt_tuner_prediction p = rlt_tuner_predict(&m, &call, rows[i].a, rows[i].p);
+        double off = p.latency_us - rows[i].us, slow = p.bandwidth_GBps - rows[i].GBps;
+        if (p.excluded || off > 1e-4 || off < -1e-4 || slow > 1e-3 || slow < -1e-3)
+            fail_msg("row %zu: %.7g us, %.7g GB/s, %s", i, p.latency_us, p.bandwidth_GBps,
+                     p.excluded ? p.excluded : "runs");
+    }
+    rlt_tuner_machine m = machine("rccl", RLT_TUNER_MI300X, 2);
+    /* up to two nodes the speed inside counts, then that between them */
+    m.tree.inter_GBps = 20;
+    near(predict(&m, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).bandwidth_GBps, 320 * .11 / 2 * .8);
+    m.nodes = 3;
+    near(predict(&m, AR, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).bandwidth_GBps, 160 * .59 / 2 * .8);
+    m.nodes = 2;
+    m.ring.unlike = true;
+    m.cpu = RLT_TUNER_AMD;
+    near(predict(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_SIMPLE).latency_us, 17 + 16 * 25.);
+    near(predict(&m, RLT_TUNER_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 12 + 16 * 9.5);
+    m.ring.intra = RLT_VIA_PHB;
+    near(predict(&m, AG, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 12 + 14 * 2.2 + 9.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +744,10 @@ int main(void)
         cmocka_unit_test(exclusions),
         cmocka_unit_test(lists),
         cmocka_unit_test(bad_machines),
+        cmocka_unit_test(constants_by_version),
+        cmocka_unit_test(first_releases),
+        cmocka_unit_test(latencies_of_one_node),
+        cmocka_unit_test(rccl_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
