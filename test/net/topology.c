@@ -19,6 +19,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "test/support/small_graph.h"
 
 static const uint64_t GB = 1000000000u;
 
@@ -355,43 +356,6 @@ static void impossible_products_are_refused(void **state)
     assert_null(t);
 }
 
-/* A graph of named nodes and duplex links "a-b"; the kind follows from the first letter. */
-typedef struct small {
-    rlt_graph_node nodes[32];
-    rlt_graph_link links[128];
-    rlt_topology_spec spec;
-} small;
-
-static small graph(const char *const *names, const uint32_t (*pairs)[2], uint32_t n_pairs)
-{
-    small g = {.spec = {.name = "small"}};
-    for (uint32_t i = 0; names[i]; i++) {
-        char c = names[i][0];
-        rlt_node_kind kind = c == 'g'   ? RLT_ACCELERATOR
-                             : c == 'n' ? RLT_NIC
-                             : c == 'p' ? RLT_PCIE
-                             : c == 'c' ? RLT_CPU
-                                        : RLT_SWITCH;
-        g.nodes[g.spec.n_nodes++] = (rlt_graph_node){.name = names[i], .kind = kind, .forwards = -1};
-    }
-    for (uint32_t i = 0; i < n_pairs; i++) {
-        g.links[2 * i] =
-            (rlt_graph_link){.src = pairs[i][0], .dst = pairs[i][1], .bw_Bps = GB, .latency_ps = 1000};
-        g.links[2 * i + 1] =
-            (rlt_graph_link){.src = pairs[i][1], .dst = pairs[i][0], .bw_Bps = 2 * GB, .latency_ps = 1000};
-    }
-    g.spec.n_links = 2 * n_pairs;
-    return g;
-}
-
-static int build(small *g, rlt_topology **t, rlt_error *err)
-{
-    g->spec.nodes = g->nodes;
-    g->spec.links = g->links;
-    *err = (rlt_error){0};
-    return rlt_topology_build(&g->spec, t, err);
-}
-
 static void graph_puts_accelerators_first(void **state)
 {
     (void)state;
@@ -399,13 +363,13 @@ static void graph_puts_accelerators_first(void **state)
     static const uint32_t pairs[][2] = {{1, 2}, {2, 0}, {3, 0}};
     static const uint32_t ring[] = {1, 0}, *const rings[] = {ring},
                           wrong[] = {1, 1}, *const wrongs[] = {wrong};
-    small g = graph(names, pairs, 3);
+    test_small g = test_small_graph(names, pairs, 3);
     rlt_topology *t;
     rlt_error err;
     char name[32];
     g.spec.rings = rings;
     g.spec.n_rings = 1;
-    assert_int_equal(build(&g, &t, &err), 0);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     assert_int_equal(rlt_topology_accelerators(t), 2);
     assert_string_equal(rlt_topology_node_name(t, 1, name, sizeof name), "gpu1");
     assert_int_equal(rlt_topology_find_node(t, "sw"), 2);
@@ -427,7 +391,7 @@ static void graph_puts_accelerators_first(void **state)
     assert_int_equal(facts.bisection_Bps, GB);
     rlt_topology_free(t);
     g.spec.rings = wrongs;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
 }
 
 static void impossible_graphs_are_refused(void **state)
@@ -438,60 +402,60 @@ static void impossible_graphs_are_refused(void **state)
     rlt_topology *t;
     rlt_error err;
     /* Accelerators relay only if the file says so. */
-    small g = graph(names, chain, 2);
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    test_small g = test_small_graph(names, chain, 2);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
     g.nodes[1].forwards = 1;
-    assert_int_equal(build(&g, &t, &err), 0);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     rlt_topology_free(t);
 
-    g = graph(names, star, 3);
-    assert_int_equal(build(&g, &t, &err), 0);
+    g = test_small_graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     rlt_topology_free(t);
     g.nodes[3].forwards = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
-    g = graph(names, star, 2);
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
+    g = test_small_graph(names, star, 2);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
-    g = graph(names, star, 3); /* gpu2 cannot send */
+    g = test_small_graph(names, star, 3); /* gpu2 cannot send */
     g.links[4].src = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
-    g = graph(names, star, 3); /* gpu2 cannot receive */
+    g = test_small_graph(names, star, 3); /* gpu2 cannot receive */
     g.links[5].dst = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
 
-    g = graph(names, star, 3);
+    g = test_small_graph(names, star, 3);
     g.links[2].bw_Bps = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ERANGE);
+    g = test_small_graph(names, star, 3);
     g.links[2].latency_ps = -1;
-    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ERANGE);
+    g = test_small_graph(names, star, 3);
     g.links[2].dst = g.links[2].src;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     g.links[2].dst = 4;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     g.nodes[2].name = "gpu1";
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     uint32_t logical[2] = {2, 2}, via[1] = {2};
     g.spec.n_logical = 2;
     g.spec.logical = logical;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     rlt_static_route route = {.src = 0, .dst = 1, .n = 1, .via = via, .where = "f.json:9:1"};
     g.spec.n_routes = 1;
     g.spec.routes = &route;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_string_equal(err.where, "f.json:9:1");
     for (int i = 0; i < 3; i++)
         g.nodes[i].kind = RLT_CPU;
     g.spec.n_routes = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "no accelerator"));
 }
 
