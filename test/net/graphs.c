@@ -18,6 +18,8 @@
 #include "sim/base/time.h"
 #include "test/support/small_graph.h"
 
+static const uint64_t GB = 1000000000u;
+
 static const char *const star_names[] = {"gpu0", "gpu1", "gpu2", "sw", NULL};
 static const uint32_t star_pairs[][2] = {{0, 3}, {1, 3}, {2, 3}};
 
@@ -560,6 +562,155 @@ static void texts_are_made_plain(void **state)
     expect_refused(&g, RLT_ETOPOLOGY, "", "no accelerator: neither dimensions nor nodes");
 }
 
+/* Two leaves of two accelerators, joined by a cable; figures in GB/s and ns, there and back. */
+typedef struct cable {
+    uint32_t a, b;
+    uint64_t there, back;
+    rlt_time ns;
+} cable;
+
+static rlt_topology *with_figures(const char *const *names, const cable *cables, uint32_t n,
+                                  uint32_t node_size)
+{
+    uint32_t pairs[16][2];
+    for (uint32_t i = 0; i < n; i++) {
+        pairs[i][0] = cables[i].a;
+        pairs[i][1] = cables[i].b;
+    }
+    test_small g = test_small_graph(names, pairs, n);
+    rlt_topology *t;
+    rlt_error err;
+    for (uint32_t i = 0; i < n; i++) {
+        g.links[2 * i].bw_Bps = cables[i].there * GB;
+        g.links[2 * i + 1].bw_Bps = cables[i].back * GB;
+        g.links[2 * i].latency_ps = g.links[2 * i + 1].latency_ps = cables[i].ns * RLT_NS;
+    }
+    g.spec.node_size = node_size;
+    if (test_small_build(&g, &t, &err) != 0)
+        fail_msg("%s", err.what);
+    return t;
+}
+
+/* The bisection counts what leads from the lower half to the upper. */
+static void facts_of_graphs(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "gpu2", "gpu3", "leaf0", "leaf1", NULL};
+    static const struct {
+        uint32_t n;
+        cable cables[8];
+        rlt_topology_facts f; /* GB/s and ns */
+    } cases[] = {
+        /* 3 GB/s between leaves is least. */
+        {5,
+         {{0, 4, 2, 7, 1}, {1, 4, 2, 7, 1}, {2, 5, 7, 2, 1}, {3, 5, 7, 2, 1}, {4, 5, 3, 1, 4}},
+         {3, 6, 3, 2, 7, {10}}},
+        /* What the upper half takes in is least. */
+        {5,
+         {{0, 4, 9, 1, 1}, {1, 4, 9, 1, 1}, {2, 5, 1, 2, 2}, {3, 5, 1, 3, 3}, {4, 5, 7, 1, 4}},
+         {3, 8, 5, 1, 9, {10}}},
+        /* What the lower half sends is least; a direct cable counts, too. 0 to 2 takes it; its way is not the
+         * longest. */
+        {6,
+         {{0, 4, 1, 9, 1},
+          {1, 4, 2, 9, 1},
+          {2, 5, 9, 8, 5},
+          {3, 5, 9, 8, 1},
+          {4, 5, 7, 1, 4},
+          {0, 2, 20, 30, 50}},
+         {3, 50, 23, 2, 39, {12}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = with_figures(names, cases[i].cables, cases[i].n, 0);
+        const rlt_topology_facts *want = &cases[i].f;
+        rlt_topology_facts is;
+        assert_int_equal(rlt_topology_analyse(t, &is, NULL), 0);
+        if (is.diameter_hops != want->diameter_hops || is.diameter_ps != want->diameter_ps * RLT_NS ||
+            is.bisection_Bps != want->bisection_Bps * GB || is.min_egress_Bps != want->min_egress_Bps * GB ||
+            is.max_egress_Bps != want->max_egress_Bps * GB || is.links_by_dim[0] != want->links_by_dim[0])
+            fail_msg("case %zu: %u links, %lld ps, %llu B/s, %llu to %llu B/s, %u links", i, is.diameter_hops,
+                     (long long)is.diameter_ps, (unsigned long long)is.bisection_Bps,
+                     (unsigned long long)is.min_egress_Bps, (unsigned long long)is.max_egress_Bps,
+                     is.links_by_dim[0]);
+        rlt_topology_free(t);
+    }
+}
+
+/* A static route may be the longest, or shorten what is. */
+static void routes_of_files_count(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "sw", "sx", "sy", NULL};
+    static const uint32_t pairs[][2] = {{0, 2}, {1, 2}, {0, 3}, {3, 4}, {4, 1}}, via[] = {3, 4};
+    static const rlt_static_route route = {0, 1, 2, via, NULL};
+    test_small g = test_small_graph(names, pairs, 5);
+    rlt_topology *t;
+    rlt_error err;
+    rlt_topology_facts f;
+    g.links[6].latency_ps = 7000; /* sx to sy */
+    g.spec.routes = &route;
+    for (g.spec.n_routes = 0; g.spec.n_routes < 2; g.spec.n_routes++) {
+        assert_int_equal(test_small_build(&g, &t, &err), 0);
+        assert_int_equal(rlt_topology_analyse(t, &f, NULL), 0);
+        assert_int_equal(f.diameter_hops, g.spec.n_routes ? 3 : 2);
+        assert_int_equal(f.diameter_ps, g.spec.n_routes ? 9000 : 2000);
+        rlt_topology_free(t);
+    }
+}
+
+/* Nodes of two with a NIC each: what the first accelerator has to its node and to switches; the slowest way from
+ * a NIC to a switch. */
+static void nodes_of_graphs(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "gpu2", "gpu3", "nic0", "nic1", "sw", "pcie", NULL};
+    static const cable cables[] = {{0, 1, 11, 1, 1}, {0, 2, 100, 1, 1}, {0, 6, 22, 1, 1}, {0, 4, 400, 1, 1},
+                                   {4, 6, 5, 1, 1},  {5, 6, 3, 1, 1},   {5, 7, 1, 1, 1},  {1, 6, 1, 1, 1},
+                                   {2, 6, 1, 1, 1},  {3, 6, 1, 1, 1}};
+    static const struct {
+        uint32_t node_size, nics;
+        uint64_t inside;
+    } cases[] = {{2, 1, 33}, {4, 2, 133}, {1, 0, 22}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = with_figures(names, cables, 10, cases[i].node_size);
+        const rlt_node_facts *f = rlt_topology_node(t);
+        assert_int_equal(f->accelerators, cases[i].node_size);
+        assert_int_equal(f->nics, cases[i].nics);
+        assert_int_equal(f->inside_Bps, cases[i].inside * GB);
+        assert_int_equal(f->nic_Bps, cases[i].nics ? 3 * GB : 0);
+        rlt_topology_free(t);
+    }
+}
+
+/* A link back is that of the same cable, or any between the same two; there may be none. */
+static void links_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "gpu2", NULL};
+    static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {2, 0}};
+    test_small g = test_small_graph(names, pairs, 3);
+    rlt_topology *t;
+    rlt_error err;
+    for (uint32_t i = 0; i < 3; i++) { /* links 0 1 2 go round, 3 4 5 back; 5 once more */
+        g.links[i] = (rlt_graph_link){i, (i + 1) % 3, 1, 0, NULL};
+        g.links[i + 3] = (rlt_graph_link){(i + 1) % 3, i, 1, 0, NULL};
+    }
+    g.links[6] = g.links[5];
+    g.spec.n_links = 7;
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(rlt_topology_reverse(t, i), (i + 3) % 6);
+    assert_int_equal(rlt_topology_reverse(t, 6), 2);
+    rlt_topology_free(t);
+    g.spec.n_links = 3;
+    for (int i = 0; i < 3; i++)
+        g.nodes[i].forwards = 1;
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(rlt_topology_reverse(t, i), RLT_NONE);
+    rlt_topology_free(t);
+}
+
 /* Two triangles, 0 1 2 and 3 4 5, a one-way link from 2 to 3, and node 6 alone. */
 static void components_and_distances(void **state)
 {
@@ -631,6 +782,10 @@ int main(void)
         cmocka_unit_test(rings_are_permutations),
         cmocka_unit_test(choices_by_size),
         cmocka_unit_test(texts_are_made_plain),
+        cmocka_unit_test(facts_of_graphs),
+        cmocka_unit_test(routes_of_files_count),
+        cmocka_unit_test(nodes_of_graphs),
+        cmocka_unit_test(links_back),
         cmocka_unit_test(components_and_distances),
         cmocka_unit_test(distances_in_blocks),
         cmocka_unit_test(flows_and_cuts),
