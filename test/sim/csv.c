@@ -2,6 +2,7 @@
 /* CSV cut into cells: what is read, and what is refused at which place. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
