@@ -11,13 +11,17 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/links.h"
 #include "net/network.h"
 #include "net/network_internal.h"
 #include "net/packet/packet.h"
+#include "net/packet/packets.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"

@@ -13,6 +13,7 @@
 
 #include "net/import/import.h"
 #include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

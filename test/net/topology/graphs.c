@@ -11,6 +11,9 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
+#include "net/shapes/factor.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/build.h"
 #include "net/topology/graph.h"
 #include "net/topology/topology.h"

@@ -244,10 +244,19 @@ static void product_coordinates_and_names(void **state)
     char name[32];
     assert_string_equal(rlt_topology_node_name(t, 24, name, sizeof name), "sw1.0.0");
     assert_string_equal(rlt_topology_node_name(t, 24 + 8, name, sizeof name), "sw2.0.0");
-    static const char *const absent[] = {
-        "acc24",   "acc",     "acc01",   "acc09",   "acc-1",    "sw0.0.0",
-        "sw1.8.0", "sw1.0.1", "sw3.0.0", "sw1.0.0x", "acc99999999999999999999",
-        "",        "x"};
+    static const char *const absent[] = {"acc24",
+                                         "acc",
+                                         "acc01",
+                                         "acc09",
+                                         "acc-1",
+                                         "sw0.0.0",
+                                         "sw1.8.0",
+                                         "sw1.0.1",
+                                         "sw3.0.0",
+                                         "sw1.0.0x",
+                                         "acc99999999999999999999",
+                                         "",
+                                         "x"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         assert_int_equal(rlt_topology_find_node(t, absent[i]), RLT_NONE);
     rlt_topology_free(t);
