@@ -428,6 +428,22 @@ static void test_ties(void **state)
     assert_int_equal(r->levels, 1);
     rlt_reduction_free(r);
     rlt_topology_free(t);
+    /* A way of five links, from the far end of a chain. */
+    t = net(
+        "{\"nodes\":[" HOST("0") HOST("1")
+            ADDER("a") "," ADDER("b") "," ADDER("c") "," ADDER("d") "," ADDER("e") "],\"links\":[" CABLE(
+                "w0", "a") "," CABLE("a",
+                                     "b") "," CABLE("b",
+                                                    "c") "," CABLE("c",
+                                                                   "d") "," CABLE("d",
+                                                                                  "e") "," CABLE("e",
+                                                                                                 "w1") "]}");
+    q = request(t, 2);
+    q.root = node(t, "e");
+    r = map(&q);
+    assert_int_equal(r->depth, 5);
+    rlt_reduction_free(r);
+    rlt_topology_free(t);
     /* Three leaves of two members, three spines. */
     t = test_leaves_build(
         &(test_leaves){.workers = 6, .leaves = 3, .spines = 3, .leaf_can = BOTH, .spine_can = BOTH});

@@ -550,12 +550,17 @@ static void numbers_are_reused(void **state)
     assert_int_equal(admit(a, (rlt_agg_job){.need = 2, .slots = 1}), 3); /* 0 is not forgotten */
     rlt_aggregator_forget(a, 1, 0);
     rlt_aggregator_forget(a, 1, 0);
-    rlt_aggregator_forget(a, 9, 0);
+    rlt_aggregator_forget(a, 4, 0); /* there is none yet */
     assert_int_equal(rlt_aggregator_counts(a, 1).packets, 1);
     assert_int_equal(admit(a, (rlt_agg_job){.need = 2, .slots = 1}), 1);
     assert_int_equal(rlt_aggregator_counts(a, 1).packets, 0);
     assert_int_equal(rlt_aggregator_counts(a, RLT_NONE).packets, 1);
     assert_int_equal(admit(a, (rlt_agg_job){.need = 2, .slots = 1}), 4);
+    rlt_agg_refusal why;
+    uint32_t job, got;
+    assert_int_equal(rlt_aggregator_admit(a, &(rlt_agg_job){.need = 2, .slots = 1}, &job, &why, &got, NULL),
+                     0);
+    assert_int_equal(why, RLT_AGG_NO_SLOTS); /* and no number is taken */
     assert_false(rlt_aggregator_lock(a, 0)); /* released */
     assert_false(rlt_aggregator_lock(a, 5));
     assert_true(rlt_aggregator_lock(a, 2));

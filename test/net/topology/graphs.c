@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Graphs given as nodes and links: what is refused and in which words, the shapes and nodes seen in them, what
- * their hash covers, and the algorithms on them. */
+/* Graphs given as nodes and links: what is refused and in which words, the shapes and nodes seen in them, and
+ * what their hash covers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,6 @@
 #include "net/shapes/factor.h"
 #include "net/shapes/shapes.h"
 #include "net/topology/build.h"
-#include "net/topology/graph.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -184,6 +183,20 @@ static void unconnected_graphs_are_refused(void **state)
     expect_built(&g);
     g.nodes[4].forwards = 0;
     expect_refused(&g, RLT_ETOPOLOGY, "", "accelerator 'gpu2' cannot reach 'gpu0'");
+}
+
+/* A switch that relays is not enough: gpu2 sends to, or hears from, one that leads nowhere. */
+static void switches_that_lead_nowhere(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", "gpu2", "sw", "sx", NULL};
+    static const uint32_t pairs[][2] = {{0, 3}, {1, 3}, {2, 4}};
+    test_small g = test_small_graph(names, pairs, 3);
+    g.links[5] = (rlt_graph_link){3, 2, 1, 1, NULL}; /* sw to gpu2, and gpu2 to sx */
+    expect_refused(&g, RLT_ETOPOLOGY, "", "accelerator 'gpu2' cannot reach 'gpu0'");
+    g.links[4] = (rlt_graph_link){2, 3, 1, 1, NULL};
+    g.links[5] = (rlt_graph_link){4, 2, 1, 1, NULL}; /* sx to gpu2, and gpu2 to sw */
+    expect_refused(&g, RLT_ETOPOLOGY, "", "accelerator 'gpu2' cannot be reached from 'gpu0'");
 }
 
 /* Direct links alone: each accelerator reaches the others without anyone's help. */
@@ -714,62 +727,6 @@ static void links_back(void **state)
     rlt_topology_free(t);
 }
 
-/* Two triangles, 0 1 2 and 3 4 5, a one-way link from 2 to 3, and node 6 alone. */
-static void components_and_distances(void **state)
-{
-    (void)state;
-    static const uint32_t src[] = {0, 1, 2, 3, 4, 5, 2}, dst[] = {1, 2, 0, 4, 5, 3, 3};
-    const rlt_edges g = {.n_nodes = 7, .n_edges = 7, .src = src, .dst = dst};
-    uint32_t component[7], n = 0;
-    assert_int_equal(rlt_graph_components(&g, component, &n, NULL), 0);
-    assert_int_equal(n, 3);
-    for (uint32_t i = 0; i < 7; i++)
-        for (uint32_t k = 0; k < 7; k++)
-            assert_int_equal(component[i] == component[k], i / 3 == k / 3);
-    static const uint32_t from[] = {0, 3, 6}, to[] = {2, 5, 0, 6};
-    static const uint32_t expected[] = {2,        5,        0,        RLT_NONE, RLT_NONE, 2,
-                                        RLT_NONE, RLT_NONE, RLT_NONE, RLT_NONE, RLT_NONE, 0};
-    uint32_t distance[12];
-    assert_int_equal(rlt_graph_distances(&g, from, 3, to, 4, distance, NULL), 0);
-    assert_memory_equal(distance, expected, sizeof expected);
-}
-
-/* 1200 x 1200 distances in a directed ring: more than one block. */
-static void distances_in_blocks(void **state)
-{
-    enum { N = 1200 };
-    (void)state;
-    static uint32_t src[N], dst[N], distance[N * N];
-    for (uint32_t i = 0; i < N; i++) {
-        src[i] = i;
-        dst[i] = (i + 1) % N;
-    }
-    const rlt_edges g = {.n_nodes = N, .n_edges = N, .src = src, .dst = dst};
-    assert_int_equal(rlt_graph_distances(&g, src, N, src, N, distance, NULL), 0);
-    for (uint32_t i = 0; i < N; i++)
-        for (uint32_t k = 0; k < N; k++)
-            assert_true(distance[i * N + k] == (k + N - i) % N);
-}
-
-/* s = 0 to t = 3 over 1 (5, then 2) and 2 (3, then 4), and 1 to 2 (1): flow 6. The smallest cuts are {s, 1} =
- * 3 + 1 + 2 and {s, 1, 2} = 2 + 4; the one with more nodes is taken. */
-static void flows_and_cuts(void **state)
-{
-    (void)state;
-    static const uint32_t src[] = {0, 1, 0, 2, 1}, dst[] = {1, 3, 2, 3, 2};
-    static const double capacity[] = {5, 2, 3, 4, 1};
-    static const uint8_t expected[] = {1, 1, 1, 0};
-    const rlt_edges g = {.n_nodes = 4, .n_edges = 5, .src = src, .dst = dst};
-    double value = 0;
-    uint8_t side[4];
-    assert_int_equal(rlt_graph_max_flow(&g, capacity, 0, 3, &value, NULL), 0);
-    assert_true(value > 5.5 && value < 6.5);
-    value = 0;
-    assert_int_equal(rlt_graph_min_cut(&g, capacity, 0, 3, &value, side, NULL), 0);
-    assert_true(value > 5.5 && value < 6.5);
-    assert_memory_equal(side, expected, sizeof side);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -777,6 +734,7 @@ int main(void)
         cmocka_unit_test(links_that_are_refused),
         cmocka_unit_test(routes_that_are_refused),
         cmocka_unit_test(unconnected_graphs_are_refused),
+        cmocka_unit_test(switches_that_lead_nowhere),
         cmocka_unit_test(direct_links_are_enough),
         cmocka_unit_test(counts_are_bounded),
         cmocka_unit_test(nodes_and_pxn),
@@ -789,9 +747,6 @@ int main(void)
         cmocka_unit_test(routes_of_files_count),
         cmocka_unit_test(nodes_of_graphs),
         cmocka_unit_test(links_back),
-        cmocka_unit_test(components_and_distances),
-        cmocka_unit_test(distances_in_blocks),
-        cmocka_unit_test(flows_and_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,6 +285,8 @@ static void bisection_by_min_cut(void **state)
         {"ring:8@20GB/s,0*ring:4@100GB/s,0", 4 * 2 * 10},
         {"mesh:12@40GB/s,0,sizes=4x3", 3 * 10},
         {"switch:3@50GB/s,0*switch:4@20GB/s,0", 6 * 20},
+        {"ring:2097152@200GB/s,0", 2 * 100}, /* 2^22 links; more are not counted */
+        {"ring:2097153@200GB/s,0", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rlt_topology *t = load(cases[i].spec);
