@@ -65,15 +65,15 @@ static int make_columns(const rlt_topology *t, columns *c, rlt_error *err)
 {
     rlt_arena *a = &c->arena;
     char name[256];
-    c->src = rlt_arena_array(a, t->links + 1ull, sizeof *c->src);
-    c->dst = rlt_arena_array(a, t->links + 1ull, sizeof *c->dst);
+    c->src = rlt_arena_array(a, t->links, sizeof *c->src);
+    c->dst = rlt_arena_array(a, t->links, sizeof *c->dst);
     c->name = rlt_arena_array(a, t->nodes, sizeof *c->name);
     c->kind = rlt_arena_array(a, t->nodes, sizeof *c->kind);
     c->in_network = rlt_arena_array(a, t->nodes, sizeof *c->in_network);
     c->forwards = rlt_arena_array(a, t->nodes, sizeof *c->forwards);
-    c->bandwidth = rlt_arena_array(a, t->links + 1ull, sizeof *c->bandwidth);
-    c->latency = rlt_arena_array(a, t->links + 1ull, sizeof *c->latency);
-    c->dim = rlt_arena_array(a, t->links + 1ull, sizeof *c->dim);
+    c->bandwidth = rlt_arena_array(a, t->links, sizeof *c->bandwidth);
+    c->latency = rlt_arena_array(a, t->links, sizeof *c->latency);
+    c->dim = rlt_arena_array(a, t->links, sizeof *c->dim);
     if (!c->src || !c->dst || !c->name || !c->kind || !c->in_network || !c->forwards || !c->bandwidth ||
         !c->latency || !c->dim)
         return rlt_nomem(err);

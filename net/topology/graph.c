@@ -298,7 +298,7 @@ static igraph_error_t copy_attributes(const igraph_t *graph, const attributes *a
                                       const rlt_attribute **list, uint32_t *n_list)
 {
     uint32_t count = (uint32_t)ig.strvector_size(&a->names), n = a->n;
-    rlt_attribute *to = rlt_arena_array(arena, count + 1, sizeof *to);
+    rlt_attribute *to = rlt_arena_array(arena, count, sizeof *to);
     if (!to)
         return IGRAPH_ENOMEM;
     *list = to;
@@ -309,12 +309,12 @@ static igraph_error_t copy_attributes(const igraph_t *graph, const attributes *a
         if (!(to[i].name = rlt_arena_strdup(arena, name)))
             return IGRAPH_ENOMEM;
         if (type == IGRAPH_ATTRIBUTE_STRING) {
-            const char **texts = rlt_arena_array(arena, n + 1ull, sizeof *texts);
+            const char **texts = rlt_arena_array(arena, n, sizeof *texts);
             to[i].type = RLT_ATTRIBUTE_TEXT;
             to[i].texts = texts;
             code = texts ? copy_texts(graph, a->what, name, n, arena, texts) : IGRAPH_ENOMEM;
         } else {
-            double *numbers = rlt_arena_array(arena, n + 1ull, sizeof *numbers);
+            double *numbers = rlt_arena_array(arena, n, sizeof *numbers);
             bool is_bool = type == IGRAPH_ATTRIBUTE_BOOLEAN;
             to[i].type = is_bool ? RLT_ATTRIBUTE_BOOL : RLT_ATTRIBUTE_NUMBER;
             to[i].numbers = numbers;
@@ -359,7 +359,7 @@ static igraph_error_t copy_all_attributes(const igraph_t *graph, rlt_graphml *ou
 
 static const uint32_t *keep(rlt_arena *arena, const uint32_t *values, uint32_t n)
 {
-    uint32_t *copy = rlt_arena_array(arena, n + 1ull, sizeof *copy);
+    uint32_t *copy = rlt_arena_array(arena, n, sizeof *copy);
     if (copy && n)
         memcpy(copy, values, n * sizeof *copy);
     return copy;
@@ -368,7 +368,7 @@ static const uint32_t *keep(rlt_arena *arena, const uint32_t *values, uint32_t n
 /* Copies nodes and edges from the scan, which knows their places; igraph has confirmed the counts. */
 static int copy_elements(const rlt_graphml_scan *s, rlt_graphml *out, rlt_error *err)
 {
-    const char **ids = rlt_arena_array(&out->arena, s->n_nodes + 1ull, sizeof *ids);
+    const char **ids = rlt_arena_array(&out->arena, s->n_nodes, sizeof *ids);
     out->ids = ids;
     out->node_line = keep(&out->arena, s->node_line, s->n_nodes);
     out->edge_line = keep(&out->arena, s->edge_line, s->n_edges);

@@ -319,6 +319,174 @@ static void test_products(void **state)
     rlt_topology_free(t);
 }
 
+static void expect_refused(const rlt_reduction_request *q, int code, const char *what)
+{
+    rlt_reduction *r = NULL;
+    rlt_error err = {0};
+    assert_int_equal(rlt_reduction_create(q, &r, &err), code);
+    assert_string_equal(err.what, what);
+    assert_string_equal(err.where, "aggregation tree");
+    assert_null(r);
+}
+
+static rlt_topology *net(const char *text)
+{
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    if (rlt_topology_load(text, NULL, &t, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return t;
+}
+
+#define HOST(i)     "{\"id\":\"w" i "\",\"kind\":\"accelerator\"},"
+#define ADDER(name) "{\"id\":\"" name "\",\"kind\":\"switch\",\"in_network\":\"reduce+multicast\"}"
+#define CABLE(a, b) "{\"src\":\"" a "\",\"dst\":\"" b "\",\"bandwidth\":\"10GB/s\",\"latency\":\"1us\"}"
+#define ONEWAY(a, b)                                                                                         \
+    "{\"src\":\"" a "\",\"dst\":\"" b "\",\"bandwidth\":\"10GB/s\",\"latency\":\"1us\",\"duplex\":false}"
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    rlt_topology *t = test_leaves_build(
+        &(test_leaves){.workers = 8, .leaves = 2, .spines = 1, .leaf_can = BOTH, .spine_can = ""});
+    char what[256];
+    rlt_reduction_request q = request(t, 0);
+    expect_refused(&q, RLT_ERANGE, "expected 1 to 8 members, got 0");
+    q.n = 9;
+    expect_refused(&q, RLT_ERANGE, "expected 1 to 8 members, got 9");
+    q.n = 8;
+    q.place = RLT_ADD_SPINE;
+    snprintf(what, sizeof what, "no switch of '%s' away from the accelerators can add up: see in_network",
+             rlt_topology_name(t));
+    expect_refused(&q, RLT_ETOPOLOGY, what);
+    q.place = RLT_ADD_ALL;
+    q.width = 4; /* the root has five contributions: four of its own, and the other leaf's */
+    snprintf(what, sizeof what, "every tree in '%s' has a switch with more than 4 contributions to add",
+             rlt_topology_name(t));
+    expect_refused(&q, RLT_ETOPOLOGY, what);
+    q.width = 5;
+    rlt_reduction_free(map(&q));
+    q.width = 0;
+    q.root = node(t, "spine0");
+    snprintf(what, sizeof what, "no switch of '%s' can add up: see in_network", rlt_topology_name(t));
+    expect_refused(&q, RLT_ETOPOLOGY, what);
+    rlt_topology_free(t);
+    t = test_leaves_build(
+        &(test_leaves){.workers = 4, .leaves = 2, .spines = 1, .leaf_can = "", .spine_can = BOTH});
+    q = request(t, 4);
+    q.place = RLT_ADD_TOR;
+    snprintf(what, sizeof what, "no switch of '%s' next to an accelerator can add up: see in_network",
+             rlt_topology_name(t));
+    expect_refused(&q, RLT_ETOPOLOGY, what);
+    assert_int_equal(rlt_reduction_prime(t, NULL), 0);
+    rlt_topology_free(t);
+    /* A link without a way back is none; a server has to be reached, too. */
+    t = net("{\"name\":\"odd\",\"nodes\":[" HOST("0") HOST("1")
+                ADDER("a") ",{\"id\":\"b\",\"kind\":\"switch\"}],\"links\":[" CABLE("w0", "a") "," CABLE(
+                    "w1", "b") "," ONEWAY("w1", "a") "," ONEWAY("a", "b") "," ONEWAY("b", "w0") "]}");
+    q = request(t, 2);
+    static const char unreached[] =
+        "no switch of 'odd' that can add up reaches all 2 members by links of its own: combine "
+        "it with another algorithm by dimension";
+    expect_refused(&q, RLT_ETOPOLOGY, unreached);
+    q = request(t, 1);
+    rlt_reduction_free(map(&q));
+    static const uint32_t server = 1;
+    q.n_servers = 1;
+    q.servers = &server;
+    expect_refused(&q, RLT_ETOPOLOGY,
+                   "no switch of 'odd' that can add up reaches all 1 members by links of its own: combine "
+                   "it with another algorithm by dimension");
+    assert_int_equal(rlt_reduction_prime(t, NULL), 0);
+    rlt_topology_free(t);
+}
+
+/* Of roots that are as good: the nearest to the farthest member, then that of fewest edges, then the first. */
+static void test_ties(void **state)
+{
+    (void)state;
+    /* Chain w0 - a - b - c - w1: every adder has the same load; b is nearest to both. */
+    rlt_topology *t =
+        net("{\"nodes\":[" HOST("0") HOST("1") ADDER("a") "," ADDER("b") "," ADDER("c") "],\"links\":[" CABLE(
+            "w0", "a") "," CABLE("a", "b") "," CABLE("b", "c") "," CABLE("c", "w1") "]}");
+    rlt_reduction_request q = request(t, 2);
+    rlt_reduction *r = map(&q);
+    assert_int_equal(r->stops[0].node, node(t, "b"));
+    assert_int_equal(r->depth, 2);
+    assert_int_equal(r->n_edges, 4);
+    assert_int_equal(r->n_stops, 1);
+    rlt_reduction_free(r);
+    q.n = 1; /* next to w0 */
+    r = map(&q);
+    assert_int_equal(r->stops[0].node, node(t, "a"));
+    assert_int_equal(r->n_edges, 1);
+    rlt_reduction_free(r);
+    q.n = 2;
+    q.root = node(t, "c");
+    r = map(&q);
+    assert_int_equal(r->depth, 3);
+    assert_int_equal(r->levels, 1);
+    rlt_reduction_free(r);
+    rlt_topology_free(t);
+    /* A way of five links, from the far end of a chain. */
+    t = net(
+        "{\"nodes\":[" HOST("0") HOST("1")
+            ADDER("a") "," ADDER("b") "," ADDER("c") "," ADDER("d") "," ADDER("e") "],\"links\":[" CABLE(
+                "w0", "a") "," CABLE("a",
+                                     "b") "," CABLE("b",
+                                                    "c") "," CABLE("c",
+                                                                   "d") "," CABLE("d",
+                                                                                  "e") "," CABLE("e",
+                                                                                                 "w1") "]}");
+    q = request(t, 2);
+    q.root = node(t, "e");
+    r = map(&q);
+    assert_int_equal(r->depth, 5);
+    rlt_reduction_free(r);
+    rlt_topology_free(t);
+    /* Three leaves of two members, three spines. */
+    t = test_leaves_build(
+        &(test_leaves){.workers = 6, .leaves = 3, .spines = 3, .leaf_can = BOTH, .spine_can = BOTH});
+    q = request(t, 6);
+    r = map(&q);
+    assert_int_equal(r->stops[0].node, node(t, "spine0")); /* the first of three alike */
+    assert_int_equal(r->n_stops, 4);
+    assert_int_equal(r->levels, 2);
+    assert_int_equal(r->n_edges, 9);
+    rlt_reduction_free(r);
+    uint8_t barred[12] = {0};
+    barred[node(t, "spine0")] = 1;
+    q.barred = barred;
+    r = map(&q);
+    assert_int_equal(r->stops[0].node, node(t, "spine1"));
+    rlt_reduction_free(r);
+    /* Seeds of the choice spread the ways to a leaf as root over all spines. */
+    uint32_t seen = 0;
+    q.barred = NULL;
+    q.root = node(t, "leaf0");
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        q.spread = seed;
+        r = map(&q);
+        for (uint32_t i = 0; i < r->n_edges; i++)
+            for (uint32_t k = 0; k < 3; k++) {
+                char name[8];
+                snprintf(name, sizeof name, "spine%u", k);
+                rlt_link l = rlt_topology_link(t, r->edges[i].up);
+                seen |= l.src == node(t, name) ? 1u << k : 0;
+            }
+        rlt_reduction_free(r);
+    }
+    assert_int_equal(seen, 7);
+    q.spread = 0; /* the lowest links: all over the first spine */
+    r = map(&q);
+    assert_int_equal(r->n_edges, 9);
+    expect_edge(t, r, "leaf1", "spine0", 1, 1);
+    expect_edge(t, r, "leaf2", "spine0", 1, 1);
+    expect_edge(t, r, "spine0", "leaf0", 1, 1);
+    rlt_reduction_free(r);
+    rlt_topology_free(t);
+}
+
 static rlt_topology *random_network(uint64_t seed, uint32_t *workers)
 {
     static const char *const cans[] = {"", "reduce", "multicast", BOTH};
@@ -379,8 +547,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_star),    cmocka_unit_test(test_two_leaves), cmocka_unit_test(test_dumb_leaf),
-        cmocka_unit_test(test_several), cmocka_unit_test(test_products),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_star),     cmocka_unit_test(test_two_leaves), cmocka_unit_test(test_dumb_leaf),
+        cmocka_unit_test(test_several),  cmocka_unit_test(test_products),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

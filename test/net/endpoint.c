@@ -5,13 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "net/endpoint/endpoint.h"
 #include "net/endpoint/internode.h"
+#include "net/endpoint/version.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/time.h"
 
 static rlt_protocol protocol(const char *name, rlt_time message_ps, uint32_t num, uint32_t den)
@@ -147,6 +150,271 @@ static void extremes_saturate(void **state)
     assert_true(c.wire_bytes == UINT64_MAX);
 }
 
+/* Lines of 1000 bytes that take 750 ps: none up to a quarter, 1 ps a byte up to a line, then whole lines. */
+static void lines_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        uint32_t channels;
+        rlt_time ps;
+    } rows[] = {{0, 1, 0},       {250, 1, 0},     {251, 1, 1},     {500, 1, 250},   {999, 1, 749},
+                {1000, 1, 750},  {1001, 1, 1500}, {2000, 1, 1500}, {2001, 1, 2250}, {2000, 2, 750},
+                {2001, 2, 1500}, {500, 2, 0},     {501, 2, 1}};
+    rlt_protocol p = rlt_protocol_default();
+    assert_int_equal(rlt_protocol_lines(&p, 1000000, 1), 0);
+    p.line_bytes = 1000;
+    p.line_ps = 750;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(rlt_protocol_lines(&p, rows[i].bytes, rows[i].channels), rows[i].ps);
+    p.line_ps = RLT_TIME_MAX;
+    assert_true(rlt_protocol_lines(&p, 5000, 1) == RLT_TIME_MAX);
+}
+
+/* 10000 bytes on 1 GB/s: w = 10 us, unless the row says otherwise. */
+static void tuned_messages_by_hand(void **state)
+{
+    (void)state;
+    const rlt_time us = 1000000;
+    const struct {
+        rlt_time message;
+        uint32_t share, fill; /* per cent */
+        uint64_t fill_bytes;
+        uint32_t channels, together, wire;
+        uint64_t bytes, Bps;
+        rlt_time delay;
+        uint64_t wire_bytes;
+    } rows[] = {
+        {4 * us, 100, 0, 0, 1, 1, 1, 10000, 1000000000, 4 * us, 10000}, /* the example of the header */
+        {4 * us, 50, 0, 0, 1, 1, 1, 10000, 1000000000, 0, 10000},       /* 4 + 5 is less than 10 */
+        {7 * us, 50, 0, 0, 1, 1, 1, 10000, 1000000000, 2 * us, 10000},
+        {4 * us, 100, 0, 0, 1, 1, 1, 10000, 0, 4 * us, 10000}, /* nowhere to be carried */
+        {4 * us, 100, 0, 0, 1, 1, 1, 0, 1000000000, 4 * us, 0},
+        {0, 50, 25, 4000, 2, 1, 1, 10000, 1000000000, 2 * us, 10000}, /* a quarter of 8 us */
+        {0, 50, 25, 4000, 3, 1, 1, 10000, 1000000000, 2 * us + us / 2,
+         10000},                                                           /* 12000 is more than there is */
+        {0, 50, 25, 4000, 2, 1, 2, 10000, 1000000000, 4 * us, 20000},      /* the buffer's wire bytes, too */
+        {0, 50, 25, 4000, 2, 3, 1, 10000, 1000000000, 6 * us, 10000},      /* of three messages */
+        {9 * us, 50, 25, 4000, 2, 1, 1, 10000, 1000000000, 4 * us, 10000}, /* 9 + 5 - 10 is more than 2 */
+        {15 * us, 50, 0, 0, 1, 2, 1, 10000, 1000000000, 5 * us, 10000},    /* 15 + 10 - 20 */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = rlt_endpoint_default();
+        rlt_tuning t = {.on = true, .channels = rows[i].channels, .together = rows[i].together};
+        t.protocol = protocol("x", rows[i].message, rows[i].wire, 1);
+        t.protocol.share_ppm = rows[i].share * 10000;
+        t.protocol.fill_ppm = rows[i].fill * 10000;
+        t.protocol.fill_bytes = rows[i].fill_bytes;
+        rlt_message_cost c = rlt_tuning_cost(&e, &t, rows[i].bytes, rows[i].Bps);
+        if (c.delay_ps != rows[i].delay || c.wire_bytes != rows[i].wire_bytes)
+            fail_msg("row %zu: %lld ps, %llu bytes", i, (long long)c.delay_ps,
+                     (unsigned long long)c.wire_bytes);
+        /* The endpoint's own delays add: 3 ns, and half a picosecond a byte. */
+        e.message_ps = 3000;
+        e.byte_fs = 500;
+        assert_int_equal(rlt_tuning_cost(&e, &t, rows[i].bytes, rows[i].Bps).delay_ps,
+                         rows[i].delay + 3000 + (rlt_time)rows[i].bytes / 2);
+    }
+}
+
+/* What pieces of a larger message cost: lines, ramps; and single bytes, rounded. */
+static void pieces_by_hand(void **state)
+{
+    (void)state;
+    rlt_endpoint e = rlt_endpoint_default();
+    rlt_tuning t = {.on = true, .channels = 2, .together = 1};
+    t.protocol = protocol("x", 0, 1, 1);
+    t.protocol.share_ppm = 1000000;
+    t.protocol.line_bytes = 1000;
+    t.protocol.line_ps = 750;
+    assert_int_equal(rlt_tuning_cost(&e, &t, 1000, 1000000000).delay_ps, 250);
+    t.line_least = 1000; /* for each channel */
+    assert_int_equal(rlt_tuning_cost(&e, &t, 1000, 1000000000).delay_ps, 750);
+    assert_int_equal(rlt_tuning_cost(&e, &t, 4000, 1000000000).delay_ps, 1500);
+    t.line_least = t.protocol.line_bytes = 0;
+    t.ramp_ppm = 250000;
+    assert_int_equal(rlt_tuning_cost(&e, &t, 1000, 1000000000).delay_ps, 250000);
+    assert_int_equal(rlt_tuning_cost(&e, &t, 1000, 0).delay_ps, 0);
+    t.ramp_least = 4000;
+    assert_int_equal(rlt_tuning_cost(&e, &t, 1000, 1000000000).delay_ps, 1000000);
+    assert_int_equal(rlt_tuning_cost(&e, &t, 8000, 1000000000).delay_ps, 2000000);
+    t.ramp_ppm = 0;
+    e.byte_fs = 1;
+    assert_int_equal(rlt_tuning_cost(&e, &t, 499, 0).delay_ps, 0);
+    assert_int_equal(rlt_tuning_cost(&e, &t, 500, 0).delay_ps, 1);
+    /* Between nodes: the step's delay; three bytes for two, rounded up; a gap of 8 ns on 1 GB/s. */
+    t.step = (rlt_internode_step){.delay_ps = 40, .gap_ps = 8000, .wire_num = 3, .wire_den = 2};
+    e.message_ps = 7;
+    rlt_message_cost c = rlt_tuning_far_cost(&e, &t, 499, 1000000000);
+    assert_int_equal(c.delay_ps, 47);
+    assert_int_equal(c.wire_bytes, 749);
+    assert_int_equal(rlt_tuning_far_cost(&e, &t, 500, 1000000000).delay_ps, 48);
+    assert_int_equal(rlt_tuning_far_cost(&e, &t, 5, 1000000000).wire_bytes, 8);
+    assert_int_equal(rlt_tuning_far_cost(&e, &t, 6, 1000000000).wire_bytes, 9);
+    assert_int_equal(rlt_tuning_far_cost(&e, &t, 0, 1000000000).wire_bytes, 0);
+    t.step.wire_num = 2000000000;
+    t.step.wire_den = 1;
+    e.byte_fs = UINT32_MAX;
+    c = rlt_tuning_far_cost(&e, &t, UINT64_MAX, 1);
+    assert_true(c.wire_bytes == UINT64_MAX && c.delay_ps == RLT_TIME_MAX);
+}
+
+static void fractions_of_the_wire(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t num, den; /* den 0: refused */
+    } rows[] = {
+        {"16/8", 16, 8},
+        {"128/120", 128, 120},
+        {"1.25", 1250000, 1000000},
+        {"1", 1000000, 1000000},
+        {"3/3", 3, 3},
+        {"1000", 1000000000, 1000000},
+        {"1000000000/1", 1000000000, 1},
+        {"1000000001/1", 0, 0},
+        {"1000.000001", 0, 0},
+        {"0.999999", 0, 0},
+        {"7/8", 0, 0},
+        {"1/0", 0, 0},
+        {"0/0", 0, 0},
+        {"/1", 0, 0},
+        {"1/", 0, 0},
+        {"", 0, 0},
+        {"x", 0, 0},
+        {"-1", 0, 0},
+        {"1x", 0, 0},
+        {"2/1/1", 0, 0},
+        {"0000000000000000000000000000016/8", 16, 8},
+        {"00000000000000000000000000000016/8", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = nccl();
+        rlt_error err = {0};
+        int rc = rlt_endpoint_set(&e, "protocols.ll128.wire", rows[i].text, &err);
+        if ((rc == 0) != (rows[i].den != 0) ||
+            (rc == 0 && (e.protocols[1].wire_num != rows[i].num || e.protocols[1].wire_den != rows[i].den)))
+            fail_msg("%s: %d %u/%u", rows[i].text, rc, e.protocols[1].wire_num, e.protocols[1].wire_den);
+    }
+    rlt_endpoint e = nccl();
+    rlt_error err = {0};
+    assert_int_equal(rlt_endpoint_set(&e, "LL.message", "2us", &err), 0);
+    assert_int_equal(e.protocols[0].message_ps, 2000000);
+    assert_int_equal(rlt_endpoint_set(&e, "LL.wire", "0.5", &err), RLT_EMALFORMED);
+    assert_string_equal(err.what,
+                        "expected wire bytes over data bytes, at least 1, such as 16/8 or 1.25, got '0.5'");
+    static const char *const none[] = {"L.message", "LL1.message", ".message"};
+    for (size_t i = 0; i < 3; i++) {
+        char what[64];
+        err = (rlt_error){0};
+        assert_int_equal(rlt_endpoint_set(&e, none[i], "2us", &err), RLT_EUSAGE);
+        snprintf(what, sizeof what, "this topology has no protocol '%.*s'",
+                 (int)(strchr(none[i], '.') - none[i]), none[i]);
+        assert_string_equal(err.what, what);
+    }
+    err = (rlt_error){0};
+    assert_int_equal(rlt_endpoint_set(&e, "network", "myrinet", &err), RLT_EUSAGE);
+    assert_string_equal(err.what,
+                        "unknown network 'myrinet': known are none, infiniband, roce, efa, efa-v2, efa-v3, "
+                        "slingshot, omni-path, ethernet");
+}
+
+static void versions_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t number;
+        bool known; /* as a version */
+    } rows[] = {
+        {"2.18", 21899, true},
+        {"2.31", 23199, true},
+        {"2.23.4", 22304, true},
+        {"nccl-2.23.04", 22304, true},
+        {"02.23.99", 22399, true},
+        {"2.17", 0, true},
+        {"2.32", 0, true},
+        {"1.20", 0, true},
+        {"3.20", 0, true},
+        {"2.220", 0, false},
+        {"2.20.100", 0, false},
+        {"2", 0, false},
+        {"2.", 0, false},
+        {"2.20.", 0, false},
+        {"2.20x", 0, false},
+        {"x.20", 0, false},
+        {"2.2:", 0, false},
+        {"2./0", 0, false},
+        {"", 0, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_library_version v = {0};
+        rlt_error err = {0};
+        char what[128] = "";
+        int rc = rlt_library_version_parse(rows[i].text, &v, &err);
+        if (!rows[i].known)
+            snprintf(what, sizeof what, "expected a version such as 2.23, 2.23.4 or rccl, got '%s'",
+                     rows[i].text);
+        else if (!rows[i].number)
+            snprintf(what, sizeof what, "the tuner is known from NCCL 2.18 to 2.31, got '%s'", rows[i].text);
+        assert_string_equal(err.what, what);
+        assert_int_equal(rc, rows[i].number ? 0 : RLT_EUSAGE);
+        assert_int_equal(v.number, rows[i].number);
+        assert_false(v.rccl);
+    }
+    rlt_library_version v;
+    assert_int_equal(rlt_library_version_parse("rccl", &v, NULL), 0);
+    assert_true(v.rccl && v.number == 22105);
+}
+
+/* Settings are written as they are read. */
+static void settings_are_written(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"injection", "blocking"}, {"byte", "1.005ps"}, {"protocol", "LL128"}, {"protocol", "auto"},
+        {"nccl", "2.22"},          {"nccl", "2.22.3"},  {"nccl", "newest"},    {"network", "roce"},
+        {"network_ll128", "off"},  {"gpu", "ampere"},   {"host", "power"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = nccl();
+        char text[64];
+        assert_int_equal(rlt_endpoint_set(&e, rows[i][0], rows[i][1], NULL), 0);
+        const rlt_param *p = rlt_params_find(rlt_endpoint_parameters(), rows[i][0]);
+        assert_string_equal(rlt_param_write(p, &e, text, sizeof text), rows[i][1]);
+    }
+}
+
+/* The clock divides, rounded; equal protocols: the first; those for other collectives are not asked. */
+static void kernels_and_choices(void **state)
+{
+    (void)state;
+    rlt_endpoint e = nccl();
+    assert_int_equal(rlt_endpoint_kernel(&e, 5), 5);
+    e.clock_ppm = 2000000;
+    assert_int_equal(rlt_endpoint_kernel(&e, 4), 2);
+    assert_int_equal(rlt_endpoint_kernel(&e, 5), 3);
+    e.clock_ppm = 3000000;
+    assert_int_equal(rlt_endpoint_kernel(&e, 4), 1);
+    assert_int_equal(rlt_endpoint_kernel(&e, 5), 2);
+    e.clock_ppm = 1;
+    assert_true(rlt_endpoint_kernel(&e, RLT_TIME_MAX / 2) == RLT_TIME_MAX);
+    e = nccl();
+    e.clock_ppm = 2000000;
+    assert_int_equal(rlt_endpoint_cost(&e, 0, 1000000000).delay_ps, 300000);
+    e = nccl();
+    e.protocols[1] = protocol("same", 600000, 16, 8);
+    e.protocols[0].serves = RLT_FOR_DIRECT;
+    rlt_message_cost c = rlt_endpoint_cost(&e, 1000000, 1000000000);
+    assert_int_equal(c.wire_bytes, 1000000); /* Simple */
+    c = rlt_endpoint_cost(&e, 1000000, 0);
+    assert_int_equal(c.wire_bytes, 2000000); /* without links, the least message time */
+    for (uint32_t i = 0; i < 3; i++)
+        e.protocols[i].serves = RLT_FOR_NVLS;
+    c = rlt_endpoint_cost(&e, 1000000, 1000000000);
+    assert_true(c.wire_bytes == 1000000 && c.delay_ps == 0);
+}
+
 static rlt_internode_step step(const rlt_endpoint *e, rlt_hop hop, rlt_line line, uint64_t bytes, bool single)
 {
     return rlt_internode_cost(
@@ -228,10 +496,14 @@ static void wire_between_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_between_nodes),        cmocka_unit_test(wire_between_nodes),
-        cmocka_unit_test(defaults_cost_nothing),      cmocka_unit_test(settings_by_name),
-        cmocka_unit_test(wrong_settings_are_refused), cmocka_unit_test(costs_by_hand),
-        cmocka_unit_test(auto_takes_the_cheapest),    cmocka_unit_test(extremes_saturate),
+        cmocka_unit_test(lines_by_hand),       cmocka_unit_test(tuned_messages_by_hand),
+        cmocka_unit_test(pieces_by_hand),      cmocka_unit_test(fractions_of_the_wire),
+        cmocka_unit_test(versions_in_words),   cmocka_unit_test(settings_are_written),
+        cmocka_unit_test(kernels_and_choices), cmocka_unit_test(steps_between_nodes),
+        cmocka_unit_test(wire_between_nodes),  cmocka_unit_test(defaults_cost_nothing),
+        cmocka_unit_test(settings_by_name),    cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(costs_by_hand),       cmocka_unit_test(auto_takes_the_cheapest),
+        cmocka_unit_test(extremes_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

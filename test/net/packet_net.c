@@ -673,6 +673,51 @@ static void settings_by_name(void **state)
     }
 }
 
+/* What is not given follows from what is; an item of a list fits its room or is refused whole. */
+static void settings_that_follow(void **state)
+{
+    (void)state;
+    rlt_packet_settings s = rlt_packet_default();
+    assert_int_equal(rlt_packet_check(&s, NULL), 0);
+    assert_int_equal(s.pause_at, 256 << 10);
+    assert_int_equal(s.resume_at, 128 << 10);
+    s = rlt_packet_default();
+    s.buffer = 1000;
+    s.dcqcn = 1;
+    assert_int_equal(rlt_packet_check(&s, NULL), 0);
+    assert_int_equal(s.pause_at, 500);
+    assert_int_equal(s.resume_at, 250);
+    assert_int_equal(s.ecn_min, 5000);
+    assert_int_equal(s.ecn_max, 200000);
+    s.pause_at = s.resume_at = 7;
+    s.ecn_max = 1 << 20;
+    assert_int_equal(rlt_packet_check(&s, NULL), 0);
+    assert_int_equal(s.resume_at, 7);
+    assert_int_equal(s.ecn_max, 1 << 20);
+    enum { ROOM = RLT_NAMED_LINK + 24 };
+    char item[ROOM + 1], text[64];
+    for (size_t n = ROOM - 1; n <= ROOM; n++) {
+        memset(item, '0', n);
+        memcpy(item, "3:", 2);
+        memcpy(item + n - 2, "12", 3);
+        assert_int_equal(rlt_packet_set(&s, "lose", item, NULL), n < ROOM ? 0 : RLT_EUSAGE);
+        assert_int_equal(s.lose.items[0].number, 12);
+    }
+    char many[8 * (RLT_NAMED_LOSSES + 1)] = "";
+    for (int i = 0; i < RLT_NAMED_LOSSES; i++)
+        snprintf(many + strlen(many), 8, "%s%d:1", i ? "," : "", i % 10);
+    assert_int_equal(rlt_packet_set(&s, "lose", many, NULL), 0);
+    assert_int_equal(s.lose.n, RLT_NAMED_LOSSES);
+    strcat(many, ",5:1");
+    rlt_error err = {0};
+    assert_int_equal(rlt_packet_set(&s, "lose", many, &err), RLT_EUSAGE);
+    snprintf(text, sizeof text, "expected at most %d packets", RLT_NAMED_LOSSES);
+    assert_string_equal(err.what, text);
+    assert_int_equal(rlt_packet_set(&s, "lose", "a:b:2,5:1", NULL), 0);
+    const rlt_param *p = rlt_params_find(rlt_packet_parameters(), "lose");
+    assert_string_equal(rlt_param_write(p, &s, text, sizeof text), "a:b:2,5:1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -688,6 +733,7 @@ int main(void)
         cmocka_unit_test(pauses_spread_to_bystanders),
         cmocka_unit_test(stalls_are_named),
         cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(settings_that_follow),
     };
     return cmocka_run_group_tests_name("packet network", tests, NULL, NULL);
 }

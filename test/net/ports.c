@@ -13,6 +13,7 @@
 
 #include "net/import/import.h"
 #include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -260,6 +261,219 @@ static void parts_stand_for_their_dimensions(void **state)
     }
 }
 
+/* ---- names, kinds and facts ---- */
+
+static uint32_t find(const rlt_topology *t, const char *name)
+{
+    return rlt_topology_find_node(t, name);
+}
+
+static void names_of_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *name;
+        uint32_t node;
+        rlt_node_kind kind;
+        bool forwards;
+        uint32_t in_network;
+    } cases[] = {
+        /* Accelerators 0 to 7; sw0.0.0 and sw0.1.0; then of dimension 1 one switch and two NICs a node. */
+        {"nics", "acc7", 7, RLT_ACCELERATOR, true, 0},
+        {"nics", "sw0.1.0", 9, RLT_SWITCH, true, RLT_CAN_REDUCE},
+        {"nics", "sw1.0.0", 10, RLT_SWITCH, true, RLT_CAN_MULTICAST},
+        {"nics", "nic1.0.0", 11, RLT_NIC, true, 0},
+        {"nics", "nic1.1.1", 14, RLT_NIC, true, 0},
+        {"nics", "nic1.1.2", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.2.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic0.0.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic2.0.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.0.0x", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.0,0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1,0.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.00.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.09.0", RLT_NONE, 0, 0, 0},
+        {"nics", "nic1.0.268435456", RLT_NONE, 0, 0, 0},
+        {"nics", "sw1.0.1", RLT_NONE, 0, 0, 0},
+        {"nics", "sw1.1.0", RLT_NONE, 0, 0, 0},
+        {"nics", "acc8", RLT_NONE, 0, 0, 0},
+        {"nics", "acc07", RLT_NONE, 0, 0, 0},
+        {"nics", "acc09", RLT_NONE, 0, 0, 0},
+        {"nics", "acc0x", RLT_NONE, 0, 0, 0},
+        {"nics", "acc:", RLT_NONE, 0, 0, 0},
+        {"nics", "acc/", RLT_NONE, 0, 0, 0},
+        {"nics", "bcc7", RLT_NONE, 0, 0, 0},
+        /* Ten nodes: accelerators a to d, then p q u v m n. Three copies: 12 accelerators, 18 others. */
+        {"pair*rail:3@50GB/s,100ns", "acc11", 11, RLT_ACCELERATOR, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.0.0", 12, RLT_PCIE, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "u.0.1", 12 + 6 + 2, RLT_CPU, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "n.0.2", 12 + 17, RLT_NIC, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "sw1.0.0", 12 + 18, RLT_SWITCH, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "sw1.0.4", 12 + 18 + 4, RLT_SWITCH, true, 0},
+        {"pair*rail:3@50GB/s,100ns", "sw1.0.5", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "sw0.0.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "nic1.0.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "d.0.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.1.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.2.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.0.3", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.0.0x", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.0x.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", ".0.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "z.0.0", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "p", RLT_NONE, 0, 0, 0},
+        {"pair*rail:3@50GB/s,100ns", "", RLT_NONE, 0, 0, 0},
+        /* Names of the graph may hold dots, or begin as those of products. */
+        {"odd*ring:2@1GB/s,0,nics=1", "acc.0.1", 4 + 4, RLT_SWITCH, true, RLT_CAN_REDUCE},
+        {"odd*ring:2@1GB/s,0,nics=1", "sw.1.0.0", 4 + 1, RLT_SWITCH, false, 0},
+        {"odd*ring:2@1GB/s,0,nics=1", "nic.0.0", 4 + 2, RLT_SWITCH, true, 0},
+        {"odd*ring:2@1GB/s,0,nics=1", "sw0.0.0.0.1", 4 + 4 + 3, RLT_SWITCH, true, 0},
+        {"odd*ring:2@1GB/s,0,nics=1", "sw0.0.0", RLT_NONE, 0, 0, 0},
+        {"odd*ring:2@1GB/s,0,nics=1", "nic1.0.0", 4 + 8, RLT_NIC, true, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *spec = strcmp(cases[i].spec, "nics")
+                               ? cases[i].spec
+                               : "switch:4@9GB/s,1ns,in_network=reduce*"
+                                 "switch:2@6GB/s,7ns,nics=2,planes=1,in_network=multicast";
+        rlt_topology *t = load(spec);
+        char name[64];
+        uint32_t v = find(t, cases[i].name);
+        if (v != cases[i].node)
+            fail_msg("%s: '%s' is %u", spec, cases[i].name, v);
+        if (v != RLT_NONE) {
+            assert_string_equal(rlt_topology_node_name(t, v, name, sizeof name), cases[i].name);
+            assert_int_equal(rlt_topology_node_kind(t, v), cases[i].kind);
+            assert_int_equal(rlt_topology_forwards(t, v), cases[i].forwards);
+            assert_int_equal(rlt_topology_in_network(t, v), cases[i].in_network);
+        }
+        rlt_topology_free(t);
+    }
+}
+
+static void facts_of_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        rlt_node_facts f; /* bandwidths in GB/s */
+    } cases[] = {
+        {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns", {8, 8, 300, 25, 0, 0}},
+        {"switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4", {8, 4, 300, 25, 0, 0}},
+        {"switch:8@300GB/s,1ns,in_network=reduce*switch:4@25GB/s,10ns,in_network=reduce+multicast",
+         {8, 8, 300, 25, 1, 3}},
+        {"switch:4@300GB/s,1ns,in_network=reduce*switch:2@200GB/s,1ns,in_network=multicast*"
+         "switch:3@25GB/s,10ns,in_network=multicast*switch:5@20GB/s,1ns,in_network=reduce+multicast",
+         {8, 8, 500, 25, 0, 2}},
+        {"ring:4@20GB/s,1ns*ring:4@20GB/s,1ns", {16, 0, 40, 0, 0, 3}},
+        {"ring:4@20GB/s,1ns*ring:4@10GB/s,1ns", {16, 0, 30, 0, 0, 3}}, /* half is not less than half */
+        {"ring:4@22GB/s,1ns*ring:4@10GB/s,1ns", {4, 4, 22, 10, 0, 0}},
+        {"ring:4@20GB/s,1ns*mesh:4@1GB/s,1ns", {16, 0, 20, 0, 0, 3}}, /* that of a mesh is unknown */
+        {"pair*rail:3@50GB/s,100ns", {4, 2, 120, 50, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = load(cases[i].spec);
+        const rlt_node_facts *is = rlt_topology_node(t), *f = &cases[i].f;
+        const uint64_t GB = 1000000000;
+        uint64_t inside = strstr(cases[i].spec, "mesh") ? is->inside_Bps : f->inside_Bps * GB;
+        if (is->accelerators != f->accelerators || is->nics != f->nics || is->inside_Bps != inside ||
+            is->nic_Bps != f->nic_Bps * GB || is->in_network != f->in_network || is->outside != f->outside)
+            fail_msg("%s: %u accelerators, %u NICs, %llu and %llu B/s, can %u and %u", cases[i].spec,
+                     is->accelerators, is->nics, (unsigned long long)is->inside_Bps,
+                     (unsigned long long)is->nic_Bps, is->in_network, is->outside);
+        rlt_topology_free(t);
+    }
+}
+
+/* Bandwidth that all accelerators share is known without looking at each. */
+static void uniform_bandwidth(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool uniform;
+        uint64_t GBps;
+    } cases[] = {
+        {"ring:4@20GB/s,1ns*switch:4@10GB/s,1ns", true, 30},
+        {"ring:4@20GB/s,1ns*mesh:4@10GB/s,1ns", false, 0},
+        {"ring:4@20GB/s,1ns*mesh:1@10GB/s,1ns", true, 20},
+        {"one*switch:4@10GB/s,1ns,nics=1", true, 10}, /* no link inside a node of one */
+        {"one*switch:4@10GB/s,1ns,nics=1,pcie=7GB/s", true, 7},
+        {"pair*rail:3@50GB/s,100ns", true, 120},
+        {"odd*switch:2@1GB/s,0,nics=1", false, 0},
+        {"pair", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = load(cases[i].spec);
+        uint64_t Bps = 0;
+        bool uniform = rlt_topology_uniform_Bps(t, &Bps);
+        if (uniform != cases[i].uniform || (uniform && Bps != cases[i].GBps * 1000000000))
+            fail_msg("%s: %d %llu", cases[i].spec, uniform, (unsigned long long)Bps);
+        for (uint32_t a = 0; uniform && a < rlt_topology_accelerators(t); a++) {
+            assert_true(rlt_topology_egress_Bps(t, a) == Bps);
+            assert_true(rlt_topology_ingress_Bps(t, a) == Bps);
+        }
+        rlt_topology_free(t);
+    }
+}
+
+/* A dimension that is scaled: its links, those to its NICs, and what is known of nodes. */
+static void dimensions_are_scaled(void **state)
+{
+    (void)state;
+    rlt_topology *t = load("switch:4@9GB/s,1ns*switch:2@6GB/s,7ns,nics=2,pcie=8GB/s*mesh:2@2GB/s,0");
+    rlt_error err = {0};
+    const uint64_t GB = 1000000000, before = rlt_topology_hash(t);
+    uint32_t links = rlt_topology_links(t);
+    assert_int_equal(rlt_topology_scale_dim(t, 1, 0.5, &err), 0);
+    assert_true(rlt_topology_hash(t) != before);
+    for (uint32_t i = 0; i < links; i++) {
+        rlt_link l = rlt_topology_link(t, i);
+        bool pcie = l.src < 16 || l.dst < 16;
+        assert_true(l.bw_Bps == (l.dim == 0 ? 9 : l.dim == 2 ? 1 : pcie ? 4 : 3) * GB);
+    }
+    assert_true(rlt_topology_dim(t, 1).bw_Bps == 3 * GB / 2); /* two NICs of 3 GB/s for four */
+    assert_true(rlt_topology_node(t)->nic_Bps == 3 * GB);
+    assert_true(rlt_topology_egress_Bps(t, 0) == (9 + 4 + 1) * GB);
+    assert_int_equal(rlt_topology_scale_dim(t, 2, 3, &err), 0);
+    assert_true(rlt_topology_dim(t, 2).bw_Bps == 0); /* that of a mesh stays unknown */
+    assert_true(rlt_topology_link(t, links - 1).bw_Bps == 3 * GB);
+    rlt_topology_free(t);
+    static const struct {
+        const char *spec;
+        uint32_t d;
+        double factor;
+        int code;
+        const char *what;
+    } cases[] = {
+        {"ring:4@1GB/s,0", 0, 0, RLT_ERANGE, "expected a factor above 0, at most 1e6"},
+        {"ring:4@1GB/s,0", 0, -1, RLT_ERANGE, "expected a factor above 0, at most 1e6"},
+        {"ring:4@1GB/s,0", 0, 1000001, RLT_ERANGE, "expected a factor above 0, at most 1e6"},
+        {"ring:4@1GB/s,0", 0, 1e6, 0, ""},
+        {"switch:4@1GB/s,0", 0, 1e6, 0, ""}, /* 1 PB/s */
+        {"switch:4@1.001GB/s,0", 0, 1e6, RLT_ERANGE, "the dimension would be faster than 1 PB/s"},
+        {"ring:4@1.001GB/s,0", 0, 1e6, RLT_ERANGE, "the dimension would be faster than 1 PB/s"},
+        {"switch:4@1GB/s,0*switch:2@1GB/s,0,pcie=2GB/s", 1, 1e6, RLT_ERANGE,
+         "the dimension would be faster than 1 PB/s"},
+        {"switch:4@1GB/s,0*switch:2@1GB/s,0", 2, 2, RLT_ERANGE,
+         "switch:4@1GB/s,0*switch:2@1GB/s,0 has dimensions 0 to 1, not 2"},
+        {"pair*rail:3@50GB/s,100ns", 0, 2, RLT_EUNSUPPORTED,
+         "dimension 0 of pair*rail:3@50GB/s,100ns is a graph: scale its links by --link-scale"},
+        {"pair*rail:3@50GB/s,100ns", 1, 2, 0, ""},
+        {"{\"name\":\"g\",\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"}],\"links\":[]}", 0, 2,
+         RLT_EUNSUPPORTED, "g is a graph: its links have no dimension, scale them by --link-scale"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        t = load(cases[i].spec);
+        err = (rlt_error){0};
+        assert_int_equal(rlt_topology_scale_dim(t, cases[i].d, cases[i].factor, &err), cases[i].code);
+        assert_string_equal(err.what, cases[i].what);
+        rlt_topology_free(t);
+    }
+}
+
 /* Four accelerators at a switch; the rest of the text follows. */
 #define GRAPH                                                                                                \
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":4},{\"id\":\"s\",\"kind\":\"switch\"}],"   \
@@ -328,12 +542,21 @@ static int set_up(void **state)
     if (!mkdtemp(directory))
         return 1;
     write_file("pair", node_text);
+    write_file("one", "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"}],\"links\":[]}");
+    write_file(
+        "odd",
+        "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":2},"
+        "{\"id\":\"acc\",\"kind\":\"switch\",\"in_network\":\"reduce\"},"
+        "{\"id\":\"sw.1\",\"kind\":\"switch\",\"forwards\":false},{\"id\":\"nic\",\"kind\":\"switch\"},"
+        "{\"id\":\"sw0.0.0\",\"kind\":\"switch\"}],\"links\":["
+        "{\"src\":\"a0\",\"dst\":\"acc\",\"bandwidth\":\"1GB/s\",\"latency\":\"1ns\"},"
+        "{\"src\":\"a1\",\"dst\":\"acc\",\"bandwidth\":\"2GB/s\",\"latency\":\"1ns\"}]}");
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"pair", "box", "cluster", "bare", "loop"};
+    static const char *const names[] = {"pair", "one", "odd", "box", "cluster", "bare", "loop"};
     char path[128];
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -352,6 +575,10 @@ int main(void)
         cmocka_unit_test(a_graph_has_its_own_nics),
         cmocka_unit_test(an_exported_product_keeps_its_routes),
         cmocka_unit_test(parts_stand_for_their_dimensions),
+        cmocka_unit_test(names_of_nodes),
+        cmocka_unit_test(facts_of_nodes),
+        cmocka_unit_test(uniform_bandwidth),
+        cmocka_unit_test(dimensions_are_scaled),
         cmocka_unit_test(wrong_parts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

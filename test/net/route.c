@@ -441,6 +441,99 @@ static void graphs_fewest_links_then_latency(void **state)
     teardown(&b);
 }
 
+/* Routes of a graph asked for directly: links of one byte a second count, those of none do not. */
+static void tables_of_routes(void **state)
+{
+    (void)state;
+    /* g0 to g1 over x, y or z; two cables from y to g1, the second as quick; by z it takes longer. w is
+     * behind g1. */
+    static const char *const names[] = {"g0", "g1", "x", "y", "z", "w", NULL};
+    static const cable cables[] = {{0, 2, 10, 5}, {2, 1, 10, 5}, {0, 3, 10, 5}, {3, 1, 10, 5},
+                                   {3, 1, 20, 5}, {0, 4, 10, 5}, {4, 1, 10, 6}, {1, 5, 1, 1}};
+    enum { X = 2, Y = 6, Y2 = 8, Z = 12 }; /* links that lead to g1 */
+    static const struct {
+        rlt_graph_pick pick;
+        uint32_t first, second; /* links */
+    } cases[] = {
+        {{.value = 0}, 0, X},
+        {{.value = 1}, 4, Y},
+        {{.value = 2}, 0, X},
+        {{.value = 3}, 4, Y2}, /* 3 = 1 + 2 x 1 */
+        {{.by_destination = true, .value = 0}, 0, X},
+        {{.by_destination = true, .value = 1}, 4, Y2}, /* the same number chooses again */
+        {{.by_destination = true, .value = 1, .digits = true}, 4, Y},
+        {{.by_destination = true, .value = 3, .digits = true}, 4, Y2},
+        {{.by_destination = true, .value = 1, .turn = 1}, 4, Y}, /* one on from Y2, round */
+        {{.by_destination = true, .value = 1, .turn = 2}, 4, Y2},
+        {{.by_destination = true, .value = 1, .digits = true, .turn = 1}, 4, Y2},
+        {{.by_destination = true, .value = 1, .digits = true, .turn = 3}, 4, Y2},
+        {{.by_destination = true, .value = 0, .turn = 1}, 0, X},
+        {{.value = 1, .turn = 1}, 4, Y}, /* turns are by destination */
+    };
+    rlt_topology *t = build(names, cables, 8, NULL);
+    rlt_graph_routes *r;
+    rlt_walk walk = {0};
+    const uint32_t *hops;
+    const rlt_time *latency;
+    uint64_t bw[16];
+    assert_int_equal(rlt_graph_routes_create(t, 0, NULL, &r, NULL), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rlt_walk_clear(&walk);
+        assert_int_equal(rlt_graph_routes_route(r, 0, 1, cases[i].pick, &walk), 0);
+        assert_int_equal(walk.n, 2);
+        if (walk.links[0] != cases[i].first || walk.links[1] != cases[i].second)
+            fail_msg("case %zu: links %u and %u", i, walk.links[0], walk.links[1]);
+        assert_int_equal(walk.latency_ps, 10 * RLT_NS);
+        assert_int_equal(walk.bw_Bps, 10 * GB);
+    }
+    /* A second route is appended; accelerators do not relay. */
+    assert_int_equal(rlt_graph_routes_route(r, 1, 5, (rlt_graph_pick){0}, &walk), 0);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.links[2], 14);
+    assert_int_equal(walk.latency_ps, 11 * RLT_NS);
+    assert_int_equal(walk.bw_Bps, GB);
+    assert_int_equal(rlt_graph_routes_route(r, 0, 5, (rlt_graph_pick){0}, &walk), RLT_ETOPOLOGY);
+    assert_int_equal(walk.n, 3);
+    /* Two tables are kept; the third takes the place of the oldest. */
+    for (uint32_t round = 0; round < 3; round++)
+        for (uint32_t dst = 0; dst < 6; dst++) {
+            static const uint32_t to[6][6] = {{0, 2, 1, 1, 1, 9}, {2, 0, 1, 1, 1, 1}, {1, 1, 0, 9, 9, 9},
+                                              {1, 1, 9, 0, 9, 9}, {1, 1, 9, 9, 0, 9}, {9, 1, 9, 9, 9, 0}};
+            assert_int_equal(rlt_graph_routes_to(r, dst, &hops, &latency), 0);
+            for (uint32_t v = 0; v < 6; v++)
+                assert_int_equal(hops[v], to[v][dst] == 9 ? RLT_NONE : to[v][dst]);
+            assert_int_equal(latency[dst], 0);
+            if (dst == 1)
+                assert_int_equal(latency[0], 10 * RLT_NS);
+        }
+    rlt_graph_routes_free(r);
+    for (uint32_t i = 0; i < 16; i++)
+        bw[i] = i == X ? 0 : 1;
+    assert_int_equal(rlt_graph_routes_create(t, 1 << 20, bw, &r, NULL), 0);
+    rlt_walk_clear(&walk);
+    assert_int_equal(rlt_graph_routes_route(r, 0, 1, (rlt_graph_pick){0}, &walk), 0);
+    assert_int_equal(walk.links[1], Y);
+    bw[Y] = bw[Y2] = 0;
+    rlt_graph_routes_free(r);
+    assert_int_equal(rlt_graph_routes_create(t, 1 << 20, bw, &r, NULL), 0);
+    rlt_walk_clear(&walk);
+    assert_int_equal(rlt_graph_routes_route(r, 0, 1, (rlt_graph_pick){0}, &walk), 0);
+    assert_int_equal(walk.links[1], Z);
+    rlt_graph_routes_free(r);
+    /* Others relay. */
+    static const uint8_t relays[6] = {0, 1, 0, 0, 1, 0};
+    assert_int_equal(rlt_graph_routes_create(t, 1 << 20, NULL, &r, NULL), 0);
+    rlt_graph_routes_relay(r, relays);
+    rlt_walk_clear(&walk);
+    assert_int_equal(rlt_graph_routes_route(r, 0, 5, (rlt_graph_pick){.value = 1}, &walk), 0);
+    assert_int_equal(walk.n, 3);
+    assert_int_equal(walk.links[1], Z);
+    assert_int_equal(walk.latency_ps, 12 * RLT_NS);
+    rlt_graph_routes_free(r);
+    free(walk.links);
+    rlt_topology_free(t);
+}
+
 static void graphs_choose_by_policy(void **state)
 {
     (void)state;
@@ -580,6 +673,7 @@ int main(void)
         cmocka_unit_test(repeats_return_the_same_path),
         cmocka_unit_test(placement_says_where_ranks_are),
         cmocka_unit_test(graphs_fewest_links_then_latency),
+        cmocka_unit_test(tables_of_routes),
         cmocka_unit_test(graphs_choose_by_policy),
         cmocka_unit_test(ranks_leave_by_their_nic),
         cmocka_unit_test(searched_routes_match_closed_forms),

@@ -179,12 +179,38 @@ static void typed_attributes(void **state)
 {
     static const char *const list[] = {
         "n", "-7", "big", "9223372036854775808", "f", "1.5", "e", "", "s", " 1", "t", "x", NULL, NULL};
+    static const char *const bounds[] = {
+        "a", "0", "b", "9", "c", "9223372036854775799", "d", "-9223372036854775799", "e", "-",
+        "f", "/", "g", ":", "h", "9223372036854775800", NULL};
+    static const rlt_xml_tag edge = {.file = "f", .name = "e", .attributes = bounds};
+    static const struct {
+        const char *name;
+        int64_t value;
+        int rc;
+    } cases[] = {{"a", 0, 0},
+                 {"b", 9, 0},
+                 {"c", 9223372036854775799, 0},
+                 {"d", -9223372036854775799, 0},
+                 {"e", 0, RLT_ERANGE},
+                 {"f", 0, RLT_ERANGE},
+                 {"g", 0, RLT_ERANGE},
+                 {"h", 0, RLT_ERANGE}};
     rlt_xml_tag tag = {.file = "f", .name = "e", .attributes = list, .line = 3, .column = 4};
     static const char *const wrong[] = {"big", "f", "e", "s", "t"};
     int64_t v = 5;
     const char *text = "kept";
     rlt_error err = {0};
     (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t is = 0;
+        assert_int_equal(rlt_xml_get_i64(&edge, cases[i].name, true, INT64_MIN, INT64_MAX, &is, NULL),
+                         cases[i].rc);
+        assert_int_equal(is, cases[i].value);
+    }
+    assert_int_equal(rlt_xml_get_i64(&edge, "b", true, 9, 9, &v, NULL), 0);
+    assert_int_equal(rlt_xml_get_i64(&edge, "b", true, 0, 8, &v, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "expected 'b' of <e> to be an integer from 0 to 8, got '9'");
+    err = (rlt_error){0};
     assert_int_equal(rlt_xml_get_i64(&tag, "n", true, -10, 10, &v, &err), 0);
     assert_int_equal(v, -7);
     assert_int_equal(rlt_xml_get_i64(&tag, "n", true, -6, 10, &v, NULL), RLT_ERANGE);

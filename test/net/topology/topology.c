@@ -19,6 +19,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "test/support/small_graph.h"
 
 static const uint64_t GB = 1000000000u;
 
@@ -243,10 +244,19 @@ static void product_coordinates_and_names(void **state)
     char name[32];
     assert_string_equal(rlt_topology_node_name(t, 24, name, sizeof name), "sw1.0.0");
     assert_string_equal(rlt_topology_node_name(t, 24 + 8, name, sizeof name), "sw2.0.0");
-    static const char *const absent[] = {
-        "acc24",   "acc",     "acc01",   "acc-1",    "sw0.0.0",
-        "sw1.8.0", "sw1.0.1", "sw3.0.0", "sw1.0.0x", "acc99999999999999999999",
-        "",        "x"};
+    static const char *const absent[] = {"acc24",
+                                         "acc",
+                                         "acc01",
+                                         "acc09",
+                                         "acc-1",
+                                         "sw0.0.0",
+                                         "sw1.8.0",
+                                         "sw1.0.1",
+                                         "sw3.0.0",
+                                         "sw1.0.0x",
+                                         "acc99999999999999999999",
+                                         "",
+                                         "x"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         assert_int_equal(rlt_topology_find_node(t, absent[i]), RLT_NONE);
     rlt_topology_free(t);
@@ -275,6 +285,8 @@ static void bisection_by_min_cut(void **state)
         {"ring:8@20GB/s,0*ring:4@100GB/s,0", 4 * 2 * 10},
         {"mesh:12@40GB/s,0,sizes=4x3", 3 * 10},
         {"switch:3@50GB/s,0*switch:4@20GB/s,0", 6 * 20},
+        {"ring:2097152@200GB/s,0", 2 * 100}, /* 2^22 links; more are not counted */
+        {"ring:2097153@200GB/s,0", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rlt_topology *t = load(cases[i].spec);
@@ -355,43 +367,6 @@ static void impossible_products_are_refused(void **state)
     assert_null(t);
 }
 
-/* A graph of named nodes and duplex links "a-b"; the kind follows from the first letter. */
-typedef struct small {
-    rlt_graph_node nodes[32];
-    rlt_graph_link links[128];
-    rlt_topology_spec spec;
-} small;
-
-static small graph(const char *const *names, const uint32_t (*pairs)[2], uint32_t n_pairs)
-{
-    small g = {.spec = {.name = "small"}};
-    for (uint32_t i = 0; names[i]; i++) {
-        char c = names[i][0];
-        rlt_node_kind kind = c == 'g'   ? RLT_ACCELERATOR
-                             : c == 'n' ? RLT_NIC
-                             : c == 'p' ? RLT_PCIE
-                             : c == 'c' ? RLT_CPU
-                                        : RLT_SWITCH;
-        g.nodes[g.spec.n_nodes++] = (rlt_graph_node){.name = names[i], .kind = kind, .forwards = -1};
-    }
-    for (uint32_t i = 0; i < n_pairs; i++) {
-        g.links[2 * i] =
-            (rlt_graph_link){.src = pairs[i][0], .dst = pairs[i][1], .bw_Bps = GB, .latency_ps = 1000};
-        g.links[2 * i + 1] =
-            (rlt_graph_link){.src = pairs[i][1], .dst = pairs[i][0], .bw_Bps = 2 * GB, .latency_ps = 1000};
-    }
-    g.spec.n_links = 2 * n_pairs;
-    return g;
-}
-
-static int build(small *g, rlt_topology **t, rlt_error *err)
-{
-    g->spec.nodes = g->nodes;
-    g->spec.links = g->links;
-    *err = (rlt_error){0};
-    return rlt_topology_build(&g->spec, t, err);
-}
-
 static void graph_puts_accelerators_first(void **state)
 {
     (void)state;
@@ -399,13 +374,13 @@ static void graph_puts_accelerators_first(void **state)
     static const uint32_t pairs[][2] = {{1, 2}, {2, 0}, {3, 0}};
     static const uint32_t ring[] = {1, 0}, *const rings[] = {ring},
                           wrong[] = {1, 1}, *const wrongs[] = {wrong};
-    small g = graph(names, pairs, 3);
+    test_small g = test_small_graph(names, pairs, 3);
     rlt_topology *t;
     rlt_error err;
     char name[32];
     g.spec.rings = rings;
     g.spec.n_rings = 1;
-    assert_int_equal(build(&g, &t, &err), 0);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     assert_int_equal(rlt_topology_accelerators(t), 2);
     assert_string_equal(rlt_topology_node_name(t, 1, name, sizeof name), "gpu1");
     assert_int_equal(rlt_topology_find_node(t, "sw"), 2);
@@ -427,7 +402,7 @@ static void graph_puts_accelerators_first(void **state)
     assert_int_equal(facts.bisection_Bps, GB);
     rlt_topology_free(t);
     g.spec.rings = wrongs;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
 }
 
 static void impossible_graphs_are_refused(void **state)
@@ -438,61 +413,180 @@ static void impossible_graphs_are_refused(void **state)
     rlt_topology *t;
     rlt_error err;
     /* Accelerators relay only if the file says so. */
-    small g = graph(names, chain, 2);
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    test_small g = test_small_graph(names, chain, 2);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
     g.nodes[1].forwards = 1;
-    assert_int_equal(build(&g, &t, &err), 0);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     rlt_topology_free(t);
 
-    g = graph(names, star, 3);
-    assert_int_equal(build(&g, &t, &err), 0);
+    g = test_small_graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
     rlt_topology_free(t);
     g.nodes[3].forwards = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
-    g = graph(names, star, 2);
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
+    g = test_small_graph(names, star, 2);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
-    g = graph(names, star, 3); /* gpu2 cannot send */
+    g = test_small_graph(names, star, 3); /* gpu2 cannot send */
     g.links[4].src = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
-    g = graph(names, star, 3); /* gpu2 cannot receive */
+    g = test_small_graph(names, star, 3); /* gpu2 cannot receive */
     g.links[5].dst = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "'gpu2'"));
 
-    g = graph(names, star, 3);
+    g = test_small_graph(names, star, 3);
     g.links[2].bw_Bps = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ERANGE);
+    g = test_small_graph(names, star, 3);
     g.links[2].latency_ps = -1;
-    assert_int_equal(build(&g, &t, &err), RLT_ERANGE);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ERANGE);
+    g = test_small_graph(names, star, 3);
     g.links[2].dst = g.links[2].src;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     g.links[2].dst = 4;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     g.nodes[2].name = "gpu1";
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     uint32_t logical[2] = {2, 2}, via[1] = {2};
     g.spec.n_logical = 2;
     g.spec.logical = logical;
-    assert_int_equal(build(&g, &t, &err), RLT_ESCHEMA);
-    g = graph(names, star, 3);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ESCHEMA);
+    g = test_small_graph(names, star, 3);
     rlt_static_route route = {.src = 0, .dst = 1, .n = 1, .via = via, .where = "f.json:9:1"};
     g.spec.n_routes = 1;
     g.spec.routes = &route;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_string_equal(err.where, "f.json:9:1");
     for (int i = 0; i < 3; i++)
         g.nodes[i].kind = RLT_CPU;
     g.spec.n_routes = 0;
-    assert_int_equal(build(&g, &t, &err), RLT_ETOPOLOGY);
+    assert_int_equal(test_small_build(&g, &t, &err), RLT_ETOPOLOGY);
     assert_non_null(strstr(err.what, "no accelerator"));
+}
+
+/* ---- links by name ---- */
+
+/* Links of the ring of four: 2i leads from i to i + 1, 2i + 1 to i - 1. */
+static void links_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *which, *links, *what;
+    } cases[] = {
+        {"0", "0 ", NULL},
+        {"7", "7 ", NULL},
+        {"8", NULL, "there are links 0 to 7"},
+        {"acc1", "0 2 3 5 ", NULL},
+        {"acc0->acc1", "0 ", NULL},
+        {"acc0 -> acc1", "0 ", NULL},
+        {"acc0  ->   acc1", "0 ", NULL},
+        {"acc1->acc0", "3 ", NULL},
+        {"acc0->acc2", NULL, "there is no such link"},
+        {"acc4", NULL, ""},
+        {"acc4->acc0", NULL, ""},
+        {"acc0->acc4", NULL, ""},
+        {"acc0->", NULL, ""},
+        {"->acc0", NULL, ""},
+        {"-1", NULL, ""},
+    };
+    rlt_topology *t = load("ring:4@100GB/s,10ns");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t *links, n;
+        rlt_error err = {0};
+        char text[64] = "";
+        int rc = rlt_topology_find_links(t, cases[i].which, &links, &n, &err);
+        for (uint32_t k = 0; k < n; k++)
+            snprintf(text + strlen(text), 8, "%u ", links[k]);
+        free(links);
+        if (cases[i].links) {
+            assert_int_equal(rc, 0);
+            assert_string_equal(text, cases[i].links);
+            continue;
+        }
+        assert_int_equal(rc, RLT_ERANGE);
+        assert_int_equal(n, 0);
+        assert_string_equal(err.where, cases[i].which);
+        assert_string_equal(err.what,
+                            cases[i].what[0]
+                                ? cases[i].what
+                                : "expected the number of a link, a node, or FROM->TO, as 'ringlet run "
+                                  "--links --expand-links' lists them");
+    }
+    /* A name that no node can have. */
+    char which[300];
+    uint32_t *links, n;
+    memset(which, ' ', sizeof which);
+    memcpy(which, "acc0", 4);
+    memcpy(which + 290, "->acc1", 7);
+    assert_int_equal(rlt_topology_find_links(t, which, &links, &n, NULL), 0);
+    free(links);
+    memset(which, 'a', 290);
+    assert_int_equal(rlt_topology_find_links(t, which, &links, &n, NULL), RLT_ERANGE);
+    rlt_topology_free(t);
+    t = load("switch:4@100GB/s,10ns*switch:2@10GB/s,10ns");
+    assert_int_equal(rlt_topology_find_links(t, "sw0.1.0", &links, &n, NULL), 0);
+    assert_int_equal(n, 8);
+    for (uint32_t k = 0; k < n; k++)
+        assert_int_equal(links[k], 8 + k);
+    free(links);
+    rlt_topology_free(t);
+}
+
+/* What one link loses, its accelerators lose; a product remembers what a link had, and a graph does not. */
+static void links_are_scaled(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu0", "gpu1", NULL};
+    static const uint32_t pairs[][2] = {{0, 1}};
+    rlt_topology *t = load("ring:4@100GB/s,10ns");
+    rlt_error err = {0};
+    uint64_t Bps;
+    assert_true(rlt_topology_uniform_Bps(t, &Bps));
+    assert_int_equal(rlt_topology_exchanges(t, 0), 0);
+    assert_int_equal(rlt_topology_scale_links(t, "acc0->acc1", 0.5, &err), 0);
+    assert_int_equal(rlt_topology_scale_links(t, "2", 0.1, &err), 0); /* 1 to 2 */
+    assert_int_equal(rlt_topology_scale_links(t, "acc1->acc2", 0.5, &err), 0);
+    static const uint64_t expected[8] = {25, 50, 0, 50, 50, 50, 50, 50}; /* GB/s; link 2: 2.5 */
+    for (uint32_t k = 0; k < 8; k++)
+        assert_int_equal(rlt_topology_link(t, k).bw_Bps, k == 2 ? 5 * GB / 2 : expected[k] * GB);
+    static const uint64_t out[4] = {750, 525, 1000, 1000}, in[4] = {1000, 750, 525, 1000}; /* 0.1 GB/s */
+    for (uint32_t a = 0; a < 4; a++) {
+        assert_int_equal(rlt_topology_egress_Bps(t, a), out[a] * GB / 10);
+        assert_int_equal(rlt_topology_ingress_Bps(t, a), in[a] * GB / 10);
+    }
+    assert_false(rlt_topology_uniform_Bps(t, &Bps));
+    static const char range[] = "expected a factor above 0, at most 1e6";
+    static const double factors[] = {0, -1, 1000000.5};
+    for (size_t i = 0; i < 3; i++) {
+        err = (rlt_error){0};
+        assert_int_equal(rlt_topology_scale_links(t, "0", factors[i], &err), RLT_ERANGE);
+        assert_string_equal(err.what, range);
+        assert_string_equal(err.where, "0");
+    }
+    err = (rlt_error){0};
+    assert_int_equal(rlt_topology_scale_links(t, "1", 20001, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "link 1 would be faster than 1 PB/s");
+    assert_int_equal(rlt_topology_scale_links(t, "1", 20000, &err), 0);
+    assert_int_equal(rlt_topology_scale_links(t, "1", 1e-30, NULL), 0);
+    assert_int_equal(rlt_topology_link(t, 1).bw_Bps, 1);
+    assert_int_equal(rlt_topology_scale_links(t, "1", 1e6, NULL), 0);
+    assert_int_equal(rlt_topology_link(t, 1).bw_Bps, 1000000);
+    rlt_topology_free(t);
+    test_small g = test_small_graph(names, pairs, 1);
+    assert_int_equal(test_small_build(&g, &t, &err), 0);
+    assert_int_equal(rlt_topology_scale_links(t, "gpu1->gpu0", 0.25, NULL), 0);
+    assert_int_equal(rlt_topology_scale_links(t, "1", 0.5, NULL), 0);
+    assert_int_equal(rlt_topology_egress_Bps(t, 1), GB / 4);
+    assert_int_equal(rlt_topology_ingress_Bps(t, 0), GB / 4);
+    assert_int_equal(rlt_topology_egress_Bps(t, 0), GB);
+    assert_false(rlt_topology_uniform_Bps(t, &Bps));
+    rlt_topology_free(t);
 }
 
 static void same_counts(const rlt_topology *a, const rlt_topology *b)
@@ -537,87 +631,6 @@ static void written_topologies_read_back(void **state)
         free(text);
         assert_int_equal(rlt_topology_export(t, "svg", &text, &err), RLT_EUSAGE);
         rlt_topology_free(t);
-    }
-}
-
-#define HEAD                                                                                                 \
-    "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"                                            \
-    "<key id=\"k\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>\n"                                 \
-    "<key id=\"w\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n"
-#define NODES "<node id=\"a\"><data key=\"k\">x&amp;y</data></node>\n<node id=\"b&lt;\"/>\n"
-
-static int parse(const char *text, rlt_graphml *g, rlt_error *err)
-{
-    *err = (rlt_error){0};
-    return rlt_graphml_parse("f.graphml", text, strlen(text), g, err);
-}
-
-static void graphml_is_read(void **state)
-{
-    (void)state;
-    rlt_graphml g;
-    rlt_error err;
-    static const char text[] = "<?xml version=\"1.0\"?>\n<!-- <node id=\"no\"/> -->\n" HEAD
-                               "<graph edgedefault=\"directed\">\n" NODES
-                               "<edge source=\"a\" target=\"b&lt;\"><data key=\"w\">2.5</data></edge>\n"
-                               "<edge source='b&lt;' target='a'/>\n</graph></graphml>\n";
-    if (parse(text, &g, &err) != 0)
-        fail_msg("%s: %s", err.where, err.what);
-    assert_int_equal(g.n_nodes, 2);
-    assert_int_equal(g.n_edges, 2);
-    assert_true(g.directed);
-    assert_string_equal(g.ids[1], "b<");
-    assert_int_equal(g.node_line[0], 7);
-    assert_int_equal(g.edge_line[1], 10);
-    assert_int_equal(g.src[1], 1);
-    assert_int_equal(g.dst[1], 0);
-    const rlt_attribute *kind = rlt_attribute_find(g.node_attributes, g.n_node_attributes, "kind");
-    const rlt_attribute *weight = rlt_attribute_find(g.edge_attributes, g.n_edge_attributes, "weight");
-    assert_non_null(kind);
-    assert_non_null(weight);
-    assert_int_equal(kind->type, RLT_ATTRIBUTE_TEXT);
-    assert_string_equal(kind->texts[0], "x&y");
-    assert_string_equal(kind->texts[1], "");
-    assert_int_equal(weight->type, RLT_ATTRIBUTE_NUMBER);
-    assert_true(weight->numbers[0] > 2.49 && weight->numbers[0] < 2.51);
-    assert_true(weight->numbers[1] != weight->numbers[1]);
-    rlt_graphml_free(&g);
-}
-
-static void strange_graphml_is_refused(void **state)
-{
-    (void)state;
-    const struct {
-        const char *text, *where, *says;
-    } cases[] = {
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES
-              "<edge source=\"a\" target=\"ghost\"/></graph></graphml>",
-         "f.graphml:7:", "'ghost'"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<node id=\"a\"/></graph></graphml>",
-         "f.graphml:7:", "twice"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES "<hyperedge/></graph></graphml>",
-         "f.graphml:7:", "hyperedges"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES
-              "</graph><graph edgedefault=\"directed\"/></graphml>",
-         "f.graphml:7:", "second <graph>"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES
-              "<edge directed=\"false\" source=\"a\" target=\"a\"/></graph></graphml>",
-         "f.graphml:7:", "directed"},
-        {"<!DOCTYPE x [<!ENTITY a \"b\">]>\n" HEAD "</graphml>", "f.graphml:1:", "entity"},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES "</grap></graphml>", "f.graphml", ""},
-        {HEAD "<graph edgedefault=\"directed\">\n" NODES, "f.graphml", ""},
-        {"", "f.graphml", "no <node>"},
-        {"<", "f.graphml", "no <node>"},
-        {"<node id=\"a", "f.graphml", ""},
-        {"{\"nodes\": []}", "f.graphml", "no <node>"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        rlt_graphml g;
-        rlt_error err;
-        int rc = parse(cases[i].text, &g, &err);
-        if (rc >= 0 || strncmp(err.where, cases[i].where, strlen(cases[i].where)) != 0 ||
-            !strstr(err.what, cases[i].says) || !err.what[0])
-            fail_msg("case %zu: %d %s: %s", i, rc, err.where, err.what);
     }
 }
 
@@ -669,9 +682,9 @@ int main(void)
         cmocka_unit_test(impossible_products_are_refused),
         cmocka_unit_test(graph_puts_accelerators_first),
         cmocka_unit_test(impossible_graphs_are_refused),
+        cmocka_unit_test(links_are_found),
+        cmocka_unit_test(links_are_scaled),
         cmocka_unit_test(written_topologies_read_back),
-        cmocka_unit_test(graphml_is_read),
-        cmocka_unit_test(strange_graphml_is_refused),
         cmocka_unit_test(hash_tells_topologies_apart),
         cmocka_unit_test(shapes_are_listed),
     };

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Classes of links and their names, the check of the accounts, stretches that repeat, messages in line, and handlers
+ * that run out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/endpoint/endpoint.h"
+#include "net/import/import.h"
+#include "net/links.h"
+#include "net/network.h"
+#include "net/network_internal.h"
+#include "net/packet/packet.h"
+#include "net/packet/packets.h"
+#include "net/route.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
+#include "net/usage.h"
+#include "sim/base/error.h"
+#include "sim/base/random.h"
+#include "sim/base/time.h"
+#include "sim/sim.h"
+
+typedef struct bench {
+    rlt_topology *t;
+    rlt_placement *p;
+    rlt_router *router;
+    rlt_sim *sim;
+    rlt_net *net;
+    rlt_net_config cfg;
+} bench;
+
+static void nothing(void *ctx, uint64_t tx)
+{
+    (void)ctx, (void)tx;
+}
+
+static void nothing_came(void *ctx, uint64_t tx, uint64_t rx)
+{
+    (void)ctx, (void)tx, (void)rx;
+}
+
+static bench open_bench(const char *spec)
+{
+    bench b = {.p = calloc(1, sizeof *b.p)};
+    rlt_error err = {0};
+    assert_non_null(b.p);
+    if (rlt_topology_load(spec, NULL, &b.t, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(rlt_placement_identity(b.t, rlt_topology_accelerators(b.t), b.p, NULL), 0);
+    assert_int_equal(rlt_router_create(b.t, b.p, RLT_ROUTE_DMODK, &b.router, NULL), 0);
+    assert_int_equal(rlt_sim_create(&b.sim, NULL), 0);
+    b.cfg = (rlt_net_config){.sim = b.sim,
+                             .router = b.router,
+                             .endpoint = rlt_endpoint_default(),
+                             .client = {NULL, nothing, nothing_came},
+                             .bandwidth_scale = 1,
+                             .latency_scale = 1};
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    rlt_net_free(b->net);
+    rlt_sim_free(b->sim);
+    rlt_router_free(b->router);
+    rlt_placement_free(b->p);
+    free(b->p);
+    rlt_topology_free(b->t);
+}
+
+static void make(bench *b, const rlt_net_model *model)
+{
+    rlt_error err = {0};
+    if (model->create(&b->cfg, &b->net, &err))
+        fail_msg("%s", err.what);
+}
+
+static void send_one(bench *b, uint32_t src, uint32_t dst, uint64_t bytes)
+{
+    (void)rlt_net_send(b->net, &(rlt_message){.src = src, .dst = dst, .bytes = bytes});
+}
+
+static void finish(bench *b)
+{
+    assert_int_equal(rlt_sim_run(b->sim, RLT_TIME_MAX, NULL), 0);
+}
+
+/* A ring of four of 1 GB/s links: everyone sends 1000 bytes to the next, the first one twice as many: 2 us. */
+static void classes_of_links(void **state)
+{
+    (void)state;
+    bench b = open_bench("ring:4@2GB/s,0");
+    make(&b, &rlt_net_flow);
+    for (uint32_t i = 0; i < 4; i++)
+        send_one(&b, i, (i + 1) % 4, i ? 1000 : 2000);
+    finish(&b);
+    rlt_net_settle(b.net);
+    static const struct {
+        uint32_t first, count;
+        uint64_t bytes;
+        const char *name;
+    } expected[] = {{0, 1, 2000, "acc0->acc1"}, {2, 3, 1000, "dim 0 ring x 3"}, {1, 4, 0, "dim 0 ring x 4"}};
+    rlt_link_class *list;
+    uint32_t n;
+    char name[64];
+    const rlt_time end = 4 * RLT_US;
+    assert_int_equal(rlt_links_list(b.t, b.net->usage, end, true, &list, &n, NULL), 0);
+    assert_int_equal(n, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(list[i].first, expected[i].first);
+        assert_int_equal(list[i].count, expected[i].count);
+        assert_int_equal(list[i].usage.bytes, expected[i].bytes);
+        assert_int_equal(list[i].link.bw_Bps, 1000000000);
+        assert_false(list[i].packets);
+        assert_true(list[i].utilization * 4000 > (double)expected[i].bytes - 0.001);
+        assert_true(list[i].utilization * 4000 < (double)expected[i].bytes + 0.001);
+        rlt_link_class_name(b.t, &list[i], name, sizeof name);
+        assert_string_equal(name, expected[i].name);
+    }
+    free(list);
+    assert_int_equal(rlt_links_list(b.t, b.net->usage, end, false, &list, &n, NULL), 0);
+    assert_int_equal(n, 8);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(list[i].first, i);
+        assert_int_equal(list[i].count, 1);
+    }
+    free(list);
+    rlt_busiest busiest = rlt_links_busiest(b.t, b.net->usage, end), over;
+    assert_int_equal(busiest.link, 0);
+    assert_true(busiest.utilization > 0.499 && busiest.utilization < 0.501);
+    assert_string_equal(busiest.name, "dim 0 ring");
+    assert_true(rlt_links_busiest(b.t, b.net->usage, 0).utilization <= 0);
+    /* The busiest link needs 2 us; a picosecond for its message is forgiven. */
+    rlt_error err = {0};
+    assert_int_equal(rlt_accounts_check(b.net, b.t, end, &over, &err), 0);
+    assert_int_equal(over.link, RLT_NONE);
+    assert_int_equal(rlt_accounts_check(b.net, b.t, 2 * RLT_US - 1, NULL, &err), 0);
+    assert_int_equal(rlt_accounts_check(b.net, b.t, 2 * RLT_US - 2, NULL, &err), RLT_ECHECK);
+    assert_string_equal(err.what, "link 0 (dim 0 ring) was busy for 2000000 ps in a run of 1999998 ps");
+    b.net->bytes_offered += 7;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_accounts_check(b.net, b.t, end, NULL, &err), RLT_ECHECK);
+    assert_string_equal(err.what,
+                        "5007 bytes were offered to the network and 0 replicated there, 5000 delivered and 0 "
+                        "added up there");
+    b.net->bytes_abandoned = 4;
+    b.net->bytes_absorbed = 5;
+    b.net->bytes_replicated = 2;
+    assert_int_equal(rlt_accounts_check(b.net, b.t, end, NULL, NULL), 0);
+    close_bench(&b);
+}
+
+/* Under alpha-beta two messages share the link between two leaves, which carries each as if alone. */
+static void crowded_links(void **state)
+{
+    (void)state;
+    bench b = open_bench(
+        "{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"},{\"id\":\"x\",\"kind\":\"switch\"},"
+        "{\"id\":\"y\",\"kind\":\"switch\"}],\"links\":["
+        "{\"src\":\"g0\",\"dst\":\"x\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
+        "{\"src\":\"g1\",\"dst\":\"x\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
+        "{\"src\":\"x\",\"dst\":\"y\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
+        "{\"src\":\"g2\",\"dst\":\"y\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
+        "{\"src\":\"g3\",\"dst\":\"y\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}]}");
+    rlt_busiest over;
+    rlt_link_class *list;
+    uint32_t n;
+    char name[64];
+    make(&b, &rlt_net_alpha_beta);
+    assert_int_equal(rlt_links_busiest(b.t, b.net->usage, 1).link, RLT_NONE);
+    assert_int_equal(rlt_accounts_check(b.net, b.t, 0, &over, NULL), 0);
+    assert_int_equal(over.link, RLT_NONE);
+    send_one(&b, 0, 2, 1000);
+    send_one(&b, 1, 3, 1000);
+    finish(&b);
+    rlt_net_settle(b.net);
+    assert_int_equal(rlt_accounts_check(b.net, b.t, RLT_US, &over, NULL), 0);
+    assert_int_equal(over.link, 4);
+    assert_string_equal(over.name, "x -> y");
+    assert_true(over.utilization > 1.99 && over.utilization < 2.01);
+    assert_int_equal(rlt_links_list(b.t, b.net->usage, RLT_US, true, &list, &n, NULL), 0);
+    assert_int_equal(n, 3);
+    rlt_link_class_name(b.t, &list[0], name, sizeof name);
+    assert_string_equal(name, "x->y");
+    rlt_link_class_name(b.t, &list[1], name, sizeof name);
+    assert_string_equal(name, "g0->x and 3 like it");
+    free(list);
+    close_bench(&b);
+}
+
+static void names_of_busy_links(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *name;
+        uint32_t from[2], to[2];
+    } cases[] = {
+        {"switch:4@1GB/s,0", "dim 0 switch up", {0, 0}, {1, 2}},
+        {"switch:4@1GB/s,0", "dim 0 switch down", {0, 1}, {3, 3}},
+        {"fat-tree:4@1GB/s,0,hosts_per_leaf=2,spines=1", "dim 0 fat-tree between switches", {0, 1}, {2, 3}},
+        {"switch:2@9GB/s,0*ring:4@1GB/s,0", "dim 1 ring", {0, 0}, {2, 2}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench b = open_bench(cases[i].spec);
+        make(&b, &rlt_net_flow);
+        for (int k = 0; k < 2; k++)
+            send_one(&b, cases[i].from[k], cases[i].to[k], 1000);
+        finish(&b);
+        rlt_net_settle(b.net);
+        assert_string_equal(rlt_links_busiest(b.t, b.net->usage, 1).name, cases[i].name);
+        close_bench(&b);
+    }
+}
+
+/* What happened since the mark happens three more times. */
+static void stretches_repeat(void **state)
+{
+    (void)state;
+    bench b = open_bench("ring:4@2GB/s,0");
+    make(&b, &rlt_net_flow);
+    send_one(&b, 2, 3, 500); /* before the mark */
+    finish(&b);
+    assert_int_equal(rlt_net_mark(b.net), 0);
+    send_one(&b, 0, 1, 1000);
+    send_one(&b, 0, 1, 2000);
+    finish(&b);
+    rlt_net_repeat(b.net, 3, 10 * RLT_US);
+    assert_int_equal(b.net->messages, 1 + 2 * 4);
+    assert_int_equal(b.net->bytes_offered, 500 + 3000 * 4);
+    assert_int_equal(b.net->bytes_delivered, 500 + 3000 * 4);
+    rlt_link_usage u = rlt_usage_link(b.net->usage, 0);
+    assert_int_equal(u.bytes, 3000 * 4);
+    assert_int_equal(u.messages, 2 * 4);
+    assert_int_equal(u.busy_ps, 12 * RLT_US);
+    u = rlt_usage_link(b.net->usage, 4);
+    assert_int_equal(u.bytes, 500);
+    assert_int_equal(u.messages, 1);
+    close_bench(&b);
+    for (int i = 0; i < 2; i++) {
+        b = open_bench("ring:4@2GB/s,0");
+        b.cfg.series_bin_ps = i ? 0 : RLT_US;
+        make(&b, i ? &rlt_net_packet : &rlt_net_flow);
+        assert_int_equal(rlt_net_mark(b.net), RLT_EUNSUPPORTED);
+        close_bench(&b);
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const rlt_arrival *x = a, *y = b;
+    if (x->port != y->port)
+        return x->port < y->port ? -1 : 1;
+    if (x->rx != y->rx)
+        return x->rx < y->rx ? -1 : 1;
+    return (x->tx > y->tx) - (x->tx < y->tx);
+}
+
+/* Any line is taken in the order of port, rx and tx, and nothing outside its room is touched. */
+static void lines_are_sorted(void **state)
+{
+    (void)state;
+    enum { MOST = 40, ROOM = 2 * MOST, SPARE = 3 * ROOM };
+    static rlt_arrival memory[SPARE + ROOM + SPARE], sorted[MOST];
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        uint64_t k = 0;
+        uint32_t n = (uint32_t)rlt_random_below(seed, 0, 0, k++, MOST) + 1;
+        rlt_arrivals line = {.items = memory + SPARE, .n = n, .room = 2 * n};
+        memset(memory, 0x5a, sizeof memory);
+        for (uint32_t i = 0; i < n; i++)
+            sorted[i] = line.items[i] = (rlt_arrival){.port = (uint32_t)rlt_random_below(seed, 0, 0, k++, 3),
+                                                      .rx = rlt_random_below(seed, 0, 0, k++, 4),
+                                                      .tx = rlt_random_below(seed, 0, 0, k++, 1 << 20),
+                                                      .index = i};
+        qsort(sorted, n, sizeof *sorted, by_place);
+        const rlt_arrival *got = rlt__line_take(&line);
+        assert_int_equal(line.n, 0);
+        assert_true(got == line.items || got == line.items + n);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(by_place(&got[i], &sorted[i]), 0);
+        const unsigned char *bytes = (const unsigned char *)memory;
+        for (size_t i = 0; i < sizeof memory; i++)
+            if (i < SPARE * sizeof *memory || i >= (SPARE + 2 * n) * sizeof *memory)
+                assert_int_equal(bytes[i], 0x5a);
+    }
+}
+
+/* A network takes some handlers of its simulation: with one less than it needs it is refused, never half made. */
+static void handlers_run_out(void **state)
+{
+    (void)state;
+    rlt_packet_settings pausing = rlt_packet_default(), credits = pausing;
+    pausing.buffer = credits.buffer = 1 << 20;
+    pausing.pause = RLT_PAUSE_PFC;
+    credits.pause = RLT_PAUSE_CREDIT;
+    const struct {
+        const rlt_net_model *model;
+        rlt_link_changes changes;
+        const rlt_packet_settings *packet;
+        bool orderly;
+    } cases[] = {
+        {&rlt_net_alpha_beta, RLT_LINKS_STAY, NULL, false},
+        {&rlt_net_alpha_beta, RLT_LINKS_CHANGE, NULL, true},
+        {&rlt_net_flow, RLT_LINKS_STAY, NULL, false},
+        {&rlt_net_flow, RLT_LINKS_CHANGE, NULL, false},
+        {&rlt_net_packet, RLT_LINKS_STAY, NULL, false},
+        {&rlt_net_packet, RLT_LINKS_CHANGE, NULL, false},
+        {&rlt_net_packet, RLT_LINKS_STAY, &pausing, false},
+        {&rlt_net_packet, RLT_LINKS_STAY, &credits, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int all = 0, needs = 0;
+        for (int left = -1; left <= needs; left++) {
+            bench b = open_bench("switch:4@1GB/s,0");
+            rlt_error err = {0};
+            b.cfg.changes = cases[i].changes;
+            b.cfg.packet = cases[i].packet;
+            b.cfg.orderly = cases[i].orderly;
+            for (int k = 0; left >= 0 && k < all - left; k++)
+                assert_true(rlt_sim_handler(b.sim, nothing, NULL) >= 0);
+            int rc = cases[i].model->create(&b.cfg, &b.net, &err);
+            if (left < 0) { /* nobody else takes one */
+                assert_int_equal(rc, 0);
+                needs = rlt_sim_handlers(b.sim);
+                for (all = needs; rlt_sim_handler(b.sim, nothing, NULL) >= 0;)
+                    all++;
+            } else {
+                assert_int_equal(rc, left < needs ? RLT_ERANGE : 0);
+                assert_string_equal(err.what,
+                                    left < needs ? "too many event handlers in one simulation" : "");
+                assert_true((b.net == NULL) == (rc != 0));
+            }
+            close_bench(&b);
+        }
+        assert_true(needs > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_of_links),    cmocka_unit_test(crowded_links),
+        cmocka_unit_test(names_of_busy_links), cmocka_unit_test(stretches_repeat),
+        cmocka_unit_test(lines_are_sorted),    cmocka_unit_test(handlers_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
