@@ -121,7 +121,7 @@ class Gate:
         return None if value < 0 or value > self.budget else value
 
     def dear_alone(self, name: str) -> bool:
-        """Whether a test without a cost took more than the budget. One that fails sooner would kill nothing."""
+        """Whether a test without a cost took more than the budget. One that fails sooner kills nothing."""
         return self.estimate(name) >= self.budget
 
     def estimate(self, name: str) -> float:
