@@ -280,12 +280,13 @@ int rlt_parse_number(const char *text, double minimum, double *number, const cha
 
 int rlt_parse_share(const char *text, double most, double *share, const char *where, rlt_error *err)
 {
-    char number[40];
+    char number[40] = ""; /* without the % */
     double x = 0;
     size_t length = strlen(text);
-    bool percent = length > 1 && length < sizeof number && text[length - 1] == '%';
-    snprintf(number, sizeof number, "%.*s", (int)(percent ? length - 1 : length < 39 ? length : 39), text);
-    int rc = rlt_parse_number(number, 0, &x, where, err);
+    bool percent = length > 1 && length <= sizeof number && text[length - 1] == '%';
+    if (percent)
+        memcpy(number, text, length - 1);
+    int rc = rlt_parse_number(percent ? number : text, 0, &x, where, err);
     if (percent)
         x /= 100;
     if (!rc && x > most)

@@ -120,6 +120,10 @@ class Gate:
             self.times.put(name, value, began)
         return None if value < 0 or value > self.budget else value
 
+    def dear_alone(self, name: str) -> bool:
+        """Whether a test without a cost took more than the budget. One that fails sooner kills nothing."""
+        return self.estimate(name) >= self.budget
+
     def estimate(self, name: str) -> float:
         """About how long a test takes: known before it has run in this build."""
         known = self.times.records.get(name)
@@ -177,19 +181,20 @@ class Gate:
             # Before the tests: an equivalent one would have to pass all of them.
             if self.equivalent(place, folder):
                 return "equivalent"
-            spent = 0.0
+            spent, dear = 0.0, 0
             order = sorted(place.reached_by, key=lambda name: (self.estimate(name), name))
             for i, name in enumerate(order):
                 cost = self.cost(name)
                 if cost is None:  # fails anyway, or takes too long alone
+                    dear += self.dear_alone(name)
                     continue
                 if spent + cost > self.budget:
-                    return f"survives {len(order) - i} {len(order)}"
+                    return f"survives {dear + len(order) - i} {len(order)}"
                 ran = suite.run(self.tests[name], self.build, 3 * cost + 1, {"LD_LIBRARY_PATH": folder})
                 if not ran.passed:
                     return f"killed {name} {ran.why}"
                 spent += ran.cpu_s
-            return f"survives 0 {len(order)}"
+            return f"survives {dear} {len(order)}"
 
     def tried(self, place: Place) -> str:
         verdict = "equivalent" if place.listed_as() in self.listed else self.known(place)
