@@ -13,6 +13,8 @@
 #include "collectives/nodes/node_switch.h"
 #include "collectives/plan.h"
 #include "net/network.h"
+#include "net/shapes/shapes.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
