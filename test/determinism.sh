@@ -109,9 +109,9 @@ if [ "$1" = all ]; then
         fi
     done
     if command -v valgrind >/dev/null; then
-        # The C library's loader reads words across the end of a path.
+        # The C library's loader reads words across the end of a path. It is many calls deep.
         for kind in Addr4 Addr8 Addr16 Addr32 Cond; do printf '{\nloader\nMemcheck:%s\n...\nfun:_dl_open\n}\n' $kind; done >"$tmp/loader"
-        ringlet="valgrind -q --error-exitcode=99 --suppressions=$tmp/loader $plain"
+        ringlet="valgrind -q --num-callers=40 --error-exitcode=99 --suppressions=$tmp/loader $plain"
         show "valgrind, $compiler $flags"
     else
         without valgrind valgrind
