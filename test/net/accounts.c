@@ -310,6 +310,57 @@ static void delays_of_the_endpoint(void **state)
     }
 }
 
+typedef struct arrival {
+    rlt_sim *sim;
+    rlt_time at[2];
+} arrival;
+
+static void note_arrival(void *ctx, uint64_t tx, uint64_t rx)
+{
+    arrival *a = ctx;
+    (void)rx;
+    a->at[tx] = rlt_sim_now(a->sim);
+}
+
+/* A packet of 1000 bytes at half of 10 GB/s, over two links of twice 700 ns, and twice the endpoint's 3 ns a message
+ * and 1 ps a byte. */
+static void packets_with_delays(void **state)
+{
+    (void)state;
+    rlt_packet_settings set = rlt_packet_default();
+    set.header = 100;
+    bench b = open_bench("switch:4@10GB/s,700ns");
+    arrival a = {b.sim, {-1, -1}};
+    b.cfg.client = (rlt_net_client){&a, nothing, note_arrival};
+    b.cfg.packet = &set;
+    b.cfg.bandwidth_scale = 0.5;
+    b.cfg.latency_scale = 2;
+    b.cfg.endpoint.message_ps = 3000;
+    b.cfg.endpoint.byte_fs = 1000;
+    make(&b, &rlt_net_packet);
+    (void)rlt_net_send(b.net, &(rlt_message){.src = 0, .dst = 1, .bytes = 900});
+    (void)rlt_net_send(b.net, &(rlt_message){.src = 2, .dst = 2, .bytes = 500, .tx = 1});
+    finish(&b);
+    assert_int_equal(a.at[0], 2 * (200000 + 1400000 + 3000 + 900));
+    assert_int_equal(a.at[1], 2 * (3000 + 500));
+    close_bench(&b);
+    static const char *const why[] = {"the packet model cannot be folded",
+                                      "packets on links that fail are lost: they need acknowledgements"};
+    for (int i = 0; i < 2; i++) {
+        const rlt_net_fold none = {0};
+        rlt_error err = {0};
+        b = open_bench("switch:4@10GB/s,700ns");
+        b.cfg.packet = &set;
+        b.cfg.fold = i == 0 ? &none : NULL;
+        b.cfg.changes = i == 1 ? RLT_LINKS_FAIL : RLT_LINKS_STAY;
+        set.ack = i == 1 ? 0 : 1;
+        assert_int_equal(rlt_net_packet.create(&b.cfg, &b.net, &err), i ? RLT_EUSAGE : RLT_EUNSUPPORTED);
+        assert_string_equal(err.what, why[i]);
+        assert_null(b.net);
+        close_bench(&b);
+    }
+}
+
 /* A network takes some handlers of its simulation: with one less than it needs it is refused, never half made. */
 static void handlers_run_out(void **state)
 {
@@ -526,8 +577,9 @@ int main(void)
         cmocka_unit_test(classes_of_links),       cmocka_unit_test(crowded_links),
         cmocka_unit_test(names_of_busy_links),    cmocka_unit_test(stretches_repeat),
         cmocka_unit_test(lines_are_sorted),       cmocka_unit_test(handlers_run_out),
-        cmocka_unit_test(delays_of_the_endpoint), cmocka_unit_test(bins_by_hand),
-        cmocka_unit_test(bins_are_merged),        cmocka_unit_test(capacities_by_hand),
+        cmocka_unit_test(delays_of_the_endpoint), cmocka_unit_test(packets_with_delays),
+        cmocka_unit_test(bins_by_hand),           cmocka_unit_test(bins_are_merged),
+        cmocka_unit_test(capacities_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
