@@ -337,6 +337,7 @@ static void versions_in_words(void **state)
         {"2.32", 0, true},
         {"1.20", 0, true},
         {"3.20", 0, true},
+        {"0.20", 0, true},
         {"2.220", 0, false},
         {"2.20.100", 0, false},
         {"2", 0, false},
