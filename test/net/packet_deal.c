@@ -200,6 +200,29 @@ static void distance_of_parts(void **state)
     }
 }
 
+#define ONE_WAY(a, b)                                                                                        \
+    "{\"src\":\"" a "\",\"dst\":\"" b "\",\"bandwidth\":\"1GB/s\",\"latency\":\"100ns\",\"duplex\":false}"
+
+/* Two hosts in a circle of one-way links: a switch goes with the host next to it, against the links, too. */
+static void one_way_circle(void **state)
+{
+    (void)state;
+    const rlt_placement place = {.n = 2};
+    dealt *d = begin(
+        "{\"nodes\":[{\"id\":\"g\",\"count\":2,\"kind\":\"accelerator\"},{\"id\":\"s\",\"count\":4,\"kind\":"
+        "\"switch\"}],\"links\":[" ONE_WAY("g0", "s0") "," ONE_WAY("s0", "s1") "," ONE_WAY(
+            "s1", "g1") "," ONE_WAY("g1", "s2") "," ONE_WAY("s2", "s3") "," ONE_WAY("s3", "g0") "]}",
+        &place, RLT_ROUTE_DMODK);
+    assert_int_equal(rlt_packet_deal(&d->cfg, 2, &d->parts, &d->err), 0);
+    static const char *const nodes[] = {"g0", "s0", "s3", "g1", "s1", "s2"};
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(owner_of_node(d, nodes[i]), i / 3);
+    assert_int_equal(owner_of_link(d, "g0", "s0"), 0);
+    assert_int_equal(owner_of_link(d, "s0", "s1"), 0);
+    assert_int_equal(owner_of_link(d, "s1", "g1"), 1);
+    end(d);
+}
+
 static void not_in_parts(void **state)
 {
     (void)state;
@@ -253,6 +276,7 @@ int main(void)
         cmocka_unit_test(four_hosts_on_a_switch), cmocka_unit_test(ranks_on_some_hosts),
         cmocka_unit_test(ports_between_switches), cmocka_unit_test(distance_of_parts),
         cmocka_unit_test(not_in_parts),           cmocka_unit_test(many_parts),
+        cmocka_unit_test(one_way_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
