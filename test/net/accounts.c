@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "net/endpoint/endpoint.h"
+#include "net/fold.h"
 #include "net/import/import.h"
 #include "net/links.h"
 #include "net/network.h"

@@ -328,26 +328,16 @@ static void versions_in_words(void **state)
         uint32_t number;
         bool known; /* as a version */
     } rows[] = {
-        {"2.18", 21899, true},
-        {"2.31", 23199, true},
-        {"2.23.4", 22304, true},
-        {"nccl-2.23.04", 22304, true},
-        {"02.23.99", 22399, true},
-        {"2.17", 0, true},
-        {"2.32", 0, true},
-        {"1.20", 0, true},
-        {"3.20", 0, true},
-        {"0.20", 0, true},
-        {"2.220", 0, false},
-        {"2.20.100", 0, false},
-        {"2", 0, false},
-        {"2.", 0, false},
-        {"2.20.", 0, false},
-        {"2.20x", 0, false},
-        {"x.20", 0, false},
-        {"2.2:", 0, false},
-        {"2./0", 0, false},
-        {"", 0, false},
+        {"2.18", 21899, true},     {"2.31", 23199, true},
+        {"2.23.4", 22304, true},   {"nccl-2.23.04", 22304, true},
+        {"02.23.99", 22399, true}, {"2.17", 0, true},
+        {"2.32", 0, true},         {"1.20", 0, true},
+        {"3.20", 0, true},         {"0.20", 0, true},
+        {"2.220", 0, false},       {"2.20.100", 0, false},
+        {"2", 0, false},           {"2.", 0, false},
+        {"2.20.", 0, false},       {"2.20x", 0, false},
+        {"x.20", 0, false},        {"2.2:", 0, false},
+        {"2./0", 0, false},        {"", 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_library_version v = {0};

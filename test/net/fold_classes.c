@@ -15,7 +15,6 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 
 static rlt_topology *load(const char *spec)
 {

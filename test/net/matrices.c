@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "net/import/import.h"
-#include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"

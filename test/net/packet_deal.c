@@ -13,6 +13,7 @@
 #include "net/import/import.h"
 #include "net/network.h"
 #include "net/packet/packet.h"
+#include "net/packet/packets.h"
 #include "net/packet/parts.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
