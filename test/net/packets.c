@@ -334,6 +334,23 @@ static void a_full_buffer_drops_the_last(void **state)
     }
 }
 
+/* The memory of a host is no buffer of a switch: nothing is dropped there, nor marked. */
+static void hosts_drop_nothing(void **state)
+{
+    (void)state;
+    const uint32_t rate[] = {10};
+    bench b = open_line(0, rate, "700ns");
+    b.cfg.buffer_bytes = 1000;
+    b.cfg.ecn_min_bytes = b.cfg.ecn_max_bytes = 1;
+    make(&b);
+    send_many(&b, ROUTE(&b, 0, 1), 1000, 20, 0, RLT_PACKET_ECT);
+    run(&b);
+    assert_int_equal(b.n_arrived, 20);
+    assert_int_equal(b.n_dropped, 0);
+    assert_int_equal(rlt_packets_port(b.net, 0).marks, 0);
+    close_bench(&b);
+}
+
 /* A packet with more than the threshold in front of it is marked, if it may be. */
 static void marks_follow_the_queue(void **state)
 {
@@ -747,6 +764,7 @@ int main(void)
         cmocka_unit_test(times_are_rounded_once_a_packet),
         cmocka_unit_test(flows_share_a_port_in_order),
         cmocka_unit_test(a_full_buffer_drops_the_last),
+        cmocka_unit_test(hosts_drop_nothing),
         cmocka_unit_test(marks_follow_the_queue),
         cmocka_unit_test(marks_have_their_probability),
         cmocka_unit_test(losses_are_random_and_repeat),
