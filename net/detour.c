@@ -39,7 +39,6 @@ void rlt_detour_free(rlt_detour *d)
 void rlt_detour_set(rlt_detour *d, uint32_t link, uint64_t bw_Bps)
 {
     if ((bw_Bps == 0) != (d->bw_Bps[link] == 0)) {
-        d->failed += bw_Bps == 0 ? 1u : UINT32_MAX;
         rlt_graph_routes_free(d->reach);
         d->reach = NULL;
     }

@@ -14,7 +14,6 @@ typedef struct rlt_detour {
     const rlt_topology *t;
     rlt_topology *whole;     /* a product as an explicit graph; NULL until a link fails first */
     uint64_t *bw_Bps;        /* current bandwidth of each link; 0: failed */
-    uint32_t failed;         /* number of failed links */
     rlt_graph_routes *reach; /* routes over links that have not failed; NULL: not made yet */
 } rlt_detour;
 

@@ -49,7 +49,7 @@ RLT_API int rlt_sim_create(rlt_sim **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_sim_free(rlt_sim *sim);
 
 /* Registers a handler. Returns its number for rlt_sim_at, or a negative code (at most 255 handlers). ctx is
- * borrowed. */
+ * borrowed. Once it fails, every later call does: of several, the last one tells. */
 RLT_API int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx) RLT_MUST_USE;
 
 /* Returns the number of handlers. */

@@ -26,8 +26,7 @@ static int read_byte(const rlt_param *p, void *into, const char *text, const cha
     (void)p;
     unit += strspn(unit, " ");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (number > 0 && strcmp(unit, units[i].unit) == 0 &&
-            rlt_parse_decimal(text, number, units[i].fs, &fs) < 0)
+        if (strcmp(unit, units[i].unit) == 0 && rlt_parse_decimal(text, number, units[i].fs, &fs) < 0)
             fs = -1;
     if (fs < 0)
         return rlt_fail(err, RLT_EMALFORMED, where,

@@ -28,8 +28,8 @@ static int read_wire(const rlt_param *p, void *into, const char *text, const cha
         ok = slash - text < (ptrdiff_t)sizeof left && rlt_parse_count(left, &num, NULL, NULL) == 0 &&
              rlt_parse_count(slash + 1, &den, NULL, NULL) == 0;
     } else {
-        ok = *text && rlt_parse_decimal(text, strlen(text), MILLION, &ppm) == 0 && ppm >= 0;
-        num = (uint64_t)ppm;
+        ok = rlt_parse_decimal(text, strlen(text), MILLION, &ppm) == 0;
+        num = (uint64_t)ppm; /* too large if it is negative */
     }
     if (!ok || den < 1 || num < den || num > (uint64_t)MAX_FRACTION * MILLION)
         return rlt_fail(err, RLT_EMALFORMED, where,
@@ -99,9 +99,10 @@ static rlt_time clamp(unsigned __int128 t)
     return t > (unsigned __int128)RLT_TIME_MAX ? RLT_TIME_MAX : (rlt_time)t;
 }
 
+/* Returns a share of a time, which is not negative. */
 static rlt_time part_of(rlt_time t, uint32_t ppm)
 {
-    return clamp((unsigned __int128)(t > 0 ? t : 0) * ppm / MILLION);
+    return clamp((unsigned __int128)(uint64_t)t * ppm / MILLION);
 }
 
 /*

@@ -168,7 +168,7 @@ int rlt__machine_relay(rlt__machine *m, uint32_t *pairs)
     for (uint32_t a = 0; !rc && a < m->n_nodes; a++)
         if (r.first[a + 1] > r.first[a])
             rc = relay_from(m, &r, a, best, through);
-    *pairs = m->n_routes;
+    *pairs = (m->n_routes + 1) / 2; /* there and back */
     free(through);
     free(best);
     free(r.link);

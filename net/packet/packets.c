@@ -474,7 +474,7 @@ int rlt__packets_handlers(rlt_packets *n, rlt_error *err)
 {
     n->hop = rlt_sim_handler(n->cfg.sim, n->owner ? on_hop_in_part : on_hop, n);
     n->left = rlt_sim_handler(n->cfg.sim, on_left, n);
-    if (n->hop < 0 || n->left < 0)
+    if (n->left < 0) /* or both */
         return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
     return 0;
 }

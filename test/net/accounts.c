@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Classes of links and their names, the check of the accounts, stretches that repeat, messages in line, and handlers
- * that run out. */
+/* Classes of links and their names, the check of the accounts, stretches that repeat, messages in line, handlers
+ * that run out, and the books behind them: bins of a series, and capacities that change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "net/endpoint/endpoint.h"
+#include "net/fold.h"
 #include "net/import/import.h"
 #include "net/links.h"
 #include "net/network.h"
@@ -22,6 +23,7 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "net/usage.h"
+#include "net/usage_internal.h"
 #include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
@@ -291,6 +293,75 @@ static void lines_are_sorted(void **state)
     }
 }
 
+/* 1000 bytes at 1 ns each, and of the endpoint 2.5 ps a byte, 3 ns a message, or both. */
+static void delays_of_the_endpoint(void **state)
+{
+    (void)state;
+    static const rlt_net_model *const models[] = {&rlt_net_alpha_beta, &rlt_net_flow};
+    for (size_t i = 0; i < 3 * sizeof models / sizeof *models; i++) {
+        bench b = open_bench("ring:4@2GB/s,0");
+        b.cfg.endpoint.byte_fs = i % 3 != 1 ? 2500 : 0;
+        b.cfg.endpoint.message_ps = i % 3 != 0 ? 3000 : 0;
+        make(&b, models[i / 3]);
+        send_one(&b, 0, 1, 1000);
+        send_one(&b, 2, 3, 500);
+        finish(&b);
+        assert_int_equal(rlt_sim_now(b.sim), 1000000 + (i % 3 != 1 ? 2500 : 0) + (i % 3 != 0 ? 3000 : 0));
+        close_bench(&b);
+    }
+}
+
+typedef struct arrival {
+    rlt_sim *sim;
+    rlt_time at[2];
+} arrival;
+
+static void note_arrival(void *ctx, uint64_t tx, uint64_t rx)
+{
+    arrival *a = ctx;
+    (void)rx;
+    a->at[tx] = rlt_sim_now(a->sim);
+}
+
+/* A packet of 1000 bytes at half of 10 GB/s, over two links of twice 700 ns, and twice the endpoint's 3 ns a message
+ * and 1 ps a byte. */
+static void packets_with_delays(void **state)
+{
+    (void)state;
+    rlt_packet_settings set = rlt_packet_default();
+    set.header = 100;
+    bench b = open_bench("switch:4@10GB/s,700ns");
+    arrival a = {b.sim, {-1, -1}};
+    b.cfg.client = (rlt_net_client){&a, nothing, note_arrival};
+    b.cfg.packet = &set;
+    b.cfg.bandwidth_scale = 0.5;
+    b.cfg.latency_scale = 2;
+    b.cfg.endpoint.message_ps = 3000;
+    b.cfg.endpoint.byte_fs = 1000;
+    make(&b, &rlt_net_packet);
+    (void)rlt_net_send(b.net, &(rlt_message){.src = 0, .dst = 1, .bytes = 900});
+    (void)rlt_net_send(b.net, &(rlt_message){.src = 2, .dst = 2, .bytes = 500, .tx = 1});
+    finish(&b);
+    assert_int_equal(a.at[0], 2 * (200000 + 1400000 + 3000 + 900));
+    assert_int_equal(a.at[1], 2 * (3000 + 500));
+    close_bench(&b);
+    static const char *const why[] = {"the packet model cannot be folded",
+                                      "packets on links that fail are lost: they need acknowledgements"};
+    for (int i = 0; i < 2; i++) {
+        const rlt_net_fold none = {0};
+        rlt_error err = {0};
+        b = open_bench("switch:4@10GB/s,700ns");
+        b.cfg.packet = &set;
+        b.cfg.fold = i == 0 ? &none : NULL;
+        b.cfg.changes = i == 1 ? RLT_LINKS_FAIL : RLT_LINKS_STAY;
+        set.ack = i == 1 ? 0 : 1;
+        assert_int_equal(rlt_net_packet.create(&b.cfg, &b.net, &err), i ? RLT_EUSAGE : RLT_EUNSUPPORTED);
+        assert_string_equal(err.what, why[i]);
+        assert_null(b.net);
+        close_bench(&b);
+    }
+}
+
 /* A network takes some handlers of its simulation: with one less than it needs it is refused, never half made. */
 static void handlers_run_out(void **state)
 {
@@ -342,12 +413,174 @@ static void handlers_run_out(void **state)
     }
 }
 
+static rlt_usage *open_usage(rlt_topology **t, rlt_time bin_ps)
+{
+    rlt_usage *u = NULL;
+    assert_int_equal(rlt_topology_load("ring:4@2GB/s,0", NULL, t, NULL), 0);
+    assert_int_equal(rlt_usage_create(*t, bin_ps, &u, NULL), 0);
+    return u;
+}
+
+static void close_usage(rlt_usage *u, rlt_topology *t)
+{
+    rlt_usage_free(u);
+    rlt_topology_free(t);
+}
+
+/* Compares the bins of a link, as whole bytes, and that there are no more. */
+static void check_bins(const rlt_usage *u, uint32_t link, uint32_t n, const int *bytes)
+{
+    assert_int_equal(rlt_usage_bins(u), n);
+    for (uint32_t i = 0; i < n + 3; i++) {
+        double is = rlt_usage_bin_bytes(u, link, i), must = i < n ? bytes[i] : 0;
+        if (is < must - 1e-9 || is > must + 1e-9)
+            fail_msg("bin %u: %g, not %g", i, is, must);
+    }
+}
+
+#define BINS(u, link, ...)                                                                                   \
+    check_bins(u, link, sizeof((int[]){__VA_ARGS__}) / sizeof(int), (const int[]){__VA_ARGS__})
+
+/* Bins of 10 ps: spread evenly, half open; what has no length falls into the bin of its moment. */
+static void bins_by_hand(void **state)
+{
+    (void)state;
+    rlt_topology *t;
+    rlt_usage *u = open_usage(&t, 10);
+    assert_int_equal(rlt__usage_spread(u, 2, 0, 100, 0), 0); /* nothing */
+    assert_int_equal(rlt_usage_bins(u), 0);
+    assert_int_equal(rlt__usage_spread(u, 2, 10, 20, 40), 0);
+    BINS(u, 2, 0, 40);
+    assert_int_equal(rlt__usage_spread(u, 2, 5, 37, 32), 0);
+    BINS(u, 2, 5, 50, 10, 7);
+    assert_int_equal(rlt__usage_spread(u, 2, 40, 40, 3), 0);
+    assert_int_equal(rlt__usage_spread(u, 2, 39, 39, 2), 0);
+    BINS(u, 2, 5, 50, 10, 9, 3);
+    BINS(u, 0, 0, 0, 0, 0, 0); /* another link */
+    assert_int_equal(rlt__usage_spread(u, 0, 12, 14, 8), 0);
+    BINS(u, 0, 0, 8, 0, 0, 0);
+    BINS(u, 2, 5, 50, 10, 9, 3);
+    /* rates in bytes a picosecond */
+    assert_int_equal(rlt__usage_rate(u, 1, 5, 2), 0);
+    BINS(u, 1, 0, 0, 0, 0, 0);
+    assert_int_equal(rlt__usage_rate(u, 1, 25, 3), 0);
+    BINS(u, 1, 10, 20, 10, 0, 0);
+    assert_int_equal(rlt__usage_rate(u, 1, 27, 0), 0);
+    assert_int_equal(rlt__usage_rate(u, 1, 60, 1), 0);
+    BINS(u, 1, 10, 20, 16, 0, 0);
+    /* A run that ends at 35 ps keeps what was planned in the bin that it ended in; the rate ends with it. */
+    assert_int_equal(rlt__usage_rate(u, 1, 32, 4), 0);
+    rlt__usage_settle(u, 35);
+    BINS(u, 2, 5, 50, 10, 9);
+    BINS(u, 1, 10, 20, 16, 12);
+    assert_int_equal(rlt_usage_bin_ps(u), 10);
+    close_usage(u, t);
+    u = open_usage(&t, 10);
+    assert_int_equal(rlt__usage_spread(u, 0, 0, 60, 60), 0);
+    assert_int_equal(rlt__usage_rate(u, 1, 0, 1), 0);
+    rlt__usage_settle(u, 40); /* the end of a bin */
+    BINS(u, 0, 10, 10, 10, 10);
+    BINS(u, 1, 10, 10, 10, 10);
+    close_usage(u, t);
+}
+
+/* There are 1024 bins: bins 2 k and 2 k + 1 become bin k, as often as needed. */
+static void bins_are_merged(void **state)
+{
+    (void)state;
+    rlt_topology *t;
+    rlt_usage *u = open_usage(&t, 10);
+    for (int k = 0; k < 1024; k++)
+        assert_int_equal(rlt__usage_spread(u, 0, 10 * k, 10 * k + 10, k + 1), 0);
+    for (int k = 0; k < 5; k++)
+        assert_int_equal(rlt__usage_spread(u, 1, 10 * k, 10 * k, 1 << k), 0);
+    assert_int_equal(rlt_usage_bins(u), 1024);
+    assert_int_equal(rlt_usage_bin_ps(u), 10);
+    assert_int_equal(rlt__usage_spread(u, 1, 10240, 10240, 100), 0);
+    assert_int_equal(rlt_usage_bins(u), 513);
+    assert_int_equal(rlt_usage_bin_ps(u), 20);
+    for (uint32_t k = 0; k < 512; k++) /* 2 k + 1 and 2 k + 2 */
+        assert_int_equal((int)(rlt_usage_bin_bytes(u, 0, k) + 0.5), 4 * k + 3);
+    static const int merged[] = {3, 12, 16, 0};
+    for (uint32_t k = 0; k < 4; k++)
+        assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, k) + 0.5), merged[k]);
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, 512) + 0.5), 100);
+    assert_true(rlt_usage_bin_bytes(u, 0, 512) <= 0);
+    /* 8 times as wide: 40 ps up to 40960, 80 ps up to 81920, 160 ps */
+    assert_int_equal(rlt__usage_spread(u, 1, 81900, 81921, 21), 0);
+    assert_int_equal(rlt_usage_bin_ps(u), 160);
+    assert_int_equal(rlt_usage_bins(u), 513);
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, 0) + 0.5), 31);
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, 64) + 0.5), 100);
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, 511) + 0.5), 20);
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 1, 512) + 0.5), 1);
+    double all = 0;
+    for (uint32_t k = 0; k < 64; k++) /* 16 of the first bins each */
+        all += rlt_usage_bin_bytes(u, 0, k);
+    assert_true(all > 524799.5 && all < 524800.5); /* 1024 * 1025 / 2 */
+    assert_int_equal((int)(rlt_usage_bin_bytes(u, 0, 1) + 0.5), 16 * (17 + 32) / 2);
+    close_usage(u, t);
+    /* A bin that no time has room for. */
+    rlt_error err = {0};
+    assert_int_equal(rlt_topology_load("ring:4@2GB/s,0", NULL, &t, NULL), 0);
+    assert_int_equal(rlt_usage_create(t, RLT_TIME_MAX / 1024, &u, &err), 0);
+    rlt_usage_free(u);
+    assert_int_equal(rlt_usage_create(t, RLT_TIME_MAX / 1024 + 1, &u, &err), RLT_ERANGE);
+    assert_null(u);
+    assert_int_equal(rlt_usage_create(t, -1, &u, &err), RLT_ERANGE);
+    close_usage(u, t);
+}
+
+/* 1 ns a byte, then half of it, then none: each stretch at the capacity in force, with parts of bytes. */
+static void capacities_by_hand(void **state)
+{
+    (void)state;
+    rlt_topology *t;
+    rlt_usage *u = open_usage(&t, 0);
+    u->links[3].bytes = 10;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 10000);
+    assert_int_equal(rlt__usage_capacity(u, 3, 2.5, 2000000000), 0);
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps,
+                     12500); /* ten are counted, two and a half are on their way */
+    assert_int_equal(rlt_usage_link(u, 3).bw_Bps, 2000000000);
+    assert_int_equal(rlt_usage_link(u, 2).bw_Bps, 1000000000);
+    u->links[3].bytes = 12; /* of which half a byte was counted before */
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 12500);
+    u->links[3].bytes = 13;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 12500 + 250);
+    u->links[3].bytes = 20;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 12500 + 3750);
+    assert_int_equal(rlt__usage_capacity(u, 3, 1.25, 0), 0);
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 12500 + 3750 + 625);
+    u->links[3].bytes = 100; /* failed: it takes no time */
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 16875);
+    assert_int_equal(rlt_usage_link(u, 3).bw_Bps, 0);
+    u->links[3].bytes = 21;
+    assert_int_equal(rlt__usage_capacity(u, 3, 0, 1000000000), 0);
+    u->links[3].bytes = 22;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 16875 + 1000);
+    /* Bytes that were counted apart: later ones only at the capacity. */
+    rlt__usage_busy(u, 3, 5, 777);
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 16875 + 777);
+    assert_int_equal(rlt__usage_capacity(u, 3, 0.5, 500000000), 0); /* fewer than counted: these stay */
+    u->links[3].bytes = 26;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 16875 + 777);
+    u->links[3].bytes = 29;
+    assert_int_equal(rlt_usage_link(u, 3).busy_ps, 16875 + 777 + 3 * 2000);
+    u->links[2].bytes = 4;
+    assert_int_equal(rlt_usage_link(u, 2).busy_ps, 4000);
+    close_usage(u, t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_of_links),    cmocka_unit_test(crowded_links),
-        cmocka_unit_test(names_of_busy_links), cmocka_unit_test(stretches_repeat),
-        cmocka_unit_test(lines_are_sorted),    cmocka_unit_test(handlers_run_out),
+        cmocka_unit_test(classes_of_links),       cmocka_unit_test(crowded_links),
+        cmocka_unit_test(names_of_busy_links),    cmocka_unit_test(stretches_repeat),
+        cmocka_unit_test(lines_are_sorted),       cmocka_unit_test(handlers_run_out),
+        cmocka_unit_test(delays_of_the_endpoint), cmocka_unit_test(packets_with_delays),
+        cmocka_unit_test(bins_by_hand),           cmocka_unit_test(bins_are_merged),
+        cmocka_unit_test(capacities_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

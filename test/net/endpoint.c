@@ -20,7 +20,7 @@
 static rlt_protocol protocol(const char *name, rlt_time message_ps, uint32_t num, uint32_t den)
 {
     rlt_protocol p = rlt_protocol_default();
-    strncpy(p.name, name, sizeof p.name - 1);
+    snprintf(p.name, sizeof p.name, "%s", name);
     p.message_ps = message_ps;
     p.wire_num = num;
     p.wire_den = den;
@@ -328,25 +328,16 @@ static void versions_in_words(void **state)
         uint32_t number;
         bool known; /* as a version */
     } rows[] = {
-        {"2.18", 21899, true},
-        {"2.31", 23199, true},
-        {"2.23.4", 22304, true},
-        {"nccl-2.23.04", 22304, true},
-        {"02.23.99", 22399, true},
-        {"2.17", 0, true},
-        {"2.32", 0, true},
-        {"1.20", 0, true},
-        {"3.20", 0, true},
-        {"2.220", 0, false},
-        {"2.20.100", 0, false},
-        {"2", 0, false},
-        {"2.", 0, false},
-        {"2.20.", 0, false},
-        {"2.20x", 0, false},
-        {"x.20", 0, false},
-        {"2.2:", 0, false},
-        {"2./0", 0, false},
-        {"", 0, false},
+        {"2.18", 21899, true},     {"2.31", 23199, true},
+        {"2.23.4", 22304, true},   {"nccl-2.23.04", 22304, true},
+        {"02.23.99", 22399, true}, {"2.17", 0, true},
+        {"2.32", 0, true},         {"1.20", 0, true},
+        {"3.20", 0, true},         {"0.20", 0, true},
+        {"2.220", 0, false},       {"2.20.100", 0, false},
+        {"2", 0, false},           {"2.", 0, false},
+        {"2.20.", 0, false},       {"2.20x", 0, false},
+        {"x.20", 0, false},        {"2.2:", 0, false},
+        {"2./0", 0, false},        {"", 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_library_version v = {0};
@@ -373,9 +364,10 @@ static void settings_are_written(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"injection", "blocking"}, {"byte", "1.005ps"}, {"protocol", "LL128"}, {"protocol", "auto"},
-        {"nccl", "2.22"},          {"nccl", "2.22.3"},  {"nccl", "newest"},    {"network", "roce"},
-        {"network_ll128", "off"},  {"gpu", "ampere"},   {"host", "power"}};
+        {"injection", "blocking"}, {"byte", "1.005ps"}, {"protocol", "LL128"}, {"protocol", "LL"},
+        {"protocol", "auto"},      {"byte", "0.999ps"}, {"byte", "12.000ps"},  {"nccl", "2.22"},
+        {"nccl", "2.22.3"},        {"nccl", "newest"},  {"network", "roce"},   {"network_ll128", "off"},
+        {"gpu", "ampere"},         {"host", "power"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_endpoint e = nccl();
         char text[64];
@@ -399,6 +391,8 @@ static void kernels_and_choices(void **state)
     assert_int_equal(rlt_endpoint_kernel(&e, 5), 2);
     e.clock_ppm = 1;
     assert_true(rlt_endpoint_kernel(&e, RLT_TIME_MAX / 2) == RLT_TIME_MAX);
+    e.clock_ppm = 2000000;
+    assert_int_equal(rlt_endpoint_kernel(&e, 2000000000000), 1000000000000);
     e = nccl();
     e.clock_ppm = 2000000;
     assert_int_equal(rlt_endpoint_cost(&e, 0, 1000000000).delay_ps, 300000);
@@ -493,17 +487,261 @@ static void wire_between_nodes(void **state)
     }
 }
 
+/* The network's growth with the size, in millionths: rise times log2(S / 8 KiB) / 2, by a line in each octave. */
+static void growth_by_hand(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        rlt_time ppm;
+    } rows[] = {{0, 0},          {8192, 0},       {8193, 61},      {12288, 250000},  {16383, 499938},
+                {16384, 500000}, {24576, 750000}, {32767, 999969}, {32768, 1000000}, {UINT64_MAX, 1000000}};
+    rlt_internode f = rlt_internode_class(RLT_INTERNODE_USUAL);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rlt_internode_use use = {.hop = RLT_HOP_TREE, .line = RLT_LINE_SIMPLE, .bytes = rows[i].bytes};
+        f.rise_ps = 1000000000000;
+        assert_int_equal(rlt_internode_cost(&f, &use).delay_ps, 13000000 + rows[i].ppm * 1000000);
+    }
+}
+
+/* NCCL's hops in ns, less the 1000 of a path, for LL, LL128 and Simple. */
+static void hops_by_hand(void **state)
+{
+    static const rlt_time ns[RLT_HOPS][RLT_LINES] = {{1700, 3000, 13000},   {4000, 7500, 13000},
+                                                     {19900, 19900, 19900}, {30000, 30000, 30000},
+                                                     {3000, 3000, 3000},    {4000, 7500, 13000}};
+    const rlt_internode f = rlt_internode_class(RLT_INTERNODE_USUAL);
+    (void)state;
+    for (uint32_t hop = 0; hop < RLT_HOPS; hop++)
+        for (uint32_t line = 0; line < RLT_LINES; line++)
+            for (int single = 0; single < 2; single++) {
+                const rlt_internode_use use = {.hop = (rlt_hop)hop, .line = (rlt_line)line, .single = single};
+                const rlt_time *own = single && hop == RLT_HOP_RING ? ns[RLT_HOP_TREE] : ns[hop];
+                assert_int_equal(rlt_internode_cost(&f, &use).delay_ps, own[line] * 1000);
+            }
+}
+
+/* What the classes charge, as net/endpoint/internode.c cites it; times in us, efficiencies in 1/1000. */
+static void classes_of_networks(void **state)
+{
+    static const struct {
+        const char *name;
+        rlt_time latency, rise, launch, peer, plugin, gap_ps;
+        uint32_t rings, trees, single, no_LL128;
+        uint64_t staging_GBps;
+    } rows[] = {
+        {"none", 0, 0, 0, 0, 0, 0, 1000, 1000, 1000, 0, 0},
+        {"infiniband", 0, 0, 6, 1, 0, 4651, 945, 900, 870, 0, 39},
+        {"roce", 5, 3, 6, 1, 0, 4651, 945, 900, 870, 0, 39},
+        {"efa", 66, 24, 6, 2, 75, 0, 945, 900, 870, 1, 39},
+        {"efa-v2", 15, 55, 6, 1, 75, 0, 945, 900, 870, 0, 39},
+        {"efa-v3", 13, 17, 6, 1, 35, 0, 945, 900, 870, 0, 39},
+        {"slingshot", 2, 0, 6, 1, 0, 0, 945, 900, 870, 1, 39},
+        {"omni-path", 2, 0, 6, 1, 0, 0, 945, 900, 870, 1, 39},
+        {"ethernet", 25, 0, 6, 5, 0, 0, 900, 900, 870, 1, 39},
+    };
+    const uint32_t n = sizeof rows / sizeof *rows;
+    const rlt_time us = 1000000;
+    (void)state;
+    for (uint32_t i = 0; i < n; i++) {
+        rlt_internode f = rlt_internode_class(i);
+        assert_string_equal(rlt_internode_name(i), rows[i].name);
+        assert_non_null(rlt_internode_source(i));
+        assert_int_equal(f.kind, i);
+        assert_int_equal(f.latency_ps, rows[i].latency * us);
+        assert_int_equal(f.rise_ps, rows[i].rise * us);
+        assert_int_equal(f.launch_ps, rows[i].launch * us);
+        assert_int_equal(f.peer_ps, rows[i].peer * us);
+        assert_int_equal(f.gap_ps, rows[i].gap_ps);
+        assert_int_equal(f.efficiency_ppm, rows[i].rings * 1000);
+        assert_int_equal(f.tree_efficiency_ppm, rows[i].trees * 1000);
+        assert_int_equal(f.single_ppm, rows[i].single * 1000);
+        assert_int_equal(f.no_LL128, rows[i].no_LL128);
+        assert_int_equal(f.staging_Bps, rows[i].staging_GBps * 1000000000);
+        assert_int_equal(f.host_Bps, 0);
+        assert_int_equal(rlt_internode_plugin(i), rows[i].plugin * us);
+    }
+    assert_null(rlt_internode_name(n));
+    assert_null(rlt_internode_source(n));
+    assert_int_equal(rlt_internode_plugin(n), 0);
+    assert_int_equal(rlt_internode_class(n).kind, 0);
+    assert_int_equal(rlt_internode_class(n).launch_ps, 0);
+}
+
+/* Under Simple a step's bytes are divided by the efficiency, which one member a node lowers. */
+static void efficiencies_between_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        rlt_hop hop;
+        bool single;
+        uint32_t den;
+    } rows[] = {{RLT_HOP_RING, false, 500000}, {RLT_HOP_TREE, false, 400000}, {RLT_HOP_PAT, false, 500000},
+                {RLT_HOP_RING, true, 150000},  {RLT_HOP_TREE, true, 150000},  {RLT_HOP_DIRECT, true, 150000}};
+    rlt_internode f = rlt_internode_class(RLT_INTERNODE_USUAL);
+    f.efficiency_ppm = 500000;
+    f.tree_efficiency_ppm = 400000;
+    f.single_ppm = 300000;
+    rlt_internode_use use = {.line = RLT_LINE_SIMPLE, .passed = 39000000000};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        use.hop = rows[i].hop;
+        use.single = rows[i].single;
+        rlt_internode_step s = rlt_internode_cost(&f, &use);
+        assert_int_equal(s.wire_num, 1000000);
+        assert_int_equal(s.wire_den, rows[i].den);
+        assert_true(s.delay_ps < 1000000000); /* nothing is staged */
+        assert_int_equal(s.gap_ps, 4651);
+    }
+    f.efficiency_ppm = f.single_ppm = 1;
+    assert_int_equal(rlt_internode_cost(&f, &use).wire_den, 1);
+    use.line = RLT_LINE_LL128;
+    assert_int_equal(rlt_internode_cost(&f, &use).wire_num, 128);
+    assert_int_equal(rlt_internode_cost(&f, &use).wire_den, 120);
+    /* LL: one second in the host; without a limit, none */
+    use.line = RLT_LINE_LL;
+    use.hop = RLT_HOP_PAT;
+    assert_int_equal(rlt_internode_cost(&f, &use).delay_ps, 1000000000000 + 3000000);
+    assert_int_equal(rlt_internode_cost(&f, &use).wire_num, 2);
+    assert_int_equal(rlt_internode_cost(&f, &use).wire_den, 1);
+    f.staging_Bps = 0;
+    assert_int_equal(rlt_internode_cost(&f, &use).delay_ps, 3000000);
+    f.kind = 0;
+    rlt_internode_step s = rlt_internode_cost(&f, &use);
+    assert_true(s.delay_ps == 0 && s.gap_ps == 0 && s.wire_num == 1 && s.wire_den == 1);
+}
+
+/* The ends of what settings may be, and what they are without a word. */
+static void bounds_of_settings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *inside, *outside;
+    } rows[] = {
+        {"byte", "4.294967295us", "4.294967296us"},
+        {"thread_blocks", "1024", "1025"},
+        {"peer_blocks", "1024", "1025"},
+        {"clock", "1000", "1000.000001"},
+        {"clock", "0.000001", "0"},
+        {"copy", "1000", "1000.000001"},
+        {"copy", "0", "-0.000001"},
+        {"copy_lines", "1000", "1000.000001"},
+        {"reduce_lines", "1000", "1000.000001"},
+        {"ramp", "10", "10.000001"},
+        {"nvls_tree", "10", "10.000001"},
+        {"network_efficiency", "1", "1.000001"},
+        {"network_efficiency", "0.000001", "0"},
+        {"network_tree_efficiency", "1", "1.000001"},
+        {"network_tree_efficiency", "0.000001", "0"},
+        {"network_single", "1", "1.000001"},
+        {"network_single", "0.000001", "0"},
+        {"LL.share", "1000", "1000.000001"},
+        {"LL.fill", "1000", "1000.000001"},
+        {"LL.wire", "1000", "1000.000001"},
+    };
+    rlt_endpoint e = rlt_endpoint_default();
+    assert_int_equal(e.ramp_ppm, 600000);
+    assert_int_equal(e.nvls_tree_ppm, 1075000);
+    assert_int_equal(e.protocol, RLT_PROTOCOL_AUTO);
+    assert_true(e.gpu == RLT_GPU_UNKNOWN && e.host == RLT_HOST_INTEL && e.internode.kind == 0);
+    assert_true(!e.launch_ps && !e.message_ps && !e.byte_fs && !e.channels && !e.clock_ppm && !e.nccl);
+    rlt_protocol p = rlt_protocol_default();
+    assert_int_equal(p.share_ppm, 1000000);
+    assert_int_equal(p.wire_num, p.wire_den);
+    assert_int_equal(p.serves, RLT_FOR_STEPS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        e = nccl();
+        if (rlt_endpoint_set(&e, rows[i].name, rows[i].inside, NULL))
+            fail_msg("%s=%s is refused", rows[i].name, rows[i].inside);
+        if (!rlt_endpoint_set(&e, rows[i].name, rows[i].outside, NULL))
+            fail_msg("%s=%s is taken", rows[i].name, rows[i].outside);
+    }
+    rlt_error err = {0};
+    assert_int_equal(rlt_endpoint_set(&e, "byte", "5us", &err), RLT_ERANGE);
+    assert_string_equal(err.what, "at most 4.29us for each byte, got '5us'");
+    err = (rlt_error){0};
+    assert_int_equal(rlt_endpoint_set(&e, "byte", "ps", &err), RLT_EMALFORMED);
+    assert_string_equal(err.what, "expected a duration with a unit, such as 0.5ps, got 'ps'");
+}
+
+/* A refused word names the place of the file that has it. */
+static void places_of_refused_words(void **state)
+{
+    (void)state;
+    static const char *const rows[][4] = {
+        {"nccl", "2.5", "f.json: nccl: version", "the tuner is known from NCCL 2.18 to 2.31, got '2.5'"},
+        {"nccl", "rccl", "f.json: nccl", "expected a version of NCCL such as 2.27, got 'rccl'"},
+        {"network", "x", "f.json: nccl", NULL},
+        {"protocol", "x", "f.json: nccl", "unknown protocol 'x': this topology has auto, LL, LL128, Simple"},
+        {"byte", "x", "f.json: nccl", "expected a duration with a unit, such as 0.5ps, got 'x'"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = nccl();
+        rlt_error err = {0};
+        const rlt_param *p = rlt_params_find(rlt_endpoint_parameters(), rows[i][0]);
+        assert_int_not_equal(rlt_param_read(p, &e, rows[i][1], "f.json: nccl", &err), 0);
+        assert_string_equal(err.where, rows[i][2]);
+        if (rows[i][3])
+            assert_string_equal(err.what, rows[i][3]);
+    }
+    /* eight protocols with the longest names */
+    rlt_endpoint e = rlt_endpoint_default();
+    rlt_error err = {0};
+    for (e.n_protocols = 0; e.n_protocols < RLT_MAX_PROTOCOLS; e.n_protocols++) {
+        char name[16];
+        snprintf(name, sizeof name, "protocol-name-%u", e.n_protocols);
+        e.protocols[e.n_protocols] = protocol(name, 0, 1, 1);
+    }
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "x", &err), RLT_EUSAGE);
+    assert_string_equal(err.what,
+                        "unknown protocol 'x': this topology has auto, protocol-name-0, protocol-name-1, "
+                        "protocol-name-2, protocol-name-3, protocol-name-4, protocol-name-5, "
+                        "protocol-name-6, protocol-name-7");
+    assert_int_equal(rlt_endpoint_set(&e, "protocol", "Protocol-Name-7", NULL), 0);
+    assert_int_equal(e.protocol, 7);
+    assert_int_equal(rlt_endpoint_set(&e, "protocols.protocol-name-7.start", "3ns", NULL), 0);
+    assert_int_equal(e.protocols[7].start_ps, 3000);
+    assert_int_equal(e.protocols[6].start_ps, 0);
+}
+
+/* Fractions of the wire are written as they were read, and equal bytes as 1/1. */
+static void fractions_are_written(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"16/8", "16/8"}, {"128/120", "128/120"}, {"3/3", "1/1"}, {"1", "1/1"}, {"1.25", "1250000/1000000"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_endpoint e = nccl();
+        char text[64];
+        assert_int_equal(rlt_endpoint_set(&e, "LL.wire", rows[i][0], NULL), 0);
+        const rlt_param *p = rlt_params_find(rlt_protocol_parameters(), "wire");
+        assert_string_equal(rlt_param_write(p, &e.protocols[0], text, sizeof text), rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_by_hand),       cmocka_unit_test(tuned_messages_by_hand),
-        cmocka_unit_test(pieces_by_hand),      cmocka_unit_test(fractions_of_the_wire),
-        cmocka_unit_test(versions_in_words),   cmocka_unit_test(settings_are_written),
-        cmocka_unit_test(kernels_and_choices), cmocka_unit_test(steps_between_nodes),
-        cmocka_unit_test(wire_between_nodes),  cmocka_unit_test(defaults_cost_nothing),
-        cmocka_unit_test(settings_by_name),    cmocka_unit_test(wrong_settings_are_refused),
-        cmocka_unit_test(costs_by_hand),       cmocka_unit_test(auto_takes_the_cheapest),
+        cmocka_unit_test(lines_by_hand),
+        cmocka_unit_test(tuned_messages_by_hand),
+        cmocka_unit_test(pieces_by_hand),
+        cmocka_unit_test(fractions_of_the_wire),
+        cmocka_unit_test(versions_in_words),
+        cmocka_unit_test(settings_are_written),
+        cmocka_unit_test(kernels_and_choices),
+        cmocka_unit_test(steps_between_nodes),
+        cmocka_unit_test(wire_between_nodes),
+        cmocka_unit_test(defaults_cost_nothing),
+        cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(costs_by_hand),
+        cmocka_unit_test(auto_takes_the_cheapest),
         cmocka_unit_test(extremes_saturate),
+        cmocka_unit_test(growth_by_hand),
+        cmocka_unit_test(hops_by_hand),
+        cmocka_unit_test(classes_of_networks),
+        cmocka_unit_test(efficiencies_between_nodes),
+        cmocka_unit_test(bounds_of_settings),
+        cmocka_unit_test(places_of_refused_words),
+        cmocka_unit_test(fractions_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

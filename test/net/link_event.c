@@ -4,6 +4,7 @@
  * they wait for, and the accounts.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
@@ -413,9 +414,12 @@ static void test_trees_wait(void **state)
         rlt_tree_message m = {.n = 4, .root = 0, .bytes = 10000000, .tx = 0, .rx = 7};
         (void)b->net->model->reduce_to(b->net, &m);
         assert_int_equal(rlt_sim_run(b->sim, 200 * RLT_US, &err), 0);
+        uint32_t ranks[] = {0, 1, 2, 3}; /* the caller's own, who may write over them */
         m.tx = 1;
         m.rx = 8;
+        m.ranks = ranks;
         assert_int_equal(b->net->model->reduce_to(b->net, &m), -1);
+        memset(ranks, 0, sizeof ranks);
         char text[700] = "";
         rlt_net_waits(b->net, text, sizeof text);
         assert_non_null(strstr(text, "acc2->sw0.0.0"));

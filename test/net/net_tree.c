@@ -394,6 +394,43 @@ static void test_read_and_written(void **state)
     rlt_topology_free(t);
 }
 
+/* After a tree with its root among its ranks comes one without: the root of that sends nothing. */
+static void test_one_after_another(void **state)
+{
+    (void)state;
+    static const uint32_t some[3] = {6, 1, 2};
+    for (int m = 0; m < 2; m++) {
+        bench b;
+        begin(&b, nvswitch, both[m], RLT_INJECT_NIC, RLT_ROUTE_DMODK);
+        tree(&b, true, some, 3, 1, 1000);
+        tree(&b, true, some, 3, 4, 1000);
+        run(&b);
+        assert_int_equal(carried(&b, "acc4", "sw0.0.0"), 0);
+        assert_int_equal(carried(&b, "acc1", "sw0.0.0"), 2000);
+        assert_int_equal(carried_by_all(&b), (3 + 1 + 3 + 1) * 1000);
+        end(&b);
+    }
+}
+
+/* Sprayed trees take one spine after the other; others are found again. */
+static void test_sprayed(void **state)
+{
+    (void)state;
+    static const uint32_t one = 0;
+    for (int spray = 0; spray < 2; spray++) {
+        bench b;
+        begin(&b, "fat-tree:4@50GB/s,500ns,hosts_per_leaf=2,spines=2,in_network=reduce", &rlt_net_flow,
+              RLT_INJECT_NIC, spray ? RLT_ROUTE_SPRAY : RLT_ROUTE_DMODK);
+        for (int i = 0; i < 4; i++)
+            tree(&b, true, &one, 1, 3, 1000);
+        run(&b);
+        uint64_t left = carried(&b, "sw0.0.0", "sw0.0.2"), right = carried(&b, "sw0.0.0", "sw0.0.3");
+        assert_int_equal(left + right, 4000);
+        assert_int_equal(left < right ? left : right, spray ? 2000 : 0);
+        end(&b);
+    }
+}
+
 /* Stopped half-way: counts the bytes carried so far. */
 static void test_stopped(void **state)
 {
@@ -417,7 +454,8 @@ int main(void)
         cmocka_unit_test(test_together),         cmocka_unit_test(test_fat_tree),
         cmocka_unit_test(test_unequal),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_read_and_written), cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_sum_for_all),
+        cmocka_unit_test(test_sum_for_all),      cmocka_unit_test(test_one_after_another),
+        cmocka_unit_test(test_sprayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -673,6 +673,31 @@ static void settings_by_name(void **state)
     }
 }
 
+/* The most, and one more. */
+static void bounds_of_settings(void **state)
+{
+    (void)state;
+    static const char *const rows[][3] = {
+        {"mtu", "1048576B", "1048577B"},   {"mtu", "1B", "0B"},
+        {"header", "65536B", "65537B"},    {"ack", "65536", "65537"},
+        {"ack_bytes", "65536B", "65537B"}, {"window", "1048576", "1048577"},
+        {"retries", "1000", "1001"},       {"rto", "1ps", "0ps"},
+        {"loss", "100%", "100.001%"},      {"buffer", "1TiB", "1099511627777B"}};
+    rlt_packet_settings s = rlt_packet_default();
+    assert_int_equal(s.mtu, 4096);
+    assert_int_equal(s.header, 82);
+    assert_int_equal(s.ack, 1);
+    assert_int_equal(s.ack_bytes, 86);
+    assert_int_equal(s.rto_ps, RLT_MS);
+    assert_int_equal(s.retries, 16);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rlt_packet_set(&s, rows[i][0], rows[i][1], NULL))
+            fail_msg("%s=%s is refused", rows[i][0], rows[i][1]);
+        if (!rlt_packet_set(&s, rows[i][0], rows[i][2], NULL))
+            fail_msg("%s=%s is taken", rows[i][0], rows[i][2]);
+    }
+}
+
 /* What is not given follows from what is; an item of a list fits its room or is refused whole. */
 static void settings_that_follow(void **state)
 {
@@ -734,6 +759,7 @@ int main(void)
         cmocka_unit_test(stalls_are_named),
         cmocka_unit_test(settings_by_name),
         cmocka_unit_test(settings_that_follow),
+        cmocka_unit_test(bounds_of_settings),
     };
     return cmocka_run_group_tests_name("packet network", tests, NULL, NULL);
 }

@@ -334,6 +334,23 @@ static void a_full_buffer_drops_the_last(void **state)
     }
 }
 
+/* The memory of a host is no buffer of a switch: nothing is dropped there, nor marked. */
+static void hosts_drop_nothing(void **state)
+{
+    (void)state;
+    const uint32_t rate[] = {10};
+    bench b = open_line(0, rate, "700ns");
+    b.cfg.buffer_bytes = 1000;
+    b.cfg.ecn_min_bytes = b.cfg.ecn_max_bytes = 1;
+    make(&b);
+    send_many(&b, ROUTE(&b, 0, 1), 1000, 20, 0, RLT_PACKET_ECT);
+    run(&b);
+    assert_int_equal(b.n_arrived, 20);
+    assert_int_equal(b.n_dropped, 0);
+    assert_int_equal(rlt_packets_port(b.net, 0).marks, 0);
+    close_bench(&b);
+}
+
 /* A packet with more than the threshold in front of it is marked, if it may be. */
 static void marks_follow_the_queue(void **state)
 {
@@ -442,7 +459,7 @@ static void pauses_hold_back_and_lose_nothing(void **state)
     assert_int_equal(b.n_dropped, 0);
     assert_int_equal(b.arrived[799].at, (800 + 1) * 100000 + 2 * 200 * NS);
     rlt_port_counts up = rlt_packets_port(b.net, link_between(&b, 0, 4));
-    assert_true(up.pauses > 10 && up.paused_ps > 0);
+    assert_true(up.pauses > 10 && up.paused_ps > 0 && up.paused_ps < b.arrived[799].at);
     rlt_port_counts down = rlt_packets_port(b.net, link_between(&b, 4, 2));
     assert_true(down.peak_bytes <= 2 * (5000 + 4000 + 2000));
     assert_int_equal(down.pauses, 0);
@@ -529,8 +546,14 @@ static void a_circle_of_full_buffers_is_named(void **state)
         uint64_t waiting = rlt_packets_pending(b.net, text, sizeof text);
         assert_true(waiting > 3);
         assert_int_equal(waiting + b.n_arrived, 300);
-        assert_non_null(strstr(text, "waits at"));
-        assert_non_null(strstr(text, i ? "credit" : "paused"));
+        char packet[3][8], place[2][8], by[8];
+        assert_int_equal(sscanf(text, "a packet of 1000 B from %7s to %7s waits at %2s->%2s %7s", packet[0],
+                                packet[1], place[0], place[1], by),
+                         5);
+        assert_true(packet[0][0] == 'a' && packet[1][0] == 'a' &&
+                    (place[0][0] == 's' || place[0][0] == 'a') && place[1][0] == 's');
+        assert_string_equal(by, i ? "for" : ",");
+        assert_non_null(strstr(text, i ? " for credit (available: 0 B); " : ", paused since "));
         close_bench(&b);
     }
 }
@@ -581,20 +604,155 @@ static void wrong_settings_are_refused(void **state)
 {
     (void)state;
     bench b = open_bench(star);
-    rlt_packets_config bad[7];
-    for (int i = 0; i < 7; i++)
-        bad[i] = b.cfg;
-    bad[0].loss = 1.5;
-    bad[1].ecn_probability = -1;
-    bad[2].ecn_min_bytes = 5;
-    bad[3].pause = RLT_PAUSE_CREDIT;
-    bad[4].pause = RLT_PAUSE_PFC;
-    bad[4].resume_bytes = 2;
-    bad[5].bandwidth_scale = 0;
-    bad[6].switch_ps = -1;
-    for (int i = 0; i < 7; i++)
-        assert_int_equal(rlt_packets_create(&bad[i], &b.net, NULL), RLT_ERANGE);
+    const rlt_packets_config usual = b.cfg;
+    enum { GOOD = 9, ALL = 21 };
+    rlt_packets_config c[ALL];
+    static const char *const why[ALL] = {
+        [GOOD] = "a probability of loss (1.5) or of a mark (0) that is not in [0, 1]",
+        "a probability of loss (-0.5) or of a mark (0) that is not in [0, 1]",
+        "a probability of loss (0) or of a mark (1.5) that is not in [0, 1]",
+        "a probability of loss (0) or of a mark (-1) that is not in [0, 1]",
+        "ecn_max is below ecn_min",
+        "credits need a buffer of a known size",
+        "resume_at is above pause_at",
+        "a scale of bandwidth (0) or latency (1) that is not in (0, 1e9]",
+        "a scale of bandwidth (2e+09) or latency (1) that is not in (0, 1e9]",
+        "a scale of bandwidth (1) or latency (-1) that is not in (0, 1e9]",
+        "a scale of bandwidth (1) or latency (2e+09) that is not in (0, 1e9]",
+        "a switch latency of -1 ps"};
+    for (int i = 0; i < ALL; i++)
+        c[i] = usual;
+    c[0].bandwidth_scale = 1e9;
+    c[1].latency_scale = 1e9;
+    c[2].latency_scale = 0;
+    c[3].loss = 1;
+    c[4].ecn_probability = 1;
+    c[5].ecn_min_bytes = c[5].ecn_max_bytes = 5;
+    c[6].pause = RLT_PAUSE_PFC;
+    c[6].pause_bytes = c[6].resume_bytes = 2;
+    c[7].pause = RLT_PAUSE_CREDIT;
+    c[7].buffer_bytes = 1;
+    c[8].resume_bytes = 2; /* without pauses */
+    c[GOOD].loss = 1.5;
+    c[10].loss = -0.5;
+    c[11].ecn_probability = 1.5;
+    c[12].ecn_probability = -1;
+    c[13].ecn_min_bytes = 5;
+    c[14].pause = RLT_PAUSE_CREDIT;
+    c[15].pause = RLT_PAUSE_PFC;
+    c[15].resume_bytes = 2;
+    c[16].bandwidth_scale = 0;
+    c[17].bandwidth_scale = 2e9;
+    c[18].latency_scale = -1;
+    c[19].latency_scale = 2e9;
+    c[20].switch_ps = -1;
+    for (int i = 0; i < ALL; i++) {
+        rlt_error err = {0};
+        assert_int_equal(rlt_packets_create(&c[i], &b.net, &err), why[i] ? RLT_ERANGE : 0);
+        assert_string_equal(err.what, why[i] ? why[i] : "");
+        rlt_packets_free(b.net);
+    }
+    b.net = NULL;
+    c[20].switch_ps = RLT_TIME_MAX;
+    assert_int_equal(rlt_packets_create(&c[20], &b.net, NULL), RLT_ERANGE);
     close_bench(&b);
+}
+
+/* Packets to lose name links of the network: by number, by name, and a node for all links to and from it. */
+static void packets_to_lose(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t link, times;
+        const char *why;
+    } rows[] = {
+        {"", 7, 1, NULL},
+        {"", 8, 1, "8: there are links 0 to 7"},
+        {"7", 99, 1, NULL},
+        {"acc1", 99, 8, NULL}, /* two links each: 16 */
+        {"acc1", 99, 9, "expected at most 16 packets: one on each link of a name"},
+        {"acc9", 0, 1, "acc9: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bench b = open_bench("switch:4@10GB/s,1us");
+        rlt_error err = {0};
+        b.cfg.lose.n = rows[i].times;
+        for (uint32_t k = 0; k < rows[i].times; k++) {
+            b.cfg.lose.items[k].link = rows[i].link;
+            b.cfg.lose.items[k].number = k + 1;
+            snprintf(b.cfg.lose.items[k].name, RLT_NAMED_LINK, "%s", rows[i].name);
+        }
+        assert_int_equal(rlt_packets_create(&b.cfg, &b.net, &err), rows[i].why ? RLT_EUSAGE : 0);
+        if (rows[i].why) {
+            assert_string_equal(err.where, "lose");
+            assert_int_equal(strncmp(err.what, rows[i].why, strlen(rows[i].why)), 0);
+        }
+        close_bench(&b);
+    }
+}
+
+/* Routes are found again by all of their links; one without links ends where it begins. */
+static void routes_by_their_links(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    bench b = open_bench("ring:9@10GB/s,1us");
+    make(&b);
+    uint32_t links[N], number[N];
+    for (uint32_t i = 0; i < N; i++)
+        links[i] = i * 7 % 18;
+    for (int again = 0; again < 2; again++)
+        for (uint32_t n = 0; n < N; n++) {
+            uint32_t r = rlt_packets_route(b.net, links, n);
+            if (!again)
+                number[n] = r;
+            assert_int_equal(r, number[n]);
+            assert_int_equal(r, n);
+            assert_int_equal(rlt_packets_first_link(b.net, r), n ? 0 : RLT_NONE);
+        }
+    assert_int_equal(rlt_packets_leaves(b.net, number[0], 1000), 0);
+    assert_int_equal(rlt_packets_leaves(b.net, number[2], 1000), 200000); /* half of 10 GB/s each way */
+    links[0] = 1;
+    assert_int_equal(rlt_packets_route(b.net, links, 5), N);
+    links[4] = 18; /* there is none */
+    assert_int_equal(rlt_packets_route(b.net, links, 5), RLT_NONE);
+    assert_int_equal(rlt_packets_route(b.net, links, 4), N + 1);
+    close_bench(&b);
+}
+
+/* Half the bandwidth, twice the latency; 1.5 ps are rounded to 2. What is under way is counted. */
+static void networks_are_scaled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double bandwidth, latency;
+        rlt_time each;
+    } rows[] = {{"switch:4@10GB/s,1us", 1, 1, 1100000},
+                {"switch:4@10GB/s,1us", 0.5, 2, 2200000},
+                {"switch:4@10GB/s,1us", 2, 0, 50000},
+                {"switch:4@10GB/s,3ps", 1, 0.5, 100002}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bench b = open_bench(rows[i].spec);
+        char text[100] = "x";
+        b.cfg.bandwidth_scale = rows[i].bandwidth;
+        b.cfg.latency_scale = rows[i].latency;
+        b.cfg.switch_ps = 70;
+        make(&b);
+        assert_int_equal(rlt_packets_pending(b.net, text, sizeof text), 0);
+        assert_string_equal(text, "");
+        send_many(&b, ROUTE(&b, 0, 4, 1), 1000, 1, 0, 0);
+        assert_int_equal(rlt_packets_pending(b.net, text, sizeof text), 1);
+        assert_string_equal(text, "1 packets are under way");
+        assert_int_equal(rlt_packets_pending(b.net, NULL, 0), 1);
+        run(&b);
+        assert_int_equal(b.arrived[0].at, 2 * rows[i].each + 70);
+        rlt_port_counts c = rlt_packets_port(b.net, 0);
+        assert_int_equal(c.packets, 1);
+        assert_int_equal(c.peak_bytes, 1000);
+        close_bench(&b);
+    }
 }
 
 int main(void)
@@ -606,6 +764,7 @@ int main(void)
         cmocka_unit_test(times_are_rounded_once_a_packet),
         cmocka_unit_test(flows_share_a_port_in_order),
         cmocka_unit_test(a_full_buffer_drops_the_last),
+        cmocka_unit_test(hosts_drop_nothing),
         cmocka_unit_test(marks_follow_the_queue),
         cmocka_unit_test(marks_have_their_probability),
         cmocka_unit_test(losses_are_random_and_repeat),
@@ -615,6 +774,9 @@ int main(void)
         cmocka_unit_test(a_circle_of_full_buffers_is_named),
         cmocka_unit_test(switches_see_probes),
         cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(packets_to_lose),
+        cmocka_unit_test(routes_by_their_links),
+        cmocka_unit_test(networks_are_scaled),
     };
     return cmocka_run_group_tests_name("packets", tests, NULL, NULL);
 }

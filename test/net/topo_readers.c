@@ -659,6 +659,24 @@ static void loading(void **state)
     }
 }
 
+/* The path of a file, or of a name in a folder; of what is no file there is none. */
+static void paths_of_topologies(void **state)
+{
+    (void)state;
+    static const char named[] = "topologies/hgx-h100-8.json";
+    char path[256];
+    assert_true(rlt_topology_path("Makefile", NULL, path, sizeof path));
+    assert_string_equal(path, "Makefile");
+    assert_true(rlt_topology_path("Makefile", NULL, path, sizeof "Makefile"));
+    assert_false(rlt_topology_path("Makefile", NULL, path, sizeof "Makefile" - 1));
+    assert_true(rlt_topology_path("hgx-h100-8", "topologies", path, sizeof path));
+    assert_string_equal(path, named);
+    static const char *const none[] = {"-", "no-such-network", "./hgx-h100-8", "ring:4@1GB/s,1us",
+                                       "hgx-h100-8*hgx-h100-8"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(rlt_topology_path(none[i], "topologies", path, sizeof path));
+}
+
 /* ---- placements ---- */
 
 static int place(const char *text, const rlt_topology *t, rlt_placement *p, rlt_error *err)
@@ -742,6 +760,7 @@ int main(void)
         cmocka_unit_test(exported_graphml_reads_back),
         cmocka_unit_test(damaged_files_never_crash),
         cmocka_unit_test(loading),
+        cmocka_unit_test(paths_of_topologies),
         cmocka_unit_test(placements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

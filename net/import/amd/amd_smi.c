@@ -369,7 +369,7 @@ static const char *describe(reader *r, uint32_t relayed)
         : r->stated         ? ""
                             : " (ASSUMED: MI300X; --set xgmi= gives another)",
         rlt__rate(&r->m, r->pcie_Bps), rlt__rate(&r->m, r->cpu_Bps),
-        r->import->pcie_Bps && r->import->cpu_Bps ? "given" : "ASSUMED", relayed / 2);
+        r->import->pcie_Bps && r->import->cpu_Bps ? "given" : "ASSUMED", relayed);
 }
 
 static int build(reader *r, uint64_t hash, rlt_topology **out)
