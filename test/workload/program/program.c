@@ -714,10 +714,36 @@ static void times_of_messages(void **state)
     refused(b, RLT_ESCHEMA, "rank 1: operation 'recv'", "receives 65 bytes, but rank 0 sends 64 ('send')");
 }
 
+/* A cycle of seven is shown whole, one of eight by its first six. Whoever wants no error gets none, and an
+ * error that is there stays. */
+static void long_cycles(void **state)
+{
+    static const char *const want[] = {"cycle: 'a' -> 'b' -> 'c' -> 'd' -> 'e' -> 'f' -> 'g' -> 'a'",
+                                       "cycle: 'a' -> 'b' -> 'c' -> 'd' -> 'e' -> 'f' -> ... (8 in all)"};
+    (void)state;
+    for (uint32_t n = 7; n <= 8; n++)
+        for (int way = 0; way < 3; way++) {
+            rlt_builder *b = builder(1);
+            for (uint32_t i = 0; i < n; i++)
+                compute(b, 0, (char[]){(char)('a' + i), 0}, 1);
+            for (uint32_t i = 0; i < n; i++)
+                rlt_build_dep(b, i, (i + 1) % n);
+            rlt_program *p = NULL;
+            rlt_error err = {.code = RLT_EIO, .what = "mine"};
+            if (way == 0) {
+                refused(b, RLT_ESCHEMA, "rank 0: operation 'a'", want[n - 7]);
+                continue;
+            }
+            assert_int_equal(rlt_builder_finish(b, "test", &p, way == 1 ? NULL : &err), RLT_ESCHEMA);
+            assert_string_equal(err.what, "mine");
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_by_rank_and_keeps_order),
+        cmocka_unit_test(long_cycles),
         cmocka_unit_test(names_a_cycle),
         cmocka_unit_test(survives_a_long_chain),
         cmocka_unit_test(matches_collectives_by_order),
