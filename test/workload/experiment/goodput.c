@@ -28,7 +28,7 @@ static rlt_layout_goodput of(double interval_s, uint32_t accelerators, rlt_time 
     return g;
 }
 
-/* In hours, with M = 10: a stretch of one takes 10 e^0.02 (e^0.11 - 1) = 1.186, whatever an iteration takes. */
+/* In hours, with M = 10: a stretch of one takes 10 e^0.02 (e^0.11 - 1) = 1.186, for all iterations. */
 static void endless(void **state)
 {
     (void)state;

@@ -421,8 +421,8 @@ static void orders_many_messages(void **state)
     rlt_program_free(p);
 }
 
-/* Members 0 to 3 issue 2, 1, 3 and 3 collectives: the first with most is compared with the one with least. The
- * first operation without a partner is the second of rank 2 on this group. */
+/* Members 0 to 3 issue 2, 1, 3 and 3 collectives: the first with most is compared with the one with least.
+ * The first operation without a partner is the second of rank 2 on this group. */
 static void names_the_first_without_a_partner(void **state)
 {
     static const uint32_t all[] = {0, 1, 2, 3}, issued[] = {2, 1, 3, 3};
@@ -594,8 +594,8 @@ static void bounds_all_to_alls(void **state)
     }
 }
 
-/* 16385 members need 16385^2 counts, more than 2^28. A member without a row sends equal shares; the first take
- * the remainder: 11 = 4 + 4 + 3. */
+/* 16385 members need 16385^2 counts, more than 2^28. A member without a row sends equal shares; the first
+ * take the remainder: 11 = 4 + 4 + 3. */
 static void rows_of_large_and_uneven_groups(void **state)
 {
     enum { MANY = 16385 };
