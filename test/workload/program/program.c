@@ -421,15 +421,348 @@ static void orders_many_messages(void **state)
     rlt_program_free(p);
 }
 
+/* Members 0 to 3 issue 2, 1, 3 and 3 collectives: the first with most is compared with the one with least.
+ * The first operation without a partner is the second of rank 2 on this group. */
+static void names_the_first_without_a_partner(void **state)
+{
+    static const uint32_t all[] = {0, 1, 2, 3}, issued[] = {2, 1, 3, 3};
+    static const char *const names[] = {"one", "two", "three"};
+    (void)state;
+    rlt_builder *b = builder(4);
+    uint32_t other = rlt_build_group(b, "other", all, 4), g = rlt_build_group(b, "", all, 4);
+    for (uint32_t r = 0; r < 4; r++) {
+        compute(b, r, "work", 1);
+        collective(b, r, "elsewhere", RLT_BARRIER, other, 0);
+        for (uint32_t i = 0; i < issued[r]; i++)
+            collective(b, r, names[i], RLT_ALL_REDUCE, g, 8);
+    }
+    refused(b, RLT_ESCHEMA, "rank 2: operation 'two'",
+            "has no partner: rank 2 issues 3 collectives on the group of ranks 0, 1, 2, 3, rank 1 only 1");
+}
+
+/* Groups without a label are shown by their first eight ranks. */
+static void shows_groups(void **state)
+{
+    static const uint32_t nine[] = {9, 1, 2, 3, 4, 5, 6, 7, 8};
+    static const char *const want[] = {
+        "a collective on the group of ranks 9, 1, 2, 3, 4, 5, 6, 7, but rank 0 is not a member",
+        "a collective on the group of ranks 9, 1, 2, 3, 4, 5, 6, 7, ... (9), but rank 0 is not a member"};
+    (void)state;
+    for (uint32_t n = 8; n <= 9; n++) {
+        rlt_builder *b = builder(10);
+        collective(b, 0, "x", RLT_BARRIER, rlt_build_group(b, "", nine, n), 0);
+        refused(b, RLT_ESCHEMA, "rank 0: operation 'x'", want[n - 8]);
+    }
+    /* a group that ascends is searched: before its first rank, between two, and behind its last */
+    static const uint32_t odd[] = {1, 3, 5};
+    for (uint32_t r = 0; r <= 6; r += 2) {
+        rlt_builder *b = builder(7);
+        collective(b, r, "x", RLT_BARRIER, rlt_build_group(b, "odd", odd, 3), 0);
+        refused(b, RLT_ESCHEMA, "operation 'x'", "a collective on group \"odd\", but rank");
+    }
+}
+
+typedef struct wish {
+    rlt_coll_kind kind;
+    uint64_t bytes;
+    uint32_t root;
+    bool timed;
+    uint16_t step;
+} wish;
+
+static rlt_builder *two_wishes(const wish *w)
+{
+    rlt_builder *b = builder(2);
+    uint32_t g = rlt_build_group(b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+        d.name = named(b, r ? "b" : "a");
+        d.group = g;
+        d.coll = w[r].kind;
+        d.bytes = w[r].bytes;
+        d.root = w[r].root;
+        d.timed = w[r].timed;
+        d.duration_ps = 5;
+        d.step = w[r].step;
+        rlt_build_op(b, &d);
+    }
+    return b;
+}
+
+static void members_disagree_in_one_thing(void **state)
+{
+    static const struct {
+        wish w[2];
+        const char *what;
+    } cases[] = {
+        {{{.kind = RLT_ALL_REDUCE, .bytes = 8}, {.kind = RLT_ALL_REDUCE, .bytes = 16}},
+         "issues all_reduce of 16 bytes as its collective 0 of the group of ranks 0, 1, but rank 0 issues "
+         "all_reduce of 8 bytes there ('a')"},
+        {{{.kind = RLT_BARRIER, .timed = true}, {.kind = RLT_BARRIER}},
+         "issues one with bytes as its collective 0 of the group of ranks 0, 1, but rank 0 issues one with a "
+         "recorded time there"},
+        {{{.kind = RLT_BARRIER}, {.kind = RLT_BARRIER, .timed = true}},
+         "issues one with a recorded time as its collective 0 of the group of ranks 0, 1, but rank 0 issues "
+         "one with bytes there"},
+        {{{.kind = RLT_REDUCE, .bytes = 8, .root = 1}, {.kind = RLT_REDUCE, .bytes = 8}},
+         "issues one with root 0 as its collective 0 of the group of ranks 0, 1, but rank 0 issues one with "
+         "root 1 there"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refused(two_wishes(cases[i].w), RLT_ESCHEMA, "rank 1: operation 'b'", cases[i].what);
+}
+
+/* A scatter has the bytes of its root, a gather the sum of its shares, which are a request over the members.
+ * The step is the latest; only a rooted collective has a root; a barrier has no bytes. */
+static void takes_the_request_of_its_members(void **state)
+{
+    static const struct {
+        wish w[2];
+        uint64_t bytes, shares[2];
+        uint32_t root, step;
+    } cases[] = {
+        {{{RLT_SCATTER, 5, 1, false, 3}, {RLT_SCATTER, 77, 1, false, 2}}, 77, {0, 0}, 1, 3},
+        {{{RLT_SCATTER, 5, 0, false, 2}, {RLT_SCATTER, 77, 0, false, 3}}, 5, {0, 0}, 0, 3},
+        {{{RLT_GATHER, 62, 1, false, 0}, {RLT_GATHER, 200, 1, false, 0}}, 131, {31, 100}, 1, 0},
+        {{{RLT_GATHER, 62, 1, false, 0}, {RLT_GATHER, 62, 1, false, 0}}, 62, {0, 0}, 1, 0},
+        {{{RLT_ALL_REDUCE, 9, 1, false, 0}, {RLT_ALL_REDUCE, 9, 0, false, 0}}, 9, {0, 0}, 0, 0},
+        {{{RLT_BARRIER, 9, 0, false, 0}, {RLT_BARRIER, 4, 0, false, 0}}, 0, {0, 0}, 0, 0},
+        {{{RLT_ALL_REDUCE, 0, 0, true, 1}, {RLT_ALL_REDUCE, 0, 0, true, 1}}, 0, {0, 0}, 0, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_program *p = finish(two_wishes(cases[i].w));
+        const rlt_comm *c = p->comms;
+        assert_int_equal(c->kind, cases[i].w[0].kind);
+        assert_int_equal(c->bytes, cases[i].bytes);
+        assert_int_equal(c->root, cases[i].root);
+        assert_int_equal(c->step, cases[i].step);
+        assert_int_equal(c->timed, cases[i].w[0].timed);
+        assert_int_equal(p->ops[0].duration_ps, c->timed ? 5 : 0);
+        assert_int_equal(c->counts != NULL, cases[i].shares[0] != 0);
+        if (c->counts)
+            assert_memory_equal(c->counts, cases[i].shares, sizeof cases[i].shares);
+        rlt_program_free(p);
+    }
+}
+
+static rlt_builder *exchange(const uint64_t rows[2][2])
+{
+    rlt_builder *b = builder(2);
+    uint32_t g = rlt_build_group(b, "", both, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+        d.name = named(b, "x");
+        d.coll = RLT_ALL_TO_ALL;
+        d.group = g;
+        d.send_counts = rows[r];
+        rlt_build_op(b, &d);
+    }
+    return b;
+}
+
+/* The bytes of an all-to-all are the largest buffer; no buffer may have more than 2^63 - 1 bytes. */
+static void bounds_all_to_alls(void **state)
+{
+    static const struct {
+        uint64_t rows[2][2];
+        uint64_t bytes; /* 0: refused */
+        const char *where;
+    } cases[] = {
+        {{{0, 9}, {0, 9}}, 18, ""},
+        {{{9, 0}, {9, 0}}, 18, ""},
+        {{{4, 7}, {1, 2}}, 11, ""},
+        {{{1, 2}, {4, 7}}, 11, ""},
+        {{{INT64_MAX, 0}, {0, 0}}, INT64_MAX, ""},
+        {{{INT64_MAX - 1, 0}, {1, 0}}, INT64_MAX, ""},
+        {{{1, INT64_MAX - 1}, {0, 0}}, INT64_MAX, ""},
+        {{{0, 0}, {(uint64_t)INT64_MAX + 1, 0}}, 0, "rank 1: operation 'x'"},
+        {{{INT64_MAX, 0}, {1, 0}}, 0, "rank 1: operation 'x'"},
+        {{{INT64_MAX, 1}, {0, 0}}, 0, "rank 0: operation 'x'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_builder *b = exchange(cases[i].rows);
+        if (!cases[i].bytes) {
+            refused(b, RLT_ERANGE, cases[i].where, "more than 2^63 bytes in one all-to-all");
+            continue;
+        }
+        rlt_program *p = finish(b);
+        assert_int_equal(p->comms[0].bytes, cases[i].bytes);
+        rlt_program_free(p);
+    }
+}
+
+/* 16385 members need 16385^2 counts, more than 2^28. A member without a row sends equal shares; the first
+ * take the remainder: 11 = 4 + 4 + 3. */
+static void rows_of_large_and_uneven_groups(void **state)
+{
+    enum { MANY = 16385 };
+    static const uint64_t want[] = {1, 2, 3, 4, 4, 3, 0, 0, 0};
+    (void)state;
+    for (uint32_t n = 3; n <= MANY; n += MANY - 3) {
+        uint32_t *ranks = malloc(n * sizeof *ranks);
+        uint64_t *row = calloc(n, sizeof *row);
+        assert_true(ranks && row);
+        for (uint32_t r = 0; r < n; r++)
+            ranks[r] = r;
+        memcpy(row, want, 3 * sizeof *row);
+        rlt_builder *b = builder(n);
+        uint32_t g = rlt_build_group(b, "", ranks, n);
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, 0);
+        d.coll = RLT_ALL_TO_ALL;
+        d.group = g;
+        d.send_counts = row;
+        rlt_build_op(b, &d);
+        for (uint32_t r = 1; r < n; r++)
+            collective(b, r, "even", RLT_ALL_TO_ALL, g, r == 1 ? 11 : 0);
+        if (n == MANY) {
+            refused(b, RLT_ERANGE, "", "need more than 268435456 counts");
+        } else {
+            rlt_program *p = finish(b);
+            assert_memory_equal(p->comms[0].counts, want, sizeof want);
+            rlt_program_free(p);
+        }
+        free(ranks);
+        free(row);
+    }
+}
+
+/* Messages in one direction share a group; each (source, destination, tag) counts from 0. */
+static void numbers_messages(void **state)
+{
+    static const struct {
+        uint32_t source, tag, sequence, bytes;
+    } want[] = {{0, 1, 0, 1}, {0, 1, 1, 2}, {0, 2, 0, 3}, {0, 5, 0, 4}, {0, 5, 1, 5}, {1, 5, 0, 6}};
+    (void)state;
+    rlt_builder *b = builder(2);
+    for (size_t i = 0; i < 6; i++)
+        for (rlt_op_kind kind = RLT_OP_SEND; kind <= RLT_OP_RECV; kind++) {
+            rlt_op_desc d = rlt_op_desc_init(kind, kind == RLT_OP_SEND ? want[i].source : !want[i].source);
+            d.peer = !d.rank;
+            d.tag = want[i].tag;
+            d.bytes = want[i].bytes;
+            d.step = kind == RLT_OP_SEND ? 2 : 3;
+            rlt_build_op(b, &d);
+        }
+    message(b, RLT_OP_SEND, 0, 1, 1, 9);
+    message(b, RLT_OP_RECV, 1, 0, 4, 9);
+    message(b, RLT_OP_RECV, 1, 0, 4, 9);
+    message(b, RLT_OP_RECV, 0, 1, 6, 9);
+    rlt_program *p = finish(b);
+    assert_int_equal(p->n_comms, 6);
+    assert_int_equal(p->n_comm_ops, 12);
+    assert_int_equal(p->n_groups, 2);
+    for (uint32_t i = 0; i < 6; i++) {
+        const rlt_comm *c = &p->comms[i];
+        assert_int_equal(c->bytes, want[i].bytes);
+        assert_int_equal(c->sequence, want[i].sequence);
+        assert_int_equal(c->step, 2);
+        assert_int_equal(c->first_op, 2 * i);
+        assert_int_equal(p->group_ranks[p->group_first[c->group]], want[i].source);
+        for (uint32_t m = 0; m < 2; m++) {
+            const rlt_op *op = &p->ops[p->comm_ops[c->first_op + m]];
+            assert_int_equal(op->comm, i);
+            assert_int_equal(op->member, m);
+            assert_int_equal(op->rank, m ? !want[i].source : want[i].source);
+        }
+    }
+    static const struct {
+        uint64_t count;
+        const char *text;
+    } notes[] = {{1, "send from rank 0 to rank 1 with tag 1 has no receive"},
+                 {2, "receive from rank 0 at rank 1 with tag 4 has no send"},
+                 {1, "receive from rank 1 at rank 0 with tag 6 has no send"}};
+    assert_int_equal(p->n_notes, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(p->notes[i].count, notes[i].count);
+        assert_string_equal(p->notes[i].text, notes[i].text);
+    }
+    rlt_program_free(p);
+}
+
+/* Both sides of a message record its time, or none does. */
+static void times_of_messages(void **state)
+{
+    static const char *const want[] = {
+        "", "rank 0 records the time of the message, but rank 1 only the bytes",
+        "rank 1 records the time of the message, but rank 0 only the bytes", ""};
+    (void)state;
+    for (uint32_t timed = 0; timed < 4; timed++) {
+        rlt_builder *b = builder(2);
+        for (uint32_t r = 0; r < 2; r++) {
+            rlt_op_desc d = rlt_op_desc_init(r ? RLT_OP_RECV : RLT_OP_SEND, r);
+            d.name = named(b, r ? "recv" : "send");
+            d.peer = !r;
+            d.timed = timed >> r & 1;
+            d.duration_ps = 7;
+            rlt_build_op(b, &d);
+        }
+        if (want[timed][0]) {
+            refused(b, RLT_ESCHEMA, "rank 1: operation 'recv'", want[timed]);
+            continue;
+        }
+        rlt_program *p = finish(b);
+        assert_int_equal(p->comms[0].timed, timed == 3);
+        assert_int_equal(p->ops[0].duration_ps, timed == 3 ? 7 : 0);
+        rlt_program_free(p);
+    }
+    rlt_builder *b = builder(2);
+    message(b, RLT_OP_SEND, 0, 1, 0, 64);
+    message(b, RLT_OP_RECV, 1, 0, 0, 65);
+    refused(b, RLT_ESCHEMA, "rank 1: operation 'recv'", "receives 65 bytes, but rank 0 sends 64 ('send')");
+}
+
+/* A cycle of seven is shown whole, one of eight by its first six. Whoever wants no error gets none, and an
+ * error that is there stays. */
+static void long_cycles(void **state)
+{
+    static const char *const want[] = {"cycle: 'a' -> 'b' -> 'c' -> 'd' -> 'e' -> 'f' -> 'g' -> 'a'",
+                                       "cycle: 'a' -> 'b' -> 'c' -> 'd' -> 'e' -> 'f' -> ... (8 in all)"};
+    (void)state;
+    for (uint32_t n = 7; n <= 8; n++)
+        for (int way = 0; way < 3; way++) {
+            rlt_builder *b = builder(1);
+            for (uint32_t i = 0; i < n; i++)
+                compute(b, 0, (char[]){(char)('a' + i), 0}, 1);
+            for (uint32_t i = 0; i < n; i++)
+                rlt_build_dep(b, i, (i + 1) % n);
+            rlt_program *p = NULL;
+            rlt_error err = {.code = RLT_EIO, .what = "mine"};
+            if (way == 0) {
+                refused(b, RLT_ESCHEMA, "rank 0: operation 'a'", want[n - 7]);
+                continue;
+            }
+            assert_int_equal(rlt_builder_finish(b, "test", &p, way == 1 ? NULL : &err), RLT_ESCHEMA);
+            assert_string_equal(err.what, "mine");
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorts_by_rank_and_keeps_order), cmocka_unit_test(names_a_cycle),
-        cmocka_unit_test(survives_a_long_chain),         cmocka_unit_test(matches_collectives_by_order),
-        cmocka_unit_test(refuses_members_that_disagree), cmocka_unit_test(refuses_bad_groups),
-        cmocka_unit_test(assembles_all_to_all_counts),   cmocka_unit_test(matches_messages),
-        cmocka_unit_test(keeps_the_first_failure),       cmocka_unit_test(keeps_resources_notes_starts),
-        cmocka_unit_test(orders_many_messages),          cmocka_unit_test(dependencies_in_any_order),
+        cmocka_unit_test(sorts_by_rank_and_keeps_order),
+        cmocka_unit_test(long_cycles),
+        cmocka_unit_test(names_a_cycle),
+        cmocka_unit_test(survives_a_long_chain),
+        cmocka_unit_test(matches_collectives_by_order),
+        cmocka_unit_test(refuses_members_that_disagree),
+        cmocka_unit_test(refuses_bad_groups),
+        cmocka_unit_test(assembles_all_to_all_counts),
+        cmocka_unit_test(matches_messages),
+        cmocka_unit_test(keeps_the_first_failure),
+        cmocka_unit_test(keeps_resources_notes_starts),
+        cmocka_unit_test(orders_many_messages),
+        cmocka_unit_test(dependencies_in_any_order),
+        cmocka_unit_test(names_the_first_without_a_partner),
+        cmocka_unit_test(shows_groups),
+        cmocka_unit_test(members_disagree_in_one_thing),
+        cmocka_unit_test(takes_the_request_of_its_members),
+        cmocka_unit_test(bounds_all_to_alls),
+        cmocka_unit_test(rows_of_large_and_uneven_groups),
+        cmocka_unit_test(numbers_messages),
+        cmocka_unit_test(times_of_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

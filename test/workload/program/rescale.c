@@ -332,12 +332,116 @@ static void labels(void **state)
     }
 }
 
+/* Pairs of tp inside dp = 2, rescaled to 4: place j repeats the rows, shares and roots of place j mod 2. */
+static void copies_of_a_place(void **state)
+{
+    static const uint32_t pairs[][2] = {{0, 1}, {2, 3}, {0, 2}, {1, 3}};
+    static const uint64_t rows[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    static const uint64_t shares[2][2] = {{5, 15}, {25, 35}};
+    static const char *const labels[] = {"tp 0", "tp 1", "tp 0 / dp 2", "tp 1 / dp 3"};
+    (void)state;
+    rlt_builder *b = builder(4);
+    uint32_t tp[2], dp[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        tp[i] = rlt_build_group(b, i ? "tp 1" : "tp 0", pairs[i], 2);
+        dp[i] = rlt_build_group(b, i ? "dp 1" : "dp 0", pairs[2 + i], 2);
+    }
+    for (uint32_t r = 0; r < 4; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_TO_ALL, tp[r / 2], 0);
+        d.send_counts = rows[r];
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_GATHER, tp[r / 2], 2 * shares[r / 2][r % 2]);
+        d.root = 1;
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_BROADCAST, tp[r / 2], 9);
+        d.root = 1;
+        d.recorded_ps = 100 + r;
+        d.recorded_duration_ps = 10 + r;
+        d.step = 1;
+        rlt_build_op(b, &d);
+        d = collective(b, r, RLT_ALL_REDUCE, dp[r % 2], 8);
+        rlt_build_op(b, &d);
+        rlt_build_rank_start(b, r, 50 * (rlt_time)r);
+    }
+    rlt_build_layers(b, 12);
+    rlt_build_note(b, 3, "a note");
+    rlt_program *p = scaled(finish(b), "dp", 4);
+    assert_int_equal(p->n_layers, 12);
+    assert_string_equal(p->notes[0].text, "a note");
+    assert_int_equal(p->notes[0].count, 3);
+    assert_int_equal(p->notes[1].count, 8);
+    assert_non_null(strstr(p->notes[1].text, "groups 'dp' from 2 to 4 members: member k repeats the work of "
+                                             "member k mod 2; collectives keep their bytes"));
+    for (uint32_t r = 0; r < 8; r++) {
+        const rlt_op *o = p->ops + p->rank_first[r];
+        uint32_t place = r / 2 % 2;
+        for (uint32_t i = 0; i < 3; i++) {
+            const rlt_comm *c = &p->comms[o[i].comm];
+            const uint32_t *ranks = p->group_ranks + p->group_first[c->group];
+            assert_int_equal(ranks[0], r / 2 * 2);
+            assert_int_equal(ranks[1], r / 2 * 2 + 1);
+            assert_int_equal(c->root, i > 0);
+            assert_string_equal(rlt_program_string(p, p->group_names[c->group]), labels[r / 2]);
+        }
+        assert_memory_equal(p->comms[o[0].comm].counts, rows[2 * place], sizeof rows / 2);
+        assert_memory_equal(p->comms[o[1].comm].counts, shares[place], sizeof shares[0]);
+        assert_int_equal(p->comms[o[2].comm].bytes, 9);
+        assert_int_equal(o[2].recorded_ps, 100 + r % 4);
+        assert_int_equal(o[2].recorded_duration_ps, 10 + r % 4);
+        assert_int_equal(o[2].step, 1);
+        assert_int_equal(p->rank_start_ps[r], 50 * (r % 4));
+    }
+    rlt_program_free(p);
+}
+
+/* Groups of unlike sizes, groups of one, and a message without its other half. */
+static void refuses_groups_that_do_not_fit(void **state)
+{
+    static const uint32_t ranks[] = {0, 1, 2, 3, 4};
+    static const struct {
+        uint32_t first, second; /* sizes of both groups */
+        bool alone;             /* rank 0 sends what nobody receives */
+        int code;
+        const char *what;
+    } cases[] = {
+        {2, 3, false, RLT_EUSAGE, "groups 'dp' have 2 and 3 members: expected groups of equal size"},
+        {3, 2, false, RLT_EUSAGE, "groups 'dp' have 3 and 2 members: expected groups of equal size"},
+        {1, 1, false, RLT_EUSAGE, "groups 'dp' have one member: expected at least two"},
+        {2, 2, true, RLT_EUNSUPPORTED, "rank 0: operation 'lone' has no matching send or receive"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t n = cases[i].first + cases[i].second;
+        rlt_builder *b = builder(n);
+        uint32_t g[2] = {rlt_build_group(b, "dp 0", ranks, cases[i].first),
+                         rlt_build_group(b, "dp 1", ranks + cases[i].first, cases[i].second)};
+        for (uint32_t r = 0; r < n; r++) {
+            rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, g[r >= cases[i].first], 8);
+            rlt_build_op(b, &d);
+        }
+        rlt_op_desc d = rlt_op_desc_init(RLT_OP_SEND, 0);
+        d.name = named(b, "lone");
+        d.peer = 1;
+        if (cases[i].alone)
+            rlt_build_op(b, &d);
+        rlt_program *p = finish(b);
+        refuse(p, "dp", 4, cases[i].code, cases[i].what);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated), cmocka_unit_test(two_dimensions), cmocka_unit_test(published),
-        cmocka_unit_test(conserved), cmocka_unit_test(irregular),      cmocka_unit_test(refusals),
+        cmocka_unit_test(generated),
+        cmocka_unit_test(two_dimensions),
+        cmocka_unit_test(published),
+        cmocka_unit_test(conserved),
+        cmocka_unit_test(irregular),
+        cmocka_unit_test(refusals),
         cmocka_unit_test(labels),
+        cmocka_unit_test(copies_of_a_place),
+        cmocka_unit_test(refuses_groups_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
 }
