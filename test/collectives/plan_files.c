@@ -308,6 +308,14 @@ static const char goal[] = "/* by\n hand */\n"
                            "c: recv 64b from 0 tag 5 cpu 0\n"
                            "}\n";
 
+/* At the bounds: the most bytes, the last root, the largest tag and places within a node. */
+static const char described[] = "/* ringlet plan: x collective broadcast root 1 bytes 281474976710656 */\n"
+                                "num_ranks 2\n"
+                                "rank 0 {\n"
+                                "l0: recv 281474976710656b from 1 tag 4294967294 cpu 65535 nic 65535\n"
+                                "}\n"
+                                "rank 1 { l0: send 281474976710656b to 0 tag 4294967294 }\n";
+
 typedef struct damage {
     const char *base, *from, *to;
     unsigned line;
@@ -338,6 +346,35 @@ static void damage_is_named(void **state)
         {json, "\"from\": 0", "\"after\": [0, 0]", 7, "deadlock"},
         {json, "\"rank\": 1", "\"rank\": 0", 6, "given twice"},
         {json, "]}]}\n", "]}]", 7, ""},
+        {json, "\"ranks\": 2", "\"ranks\": 65537", 2, "from 0 to 65536, got 65537"},
+        {json, "\"lanes\": 1", "\"lanes\": 0", 1, "0 lanes"},
+        {json, "\"blocks\": 2", "\"blocks\": 0", 1, "0 blocks"},
+        {json, "\"buffers\": 1", "\"buffers\": 256", 3, "from 0 to 255, got 256"},
+        {json, "\"result\": 0", "\"result\": 1", 1, "result 1 of 1 buffers"},
+        {json, "\"lanes\": 1", "\"lanes\": 1, \"root\": 2", 1, "root 2"},
+        {json, "\"all\"", "\"all\", \"bytes\": 5", 3, "only a plan"},
+        {json, "\"all\"", "\"untracked\"", 1, "bytes"},
+        {json, "\"from\": 0", "\"from\": 2", 7, "from 0 to 1, got 2"},
+        {json, "\"receives\": 1", "\"receives\": 65536", 7, "from 0 to 65535, got 65536"},
+        {json, "\"from\": 0", "\"after\": [1, 0]", 7, "expected lane 0 to 0, got 1"},
+        {json, "\"from\": 0", "\"after\": [0]", 7, "a list of 2 to 2 numbers"},
+        {json, "\"from\": 0", "\"after\": 0", 7, "a list of 2 to 2 numbers"},
+        {json, "[0, 2]", "[0, 2], \"verb\": \"move\"", 5, "got \"move\""},
+        {json, "[0, 2]", "[0, 2], \"lane\": 1", 5, "from 0 to 0, got 1"},
+        {json, "[0, 2]", "[0, 2], \"buffer\": 1", 5, "from 0 to 0, got 1"},
+        {json, "[0, 2]", "[0, 2], \"into\": 1", 5, "from 0 to 0, got 1"},
+        {json, "[0, 2]", "[0, 2], \"land\": [0]", 5, "sends 1 x 2 blocks, but they land as 1 x 1"},
+        {json, "[0, 2]", "[2, 2]", 5, "1 x 2 blocks from block 2 on do not fit in a lane of 2 blocks"},
+        {json, "[0, 2]", "[0, 3]", 5, "1 x 3 blocks from block 0"},
+        {json, "[0, 2]", "[0, 0]", 5, "1 x 0 blocks from block 0"},
+        {json, "[0, 2]", "[0, 1, 1, 3]", 5, "3 x 1 blocks from block 0"},
+        {json, "[0, 2]", "[]", 5, "a list of 1 to 4 numbers"},
+        {json, "[0, 2]", "[0, 1, 1, 2, 1]", 5, "a list of 1 to 4 numbers"},
+        {json, "\"step\": 0, ", "", 5, "step"},
+        {json, "{\"receives\": 1, \"from\": 0}", "7", 7, "expected a step as an object"},
+        {json, "\"rank\": 1", "\"rank\": 2", 6, "from 0 to 1, got 2"},
+        {json, "1, \"lane\": 0", "1, \"lane\": 1", 6, "from 0 to 0, got 1"},
+        {json, "[{\"rank\": 0", "[7, {\"rank\": 0", 4, "expected an object with rank"},
         {goal, "num_ranks 2", "num_ranks 0", 3, "num_ranks 0"},
         {goal, "num_ranks 2", "num_ranks 2000000", 3, "above"},
         {goal, "calc 0", "calc 5", 5, "expected calc 0"},
@@ -355,6 +392,20 @@ static void damage_is_named(void **state)
         {goal, "c: recv", "c: calc 0 c: recv", 10, "given twice"},
         {goal, "hand */", "hand", 1, "without an end"},
         {goal, "cpu 0\n}\n", "cpu 0\n", 11, "the end"},
+        {goal, "tag 5 //", "tag 4294967295 //", 6, "above 4294967294"},
+        {goal, "cpu 0", "cpu 65536", 10, "above 65535"},
+        {goal, "cpu 0", "nic 65536", 10, "above 65535"},
+        {goal, "send 64b", "send 281474976710657b", 6, "above 281474976710656"},
+        {goal, "from 0", "to 0", 10, "expected 'from', got 'to'"},
+        {goal, "to 1", "from 1", 6, "expected 'to', got 'from'"},
+        {goal, "from 0", "from 1", 10, "receives from itself"},
+        {goal, "b requires a", "b needs a", 7, "expected ':' or 'requires'"},
+        {goal, "num_ranks", "ranks", 3, "expected 'num_ranks', got 'ranks'"},
+        {goal, "rank 1 {", "rank 2 {", 9, "above 1"},
+        {described, "656", "657", 1, "281474976710657 bytes are too many"},
+        {described, "broadcast", "broadside", 1, "broadside"},
+        {described, "bytes", "size", 1, "expected 'ringlet plan: NAME"},
+        {described, "root 1", "root 2", 1, "root 2 is not a rank; expected 0 to 1"},
     };
     rlt_goal_hint hint = {RLT_SEND_RECV, 64};
     rlt_listed l;
@@ -375,6 +426,78 @@ static void damage_is_named(void **state)
             !strstr(err.what, d->says) || strchr(err.what, '\n'))
             fail_msg("'%s' for '%s': %s: %s", d->to, d->from, err.where, err.what);
     }
+}
+
+/* Two blocks apart, twice; the second message lands in the other buffer and is copied from there. */
+static const char canonical[] = "{\n  \"format\": \"ringlet-plan\",\n  \"version\": 1,\n  \"name\": \"x\",\n"
+                                "  \"collective\": \"broadcast\",\n  \"ranks\": 2,\n  \"root\": 0,\n"
+                                "  \"lanes\": 1,\n  \"blocks\": 4,\n  \"blocks_of\": \"all\",\n"
+                                "  \"buffers\": 2,\n  \"result\": 0,\n  \"programs\": [\n"
+                                "    {\"rank\": 0, \"lane\": 0, \"steps\": [\n"
+                                "      {\"to\": 1, \"step\": 0, \"send\": [0, 1, 2, 2]},\n"
+                                "      {\"to\": 1, \"step\": 1, \"send\": [1, 1, 2, 2], \"land\": [0, 2], "
+                                "\"into\": 1}]},\n"
+                                "    {\"rank\": 1, \"lane\": 0, \"steps\": [\n"
+                                "      {\"receives\": 1, \"from\": 0},\n"
+                                "      {\"receives\": 1, \"from\": 0},\n"
+                                "      {\"send\": [0, 2], \"land\": [1, 1, 2, 2], \"buffer\": 1, "
+                                "\"copy\": true}]}]\n}\n";
+
+/* The plan of a text on two members. */
+static void read_plan(const place *p, const char *from, rlt_listed *l, rlt_plan *plan)
+{
+    rlt_error err = {0};
+    rlt_coll_request req = rlt_group_request(&p->group, RLT_BROADCAST, 1 << 20);
+    req.listed = l;
+    if (rlt_plan_parse("f", from, strlen(from), NULL, l, &err) < 0 ||
+        rlt_plan_create(&rlt_custom, &req, plan, &err) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+}
+
+/* A text in the form that the writer gives comes back byte for byte: no key is said without need. */
+static void json_says_no_more_than_needed(void **state)
+{
+    (void)state;
+    place p = {0};
+    rlt_listed l;
+    rlt_plan plan;
+    rlt_error err = {0};
+    char *text = NULL;
+    size_t length = 0;
+    open_place("switch:2@50GB/s,1us", 0, &p);
+    read_plan(&p, canonical, &l, &plan);
+    assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_JSON, &text, &length, &err), 0);
+    assert_string_equal(text, canonical);
+    assert_int_equal(length, strlen(canonical));
+    free(text);
+    rlt_plan_free(&plan);
+    rlt_listed_free(&l);
+    close_place(&p);
+}
+
+/* The first message is for the second step. A connection of MSCCL keeps the order of its messages. */
+static void msccl_refuses_messages_that_overtake(void **state)
+{
+    (void)state;
+    static const char crossed[] =
+        "{\"format\": \"ringlet-plan\", \"version\": 1, \"name\": \"x\", \"collective\": \"broadcast\", "
+        "\"ranks\": 2, \"lanes\": 1, \"blocks\": 2, \"blocks_of\": \"all\", \"buffers\": 1, \"result\": 0, "
+        "\"programs\": [{\"rank\": 0, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 1, \"send\": [0]}, "
+        "{\"to\": 1, \"step\": 0, \"send\": [1]}]}, {\"rank\": 1, \"lane\": 0, \"steps\": ["
+        "{\"receives\": 1, \"from\": 0}, {\"receives\": 1, \"from\": 0}]}]}";
+    place p = {0};
+    rlt_listed l;
+    rlt_plan plan;
+    rlt_error err = {0};
+    char *text = NULL;
+    size_t length = 0;
+    open_place("switch:2@50GB/s,1us", 0, &p);
+    read_plan(&p, crossed, &l, &plan);
+    assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_MSCCL, &text, &length, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "member 1 does not receive in the order in which member 0 sends"));
+    rlt_plan_free(&plan);
+    rlt_listed_free(&l);
+    close_place(&p);
 }
 
 /* Any bytes are either refused with a place, or are a plan that passes. No leak, no overrun. */
@@ -463,10 +586,16 @@ static void schedules_of_others_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_keeps_every_plan),          cmocka_unit_test(goal_keeps_the_time),
-        cmocka_unit_test(msccl_keeps_the_time),           cmocka_unit_test(formats_become_each_other),
-        cmocka_unit_test(what_cannot_be_said_is_refused), cmocka_unit_test(damage_is_named),
-        cmocka_unit_test(mutations_do_no_harm),           cmocka_unit_test(schedules_of_others_are_read),
+        cmocka_unit_test(json_keeps_every_plan),
+        cmocka_unit_test(goal_keeps_the_time),
+        cmocka_unit_test(msccl_keeps_the_time),
+        cmocka_unit_test(formats_become_each_other),
+        cmocka_unit_test(what_cannot_be_said_is_refused),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(json_says_no_more_than_needed),
+        cmocka_unit_test(msccl_refuses_messages_that_overtake),
+        cmocka_unit_test(mutations_do_no_harm),
+        cmocka_unit_test(schedules_of_others_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
