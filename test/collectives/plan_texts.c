@@ -223,6 +223,24 @@ static void msccl_refuses_messages_that_overtake(void **state)
     test_group_close(&p);
 }
 
+/* A byte order mark before the text is no part of it. */
+static void marks_are_passed_over(void **state)
+{
+    (void)state;
+    const char *const all[] = {json, goal};
+    rlt_goal_hint hint = {RLT_SEND_RECV, 64};
+    for (size_t i = 0; i < 2; i++) {
+        char text[1024];
+        rlt_listed l;
+        rlt_error err = {0};
+        snprintf(text, sizeof text, "\xef\xbb\xbf%s", all[i]);
+        if (rlt_plan_parse("f", text, strlen(text), &hint, &l, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(l.n, 2);
+        rlt_listed_free(&l);
+    }
+}
+
 /* Any bytes are either refused with a place, or are a plan that passes. No leak, no overrun. */
 static void mutations_do_no_harm(void **state)
 {
@@ -265,6 +283,7 @@ int main(void)
         cmocka_unit_test(damage_is_named),
         cmocka_unit_test(json_says_no_more_than_needed),
         cmocka_unit_test(msccl_refuses_messages_that_overtake),
+        cmocka_unit_test(marks_are_passed_over),
         cmocka_unit_test(mutations_do_no_harm),
     };
     return cmocka_run_group_tests_name("plan_texts", tests, NULL, NULL);
