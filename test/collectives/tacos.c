@@ -174,9 +174,9 @@ static void costs_in_force(void **state)
     test_group_close(&s);
 }
 
-/* Two chunks over one link: 100 ns each and 1 us of latency. The edge is tried three times, at 0, 100 and 200 ns;
- * twice it asks one word for chunks, and the rule RAREST (odd restarts) looks at both chunks, then at the other
- * one: 5, or 8. Either chunk may be the first. */
+/* Two chunks over one link: 100 ns each and 1 us of latency. The edge is tried three times, at 0, 100 and
+ * 200 ns; twice it asks one word for chunks, and the rule RAREST (odd restarts) looks at both chunks, then
+ * at the other one: 5, or 8. Either chunk may be the first. */
 static void tries_of_one_link(void **state)
 {
     (void)state;

@@ -269,8 +269,8 @@ static void test_stall(void **state)
     }
 }
 
-/* One packet that never arrives: each timeout begins when the packet has left, and is twice as long as the one
- * before, up to 64 times. The timeout after the last allowed one ends the run. */
+/* One packet that never arrives: each timeout begins when the packet has left, and is twice as long as the
+ * one before, up to 64 times. The timeout after the last allowed one ends the run. */
 static void test_timeouts_double(void **state)
 {
     (void)state;
@@ -292,7 +292,8 @@ static void test_timeouts_double(void **state)
     }
 }
 
-/* Two timeouts in a row are allowed, and there are more in all: what is heard in between begins the count anew. */
+/* Two timeouts in a row are allowed, and there are more in all: what is heard in between begins the count
+ * anew. */
 static void test_timeouts_in_a_row(void **state)
 {
     (void)state;
@@ -307,9 +308,9 @@ static void test_timeouts_in_a_row(void **state)
     test_fabric_close(&f);
 }
 
-/* A timeout, while three wait for a straggler, halves their window: eight packets become four in a round trip,
- * and stay so without an increase. They send four chunks again, to the server. The straggler's parts of these
- * stay at the switch until it has its timeout, too. */
+/* A timeout, while three wait for a straggler, halves their window: eight packets become four in a round
+ * trip, and stay so without an increase. They send four chunks again, to the server. The straggler's parts
+ * of these stay at the switch until it has its timeout, too. */
 static void test_timeout_halves(void **state)
 {
     (void)state;
