@@ -20,7 +20,8 @@ const char *rlt_plan_format_name(rlt_plan_format format)
 int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
                    rlt_listed *out, rlt_error *err)
 {
-    size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark */
+    size_t mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark */
+    size_t i = mark;
     while (i < length && strchr(" \t\r\n", text[i]))
         i++;
     *out = (rlt_listed){0};
@@ -29,7 +30,7 @@ int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_
     if (i < length && text[i] == '{')
         return rlt_plan_json_parse(file, text, length, out, err);
     if (i < length && (text[i] == '/' || text[i] == 'n'))
-        return rlt_goal_parse(file, text, length, hint, out, err);
+        return rlt_goal_parse(file, text + mark, length - mark, hint, out, err);
     return rlt_fail(
         err, RLT_EMALFORMED, file,
         "not a plan: expected MSCCL XML ('<algo ...'), ringlet's JSON ('{') or GOAL ('num_ranks')");

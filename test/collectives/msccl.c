@@ -162,6 +162,7 @@ static void damage_is_named(void **state)
         {"ngpus=\"2\"", "ngpus=\"99999999999999999999\"", 1, 1, "ngpus"},
         {"nchunksperloop=\"2\"", "nchunksperloop=\"0\"", 1, 1, "nothing to do"},
         {"nchunksperloop=\"2\"", "nchunksperloop=\"-2\"", 1, 1, "nchunksperloop"},
+        {"ngpus=\"2\"", "ngpus=\"2\" root=\"2\"", 1, 1, "root"},
         {"allreduce", "custom", 1, 1, "cannot be checked"},
         {"proto=", "prot=", 1, 1, "prot"},
         {"<gpu id=\"1\"", "<gpu id=\"0\"", 1, 12, "given twice"},

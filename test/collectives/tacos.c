@@ -174,6 +174,50 @@ static void costs_in_force(void **state)
     test_group_close(&s);
 }
 
+/* Two chunks over one link: 100 ns each and 1 us of latency. The edge is tried three times, at 0, 100 and
+ * 200 ns; twice it asks one word for chunks, and the rule RAREST (odd restarts) looks at both chunks, then
+ * at the other one: 5, or 8. Either chunk may be the first. */
+static void tries_of_one_link(void **state)
+{
+    (void)state;
+    static const uint32_t restarts[][2] = {{1, 5}, {2, 5 + 8}, {17, 9 * 5 + 8 * 8}};
+    rlt_tacos_edge edge = {.src = 0, .dst = 1, .hops = 1, .bw_Bps = 10000000000, .latency_ps = RLT_US};
+    uint32_t zero = 0, users[] = {0, 1}, out[] = {0, 1, 1}, in[] = {0, 0, 1}, owner[] = {0, 0},
+             first[2] = {0};
+    uint64_t bytes[] = {1000, 1000};
+    rlt_endpoint endpoint = {.injection = RLT_INJECT_NIC};
+    rlt_tacos_net net = {.n = 2,
+                         .n_edges = 1,
+                         .n_links = 1,
+                         .n_path = 1,
+                         .edges = &edge,
+                         .path = &zero,
+                         .link_Bps = &edge.bw_Bps,
+                         .user_first = users,
+                         .user = &zero,
+                         .out_first = out,
+                         .out = &zero,
+                         .in_first = in,
+                         .in = &zero};
+    rlt_tacos_job job = {.net = &net, .chunks = 2, .owner = owner, .bytes = bytes, .endpoint = &endpoint};
+    for (; job.seed < 20; job.seed++)
+        for (size_t i = 0; i < sizeof restarts / sizeof *restarts; i++) {
+            rlt_tacos_send sends[2];
+            rlt_time time_ps = 0;
+            uint64_t tried = 0;
+            job.restarts = restarts[i][0];
+            assert_int_equal(rlt_tacos_match(&job, sends, &time_ps, &tried, NULL), 0);
+            assert_int_equal(time_ps, 1200000);
+            assert_int_equal(tried, restarts[i][1]);
+            assert_int_equal(sends[0].start_ps, 0);
+            assert_int_equal(sends[0].end_ps, 1100000);
+            assert_int_equal(sends[1].start_ps, 100000);
+            assert_int_equal(sends[0].chunk + sends[1].chunk, 1);
+            first[sends[0].chunk]++;
+        }
+    assert_true(first[0] > 10 && first[1] > 10);
+}
+
 static int plan_steps(const rlt_coll_request *req, rlt_step *steps, uint32_t room, uint32_t *n)
 {
     rlt_plan plan;
@@ -243,6 +287,7 @@ int main(void)
         cmocka_unit_test(chunks_and_uneven_links),
         cmocka_unit_test(counted_shares),
         cmocka_unit_test(costs_in_force),
+        cmocka_unit_test(tries_of_one_link),
         cmocka_unit_test(same_request_same_plan),
         cmocka_unit_test(refusals),
     };

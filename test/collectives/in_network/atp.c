@@ -269,6 +269,84 @@ static void test_stall(void **state)
     }
 }
 
+/* One packet that never arrives: each timeout begins when the packet has left, and is twice as long as the
+ * one before, up to 64 times. The timeout after the last allowed one ends the run. */
+static void test_timeouts_double(void **state)
+{
+    (void)state;
+    static const uint32_t sums[][2] = {{1, 1 + 2}, {2, 1 + 2 + 4}, {8, 127 + 64 + 64}};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        rlt_fabric_config cfg = test_fabric_config();
+        test_leaves net = hosts(5);
+        char settings[48];
+        rlt_error err = {0};
+        cfg.packets.loss = 1;
+        test_fabric f = test_fabric_open(&net, cfg);
+        snprintf(settings, sizeof settings, "tries=%u rto=100us", sums[i][0]);
+        rlt_react_request q = test_request("atp", settings, 5, P);
+        (void)test_add(&f, &q);
+        assert_int_equal(rlt_fabric_run(f.fabric, &err), RLT_ESTALL);
+        assert_int_equal(rlt_sim_now(rlt_fabric_sim(f.fabric)),
+                         sums[i][1] * 100 * RLT_US + (rlt_time)(sums[i][0] + 1) * TAU);
+        test_fabric_close(&f);
+    }
+}
+
+/* Two timeouts in a row are allowed, and there are more in all: what is heard in between begins the count
+ * anew. */
+static void test_timeouts_in_a_row(void **state)
+{
+    (void)state;
+    rlt_fabric_config cfg = test_fabric_config();
+    test_leaves net = hosts(5);
+    cfg.packets.loss = 0.001;
+    test_fabric f = test_fabric_open(&net, cfg);
+    rlt_react_request q = test_request("atp", "tries=2 start=1 window=1", 5, 2000 * P);
+    uint32_t job = test_add(&f, &q);
+    test_finish(&f);
+    assert_true(rlt_fabric_result(f.fabric, job).timeouts > 3 * 4);
+    test_fabric_close(&f);
+}
+
+/* A timeout, while three wait for a straggler, halves their window: eight packets become four in a round
+ * trip, and stay so without an increase. They send four chunks again, to the server. The straggler's parts
+ * of these stay at the switch until it has its timeout, too. */
+static void test_timeout_halves(void **state)
+{
+    (void)state;
+    enum { C = 4000 };
+    const rlt_time rtt = 4 * TAU + 4 * D + 2 * S, late[5] = {[3] = 300 * RLT_US};
+    test_leaves net = hosts(5);
+    test_fabric f = test_fabric_open(&net, test_fabric_config());
+    rlt_react_request q =
+        test_request("atp", "start=8 window=8 increase=0 rto=200us aggregators=65536", 5, C * P);
+    q.late_ps = late;
+    uint32_t job = test_add(&f, &q);
+    test_finish(&f);
+    rlt_react_result r = rlt_fabric_result(f.fabric, job);
+    assert_int_equal(r.timeouts, 4);
+    double law = (double)late[3] + 200.0 * RLT_US + C / 4 * (double)rtt;
+    assert_true(fabs((double)r.time_ps - law) < 0.02 * law);
+    test_fabric_close(&f);
+}
+
+/* A chunk more than 2^31 - 1 is one too many. */
+static void test_too_many_chunks(void **state)
+{
+    (void)state;
+    static const char *const protocols[] = {"atp", "host-ring"};
+    for (size_t i = 0; i < 2; i++) {
+        test_leaves net = hosts(2);
+        uint32_t job;
+        rlt_error err = {0};
+        test_fabric f = test_fabric_open(&net, test_fabric_config());
+        rlt_react_request q = test_request(protocols[i], "payload=1B", 2, (uint64_t)1 << 31);
+        assert_int_equal(rlt_fabric_add(f.fabric, &q, &job, &err), RLT_ERANGE);
+        assert_string_equal(err.what, "too many chunks: 2147483648");
+        test_fabric_close(&f);
+    }
+}
+
 /* Jobs that compete for slots: shorter jobs first (ESA), or first come, first served (ATP). */
 static void test_preempt(void **state)
 {
@@ -307,9 +385,19 @@ static void test_preempt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window),   cmocka_unit_test(test_growth), cmocka_unit_test(test_collisions),
-        cmocka_unit_test(test_no_slots), cmocka_unit_test(test_marks),  cmocka_unit_test(test_marks_below),
-        cmocka_unit_test(test_late),     cmocka_unit_test(test_stall),  cmocka_unit_test(test_preempt),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_collisions),
+        cmocka_unit_test(test_no_slots),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_marks_below),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_preempt),
+        cmocka_unit_test(test_timeouts_double),
+        cmocka_unit_test(test_timeouts_in_a_row),
+        cmocka_unit_test(test_timeout_halves),
+        cmocka_unit_test(test_too_many_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
