@@ -96,13 +96,13 @@ case $version in
             rm -f "$tmp"/ranks.db*
             timeout 120 mpirun --oversubscribe -n 3 sh -c '[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || export LD_PRELOAD="$2"; shift 2; exec "$@"' - \
                 "$1" "$fault" env FAULT_UNDER="$tmp" FAULT_CALL="$2" FAULT_AT="$3" FAULT_HOW=kill \
-                "$ringlet" sweep "$tmp/study.json" -q -j 1 --db "$tmp/ranks.db" >"$tmp/out" 2>"$tmp/err"
+                "$ringlet-mpi" sweep "$tmp/study.json" -q -j 1 --db "$tmp/ranks.db" >"$tmp/out" 2>"$tmp/err"
             held "rank $1 dies in $2 $3: the others end, and not with success" "$([ $? != 0 ] && echo failed)" failed
             "$ringlet" sweep "$tmp/study.json" -q --db "$tmp/ranks.db" >"$tmp/out" 2>"$tmp/err"
             held "rank $1 dies in $2 $3: the same command goes on" "$? $(rows_of "$tmp/ranks.db" | cmp - "$tmp/rows")" "0 "
         }
         dies 0 write 50
-        dies 1 open 1
+        dies 0 open 3
     else
         skip "a killed rank" "needs mpirun, and a build without a sanitizer"
     fi ;;
