@@ -7,52 +7,14 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/loggops.h"
 #include "test/support/replay.h"
-#include "test/support/text_file.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/timing/loggops.h"
 
 #define DATA  "../shared/data/goal/"
 #define TIMES "test/data/goal/loggopsim_reference.csv" /* finish times, by LogGOPSim */
-
-static const char *write_text(const char *text)
-{
-    static char path[] = "/tmp/ringlet-goal-XXXXXX";
-    memset(path + sizeof path - 7, 'X', 6);
-    test_write_new(path, text, strlen(text));
-    return path;
-}
-
-static uint64_t cost(const char *text, const char *parameters)
-{
-    rlt_loggops p = rlt_loggops_default();
-    rlt_loggops_result r;
-    rlt_error err = {0};
-    const char *path = write_text(text);
-    assert_int_equal(rlt_loggops_parse(parameters, &p, &err), 0);
-    if (rlt_loggops_run(path, &p, &r, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    uint64_t end = r.end_ns;
-    rlt_loggops_free(&r);
-    unlink(path);
-    return end;
-}
-
-static int refused(const char *text, const char *where, const char *what)
-{
-    rlt_loggops p = rlt_loggops_default();
-    rlt_loggops_result r;
-    rlt_error err = {0};
-    const char *path = write_text(text);
-    int rc = rlt_loggops_run(path, &p, &r, &err);
-    unlink(path);
-    rlt_loggops_free(&r);
-    assert_int_equal(rc, err.code);
-    if (rc && (!strstr(err.where, where) || !strstr(err.what, what)))
-        fail_msg("%s: %s", err.where, err.what);
-    return rc;
-}
 
 /* Every row of the published program's finish times. */
 static void reference(void **state)
@@ -98,42 +60,49 @@ static void by_hand(void **state)
 {
     (void)state;
     const char *p = "L=1000,o=100,g=50,G=2,O=1,S=1000";
-    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 }", p), 100);
-    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 }", p), 70);
+    assert_int_equal(test_loggops_end("num_ranks 1 rank 0 { a: calc 70 b: calc 30 }", p), 100);
+    assert_int_equal(test_loggops_end("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 }", p), 70);
     /* o + L + o + (s-1) max(O, G) */
     assert_int_equal(
-        cost("num_ranks 2 rank 0 { a: send 11b to 1 tag 3 } rank 1 { a: recv 11b from 0 tag 3 }", p),
+        test_loggops_end("num_ranks 2 rank 0 { a: send 11b to 1 tag 3 } rank 1 { a: recv 11b from 0 tag 3 }",
+                         p),
         100 + 1000 + 100 + 20);
     /* The receiver pays at the arrival of the message; a late receive adds nothing. */
-    assert_int_equal(cost("num_ranks 2 rank 0 { a: send 1b to 1 } rank 1 { c: calc 5000 a: recv 1b from 0 "
-                          "a requires c b: calc 10 b requires a }",
-                          p),
-                     5000 + 100 + 10);
+    assert_int_equal(
+        test_loggops_end("num_ranks 2 rank 0 { a: send 1b to 1 } rank 1 { c: calc 5000 a: recv 1b from 0 "
+                         "a requires c b: calc 10 b requires a }",
+                         p),
+        5000 + 100 + 10);
     /* Above S bytes the sender waits: its calc begins when the receive has the message, at 1100. */
     assert_int_equal(
-        cost("num_ranks 2 rank 0 { a: send 1001b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
-             "1001b from 0 }",
-             p),
+        test_loggops_end(
+            "num_ranks 2 rank 0 { a: send 1001b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
+            "1001b from 0 }",
+            p),
         1100 + 9000);
     assert_int_equal(
-        cost("num_ranks 2 rank 0 { a: send 1000b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
-             "1000b from 0 }",
-             p),
+        test_loggops_end(
+            "num_ranks 2 rank 0 { a: send 1000b to 1 b: calc 9000 b requires a } rank 1 { a: recv "
+            "1000b from 0 }",
+            p),
         100 + 999 + 9000);
     /* irequires: b may start as soon as a has begun. */
-    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a }", p), 70);
-    assert_int_equal(cost("num_ranks 1 rank 0 { a: calc 70 c: calc 30 cpu 1 c requires a }", p), 70);
-    assert_int_equal(cost("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
+    assert_int_equal(test_loggops_end("num_ranks 1 rank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a }", p),
+                     70);
+    assert_int_equal(test_loggops_end("num_ranks 1 rank 0 { a: calc 70 c: calc 30 cpu 1 c requires a }", p),
+                     70);
+    assert_int_equal(test_loggops_end("num_ranks 2 rank 0 { } rank 1 { }", p), 0);
     /* Rank 2 puts its second message off to 11 199. The message to rank 3 is sent later and arrives at 2 220. It
      * keeps the CPU to 2 220 + 100 + 3 999 = 6 319, longer than b waits for the NIC, to 4 999: b holds the CPU to
      * 6 419, and then d does. */
     assert_int_equal(
-        cost("num_ranks 5 rank 0 { a: send 10000b to 2 } rank 1 { a: send 10000b to 2 } "
-             "rank 2 { a: recv 10000b from 0 b: recv 10000b from 1 c: recv 5000b from 3 d: recv 1b "
-             "from 3 tag 1 } rank 3 { a: send 5000b to 2 b: send 1b to 2 tag 1 b requires a c: recv "
-             "4000b from 4 d: calc 50000 d requires c } rank 4 { a: calc 1120 b: send 4000b to 3 b "
-             "requires a }",
-             "L=1000,o=100,g=0,G=1,O=0,S=100000"),
+        test_loggops_end(
+            "num_ranks 5 rank 0 { a: send 10000b to 2 } rank 1 { a: send 10000b to 2 } "
+            "rank 2 { a: recv 10000b from 0 b: recv 10000b from 1 c: recv 5000b from 3 d: recv 1b "
+            "from 3 tag 1 } rank 3 { a: send 5000b to 2 b: send 1b to 2 tag 1 b requires a c: recv "
+            "4000b from 4 d: calc 50000 d requires c } rank 4 { a: calc 1120 b: send 4000b to 3 b "
+            "requires a }",
+            "L=1000,o=100,g=0,G=1,O=0,S=100000"),
         56419);
 }
 
@@ -143,14 +112,16 @@ static void one_nic(void **state)
 {
     const char *p = "L=1000,o=0,g=0,G=1,O=0,S=100000";
     (void)state;
-    assert_int_equal(cost("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
-                          "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 }",
-                          p),
-                     1000 + 2 * 999);
-    assert_int_equal(cost("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
-                          "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 nic 1 }",
-                          p),
-                     1000 + 999);
+    assert_int_equal(
+        test_loggops_end("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
+                         "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 }",
+                         p),
+        1000 + 2 * 999);
+    assert_int_equal(
+        test_loggops_end("num_ranks 3 rank 0 { a: send 1000b to 2 } rank 1 { a: send 1000b to 2 } "
+                         "rank 2 { a: recv 1000b from 0 b: recv 1000b from 1 cpu 1 nic 1 }",
+                         p),
+        1000 + 999);
 }
 
 /* Where words begin and end. */
@@ -159,27 +130,35 @@ static void words(void **state)
     static const char first[] = "num_ranks 1\nrank 0 {\na: calc ", last[] = "\n}";
     char text[200];
     (void)state;
-    assert_int_equal(cost("/**/num_ranks 1//x\nrank/* */0{//\na:calc/**/70\r\n\tb :calc 0030}", "L=0"), 100);
     assert_int_equal(
-        cost("num_ranks 1 rank 0 { rank: calc 1 calc: calc 2 calc requires rank requires: calc 4 "
-             "requires requires calc }",
-             "L=0"),
+        test_loggops_end("/**/num_ranks 1//x\nrank/* */0{//\na:calc/**/70\r\n\tb :calc 0030}", "L=0"), 100);
+    assert_int_equal(
+        test_loggops_end("num_ranks 1 rank 0 { rank: calc 1 calc: calc 2 calc requires rank requires: calc 4 "
+                         "requires requires calc }",
+                         "L=0"),
         7);
     for (size_t zeros = 60; zeros <= 62; zeros++) { /* a word has at most 62 characters */
         memcpy(text, first, sizeof first);
         memset(text + sizeof first - 1, '0', zeros);
         snprintf(text + sizeof first - 1 + zeros, 10, "7%s", last);
-        assert_int_equal(refused(text, zeros == 62 ? ":3" : "goal", zeros == 62 ? "of more than 62" : ""),
-                         zeros == 62 ? RLT_EMALFORMED : 0);
+        assert_int_equal(
+            test_loggops_refused(text, zeros == 62 ? ":3" : "goal", zeros == 62 ? "of more than 62" : ""),
+            zeros == 62 ? RLT_EMALFORMED : 0);
     }
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5x\n}", ":3", "got '5x'"), RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\n\na / calc 5\n}", ":4", "got '/'"), RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5 /* \n}", ":3", "a comment without an end"),
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 5x\n}", ":3", "got '5x'"),
                      RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5", ":3", "got the end"), RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calcs 5 }", ":3", "got 'calcs'"), RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 18446744073709551616000000000 }", ":3", "above"),
-                     RLT_ERANGE);
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\n\na / calc 5\n}", ":4", "got '/'"),
+                     RLT_EMALFORMED);
+    assert_int_equal(
+        test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 5 /* \n}", ":3", "a comment without an end"),
+        RLT_EMALFORMED);
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 5", ":3", "got the end"),
+                     RLT_EMALFORMED);
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\na: calcs 5 }", ":3", "got 'calcs'"),
+                     RLT_EMALFORMED);
+    assert_int_equal(
+        test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 18446744073709551616000000000 }", ":3", "above"),
+        RLT_ERANGE);
 }
 
 /* Labels are texts, also those that look like numbers. Each calc takes another power of two. */
@@ -187,20 +166,23 @@ static void labels(void **state)
 {
     (void)state;
     assert_int_equal(
-        cost("num_ranks 2 rank 0 { l7: calc 1 l07: calc 2 l: calc 4 7: calc 8 l70000000000000000007: calc 16 "
-             "l7x: calc 32 L7: calc 64 l4294967295: calc 128 l0: calc 256 l00: calc 512 } "
-             "rank 1 { l7: calc 1024 l8 requires l7 l8: calc 2048 }",
-             "L=0"),
+        test_loggops_end(
+            "num_ranks 2 rank 0 { l7: calc 1 l07: calc 2 l: calc 4 7: calc 8 l70000000000000000007: calc 16 "
+            "l7x: calc 32 L7: calc 64 l4294967295: calc 128 l0: calc 256 l00: calc 512 } "
+            "rank 1 { l7: calc 1024 l8 requires l7 l8: calc 2048 }",
+            "L=0"),
         1024 + 2048);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\nl7: calc 1\nl07: calc 1\nl7: calc 2\n}", ":5",
-                             "label 'l7' is given twice"),
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\nl7: calc 1\nl07: calc 1\nl7: calc 2\n}",
+                                          ":5", "label 'l7' is given twice"),
                      RLT_ESCHEMA);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\nl7: calc 1\nx requires l7\nl8 requires l7\n}", ":4",
+    assert_int_equal(
+        test_loggops_refused("num_ranks 1\nrank 0 {\nl7: calc 1\nx requires l7\nl8 requires l7\n}", ":4",
                              "no operation has the label 'x'"),
-                     RLT_ESCHEMA);
-    assert_int_equal(refused("num_ranks 2\nrank 0 {\nl7: calc 1\n}\nrank 1 {\nl8: calc 1\nl8 requires l7\n}",
+        RLT_ESCHEMA);
+    assert_int_equal(
+        test_loggops_refused("num_ranks 2\nrank 0 {\nl7: calc 1\n}\nrank 1 {\nl8: calc 1\nl8 requires l7\n}",
                              ":7", "no operation has the label 'l7'"),
-                     RLT_ESCHEMA);
+        RLT_ESCHEMA);
 }
 
 /* Numbers of every length, also where fewer than eight bytes of the file are left. */
@@ -212,9 +194,9 @@ static void numbers(void **state)
     for (uint64_t digit = 1; n < 100000000000000; digit++) {
         n = n * 10 + digit % 10;
         snprintf(text, sizeof text, "num_ranks 1 rank 0{a:calc %" PRIu64 "}", n);
-        assert_int_equal(cost(text, "L=0"), n);
+        assert_int_equal(test_loggops_end(text, "L=0"), n);
         snprintf(text, sizeof text, "num_ranks 1 rank 0{a:calc %" PRIu64 "             }", n);
-        assert_int_equal(cost(text, "L=0"), n);
+        assert_int_equal(test_loggops_end(text, "L=0"), n);
     }
 }
 
@@ -223,26 +205,31 @@ static void refusals(void **state)
     (void)state;
     rlt_loggops p = rlt_loggops_default();
     rlt_error err = {0};
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}",
+    assert_int_equal(
+        test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}",
                              ":3", "never begins"),
-                     RLT_ESTALL);
-    assert_int_equal(refused("num_ranks 2\nrank 0 {\na: send 1b to 1\n}", ":3", ""), RLT_ESCHEMA);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 9999999999999999\n}", ":3", "above"),
+        RLT_ESTALL);
+    assert_int_equal(test_loggops_refused("num_ranks 2\nrank 0 {\na: send 1b to 1\n}", ":3", ""),
+                     RLT_ESCHEMA);
+    assert_int_equal(
+        test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 9999999999999999\n}", ":3", "above"),
+        RLT_ERANGE);
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\na: calc 5 cpu 64\n}", ":3", "CPUs"),
                      RLT_ERANGE);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc 5 cpu 64\n}", ":3", "CPUs"), RLT_ERANGE);
-    assert_int_equal(refused("num_ranks 1\nrank 0 {\na: calc -5\n}", ":3", "expected a time"),
+    assert_int_equal(test_loggops_refused("num_ranks 1\nrank 0 {\na: calc -5\n}", ":3", "expected a time"),
                      RLT_EMALFORMED);
-    assert_int_equal(refused("num_ranks 2\nrank 0 {\na: send 281474976710656b to 1\n}\nrank 1 {\na: recv "
+    assert_int_equal(
+        test_loggops_refused("num_ranks 2\nrank 0 {\na: send 281474976710656b to 1\n}\nrank 1 {\na: recv "
                              "281474976710656b from 0\n}\n",
                              "goal", ""),
-                     0);
-    assert_int_equal(
-        refused("num_ranks 1\nrank 0 { a: calc 1000000000000000 b: calc 1000000000000000 c: calc "
-                "1000000000000000 d: calc 1000000000000000 e: calc 1000000000000000 f: calc "
-                "1000000000000000 g: calc 1000000000000000 h: calc 1000000000000000 i: calc "
-                "1000000000000000 j: calc 1000000000000000 }",
-                "goal", "106 days"),
-        RLT_ERANGE);
+        0);
+    assert_int_equal(test_loggops_refused(
+                         "num_ranks 1\nrank 0 { a: calc 1000000000000000 b: calc 1000000000000000 c: calc "
+                         "1000000000000000 d: calc 1000000000000000 e: calc 1000000000000000 f: calc "
+                         "1000000000000000 g: calc 1000000000000000 h: calc 1000000000000000 i: calc "
+                         "1000000000000000 j: calc 1000000000000000 }",
+                         "goal", "106 days"),
+                     RLT_ERANGE);
     static const char *const bad[] = {"", "L", "L=", "L=x", "Z=1", "L=1,,", "L=1;o=2", "L=-1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         err = (rlt_error){0};
@@ -292,9 +279,9 @@ static void early(void **state)
 {
     (void)state;
     const char *path =
-        write_text("/* by hand */ num_ranks 2\nrank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a\n"
-                   "s: send 1000b to 1 tag 9 s irequires a }\nrank 1 { r: recv 1000b from 0 tag 9 "
-                   "c: calc 10 c requires r }");
+        test_goal_file("/* by hand */ num_ranks 2\nrank 0 { a: calc 70 b: calc 30 cpu 1 b irequires a\n"
+                       "s: send 1000b to 1 tag 9 s irequires a }\nrank 1 { r: recv 1000b from 0 tag 9 "
+                       "c: calc 10 c requires r }");
     rlt_program *p = read_program(path);
     unlink(path);
     assert_int_equal(p->n_ranks, 2);
