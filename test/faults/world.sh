@@ -6,7 +6,6 @@
 injected=0 lost=0 half=0
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 version=$("$ringlet" --version)
-fault=$(dirname "$ringlet")/test/faults.so
 trap '[ -d "$tmp/disk" ] && umount "$tmp/disk" 2>/dev/null; rm -rf "$tmp"' EXIT
 
 held() { # NAME ACTUAL EXPECTED   A fault whose outcome is known.
@@ -90,19 +89,14 @@ case $version in
     held "a lost machine: the rows that are merged are right" "$kept $([ "$kept" -ge 20 ] && echo enough)" "$(($(rows_of "$tmp/merged.db" | wc -l) - 1)) enough"
     "$ringlet" sweep "$tmp/study.json" -q --db "$tmp/merged.db" >"$tmp/out" 2>"$tmp/err"
     held "a lost machine: the same command runs the rest" "$? $(rows_of "$tmp/merged.db" | cmp - "$tmp/rows")" "0 "
-    if command -v mpirun >/dev/null && [ -x "$(dirname "$ringlet")/ringlet-mpi" ] && [ -e "$fault" ]; then
-        # The rank dies in a call of its own, so that it does so in the midst of its work on any machine.
-        dies() { # RANK CALL NUMBER
+    if command -v mpirun >/dev/null && [ -x "$(dirname "$ringlet")/ringlet-mpi" ] && [ -e "$(dirname "$ringlet")/test/faults.so" ]; then
+        for where in "write 50" "open 3"; do
             rm -f "$tmp"/ranks.db*
-            timeout 120 mpirun --oversubscribe -n 3 sh -c '[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || export LD_PRELOAD="$2"; shift 2; exec "$@"' - \
-                "$1" "$fault" env FAULT_UNDER="$tmp" FAULT_CALL="$2" FAULT_AT="$3" FAULT_HOW=kill \
-                "$ringlet-mpi" sweep "$tmp/study.json" -q -j 1 --db "$tmp/ranks.db" >"$tmp/out" 2>"$tmp/err"
-            held "rank $1 dies in $2 $3: the others end, and not with success" "$([ $? != 0 ] && echo failed)" failed
+            dying_rank $where "$tmp/study.json" -q -j 1 --db "$tmp/ranks.db"
+            held "a rank dies in $where: the others end, and not with success" "$([ $? != 0 ] && echo failed)" failed
             "$ringlet" sweep "$tmp/study.json" -q --db "$tmp/ranks.db" >"$tmp/out" 2>"$tmp/err"
-            held "rank $1 dies in $2 $3: the same command goes on" "$? $(rows_of "$tmp/ranks.db" | cmp - "$tmp/rows")" "0 "
-        }
-        dies 0 write 50
-        dies 0 open 3
+            held "a rank dies in $where: the same command goes on" "$? $(rows_of "$tmp/ranks.db" | cmp - "$tmp/rows")" "0 "
+        done
     else
         skip "a killed rank" "needs mpirun, and a build without a sanitizer"
     fi ;;

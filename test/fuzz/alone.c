@@ -69,7 +69,6 @@ typedef struct yard {
     rlt_sim *sim;
     rlt_router *router;
     rlt_net_client client;
-    bool blocking;
     int arrival;
     one *all;
     uint32_t n, room;

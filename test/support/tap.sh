@@ -70,3 +70,14 @@ spent() { # PID HUNDREDTHS
 }
 # Tests read JSON with jq.
 command -v jq >/dev/null || ! grep -qw 'jq -[a-z]*' "$this" || { skip "all of it" "needs jq"; finish; }
+
+# Runs a sweep in three ranks under MPI. The first, which writes, dies in a call of its own: in the midst of its work on any
+# machine. Needs mpirun, ringlet-mpi and $(dirname "$ringlet")/test/faults.so. The companion itself is started: the library that
+# makes calls fail does not outlive an exec.
+dying_rank() { # CALL NUMBER, then the arguments of ringlet sweep
+    call=$1 at=$2
+    shift 2
+    timeout 120 mpirun --oversubscribe -n 3 sh -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export LD_PRELOAD="$1"; shift; exec "$@"' - \
+        "$(dirname "$ringlet")/test/faults.so" env FAULT_UNDER="$tmp" FAULT_CALL="$call" FAULT_AT="$at" FAULT_HOW=kill \
+        "$ringlet-mpi" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+}

@@ -4,7 +4,6 @@
 # wrong use.
 . "$(dirname "$0")/../../support/tap.sh"
 command -v timeout >/dev/null || { skip "sweeps" "needs timeout"; finish; }
-fault=$(dirname "$ringlet")/test/faults.so
 if "$ringlet" --version | grep -q 'SQLite not built in'; then
     "$ringlet" sweep tools/sweep/examples/replay.json --db "$tmp/x" >"$tmp/out" 2>"$tmp/err"
     expect "without SQLite: exit status" $? 3
@@ -116,10 +115,8 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$(dirname "$ringlet")/ringlet-mpi"
     ranks() { timeout 120 mpirun --oversubscribe -np 3 "$ringlet" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
     ranks "$long" --db "$tmp/r.db" -q
     same "mpirun -np 3: the same bytes" "$tmp/r.db"
-    # The rank that writes dies in a write of its own: in the midst of the job on any machine.
-    if [ -e "$fault" ]; then
-        timeout 120 mpirun --oversubscribe -np 3 sh -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export LD_PRELOAD="$1"; shift; exec "$@"' - "$fault" \
-            env FAULT_UNDER="$tmp" FAULT_CALL=write FAULT_AT=20 FAULT_HOW=kill "$ringlet-mpi" sweep "$long" --db "$tmp/d.db" -q >"$tmp/out" 2>"$tmp/err" </dev/null
+    if [ -e "$(dirname "$ringlet")/test/faults.so" ]; then
+        dying_rank write 20 "$long" --db "$tmp/d.db" -q
         got=$?
         [ $got != 0 ] && grep -qE 'signal 9|interrupted' "$tmp/err" && verdict "a rank is killed: the job ends and says so" "" || verdict "a rank is killed: the job ends and says so" "exit status $got"
         [ -s "$tmp/d.db" ] && verdict "a rank is killed: its database is there" "" || verdict "a rank is killed: its database is there" "none"
