@@ -20,6 +20,26 @@ static inline void path_of(const char *name, char *out, size_t size)
     snprintf(out, size, "%s/%s", dir, name);
 }
 
+/* Setup and teardown of a group of tests: the folder, and the files that they write. */
+static inline int make_folder(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static inline int remove_folder(void **state)
+{
+    static const char *const files[] = {"one.json", "a.json", "b.json", "et_0.json"};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        path_of(files[i], path, sizeof path);
+        unlink(path);
+    }
+    return rmdir(dir);
+}
+
 static inline void write_file(const char *name, const char *text)
 {
     char path[128];

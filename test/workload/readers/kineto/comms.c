@@ -578,22 +578,11 @@ static void shared_early(void **state)
 
 int main(void)
 {
-    static const char *const files[] = {"one.json", "a.json", "b.json"};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds),        cmocka_unit_test(element_types), cmocka_unit_test(roots),
         cmocka_unit_test(pairs),        cmocka_unit_test(splits),        cmocka_unit_test(messages),
         cmocka_unit_test(calls_around), cmocka_unit_test(periods),       cmocka_unit_test(host_traces),
         cmocka_unit_test(shared_early),
     };
-    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
-    if (!mkdtemp(dir))
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        path_of(files[i], path, sizeof path);
-        unlink(path);
-    }
-    rmdir(dir);
-    return failed;
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

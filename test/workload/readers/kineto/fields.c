@@ -433,22 +433,11 @@ static void steps_of_two(void **state)
 
 int main(void)
 {
-    static const char *const files[] = {"one.json", "a.json", "b.json"};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles),      cmocka_unit_test(row_names),    cmocka_unit_test(ordered_steps),
         cmocka_unit_test(categories), cmocka_unit_test(times),        cmocka_unit_test(ranks_in_names),
         cmocka_unit_test(clocks),     cmocka_unit_test(host_traces),  cmocka_unit_test(refused_host_traces),
         cmocka_unit_test(checks),     cmocka_unit_test(steps_of_two),
     };
-    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
-    if (!mkdtemp(dir))
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        path_of(files[i], path, sizeof path);
-        unlink(path);
-    }
-    rmdir(dir);
-    return failed;
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

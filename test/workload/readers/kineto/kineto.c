@@ -732,16 +732,5 @@ int main(void)
         cmocka_unit_test(probing),
         cmocka_unit_test(checking),
     };
-    static const char *const files[] = {"one.json", "a.json", "b.json", "et_0.json"};
-    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
-    if (!mkdtemp(dir))
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        path_of(files[i], path, sizeof path);
-        unlink(path);
-    }
-    rmdir(dir);
-    return failed;
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

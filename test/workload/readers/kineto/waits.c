@@ -118,13 +118,5 @@ int main(void)
         cmocka_unit_test(no_length),       cmocka_unit_test(no_time),
         cmocka_unit_test(named_ranks),     cmocka_unit_test(unnamed_streams),
         cmocka_unit_test(explained_waits), cmocka_unit_test(main_works_for_the_engine)};
-    snprintf(dir, sizeof dir, "/tmp/rlt-kineto-XXXXXX");
-    if (!mkdtemp(dir))
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    char path[128];
-    path_of("one.json", path, sizeof path);
-    unlink(path);
-    rmdir(dir);
-    return failed;
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
