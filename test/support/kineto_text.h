@@ -30,7 +30,8 @@ static inline int make_folder(void **state)
 
 static inline int remove_folder(void **state)
 {
-    static const char *const files[] = {"one.json", "a.json", "b.json", "et_0.json"};
+    static const char *const files[] = {"one.json", "a.json", "b.json", "et_0.json", "odd.json",
+                                        "0.json",   "1.json", "2.json", "3.json"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[128];
