@@ -27,6 +27,8 @@ static _Atomic(rlt_sim *) running;
 static atomic_int arrived;
 static atomic_int silent; /* nothing is left to be said */
 static sem_t alarmed;     /* posted when a signal arrives */
+static sem_t ready;       /* posted when the guard has begun */
+static bool guarded;      /* there is, or was to be, a guard */
 
 /*
  * Time left after a signal, for work that notices it late. Processor time counts, so that a busy machine does
@@ -110,6 +112,7 @@ static void end_now(void)
 static void *guard(void *unused)
 {
     (void)unused;
+    sem_post(&ready);
     while (sem_wait(&alarmed) != 0 || !wait_for_the_end())
         ;
     end_now();
@@ -129,16 +132,17 @@ static void on_signal(int number)
 /* Starts the guard once. Without it, work that does not look ends with the second signal. */
 static void start_guard(void)
 {
-    static bool started;
     pthread_t thread;
     sigset_t all, before;
-    if (started || sem_init(&alarmed, 0, 0) != 0)
+    if (guarded || sem_init(&alarmed, 0, 0) != 0 || sem_init(&ready, 0, 0) != 0)
         return;
-    started = true;
+    guarded = true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&thread, NULL, guard, NULL) == 0)
         pthread_detach(thread);
+    else
+        sem_post(&ready);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -167,6 +171,15 @@ void rlt_interrupt_init(void)
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void rlt_interrupt_before_fork(void)
+{
+    if (!guarded)
+        return;
+    while (sem_wait(&ready) != 0)
+        ;
+    sem_post(&ready);
 }
 
 void rlt_interrupt_release(void)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/base/interrupt.h"
 #include "workload/plugin/plugin.h"
 
 enum { PATIENCE_S = 600 };
@@ -89,6 +90,7 @@ int rlt_check_plugin(const char *path, rlt_error *err)
     if (!mkdtemp(scratch))
         return rlt_fail(err, RLT_EIO, scratch, "cannot be made: %s", strerror(errno));
     fflush(stdout);
+    rlt_interrupt_before_fork();
     if (pipe(ends)) {
         rmdir(scratch);
         return rlt_fail(err, RLT_EIO, NULL, "no pipe: %s", strerror(errno));

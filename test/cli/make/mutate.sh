@@ -92,7 +92,7 @@ test_of() { # pairs of arguments and fees
     } >test/sim/fee.c
 }
 # make test calls this one: what it passes on is not for the calls below.
-unset MAKEFLAGS MFLAGS MAKELEVEL
+unset MAKEFLAGS MFLAGS MAKELEVEL SANITIZE
 mutate() { # settings
     make mutate DEPS=no PROGRAMS=tests "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
