@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A second model of packets, written for tests from net/packet/README.md. It keeps a plain list of events, one
- * for each packet, hop and timer, and knows no trains, memos or silent packets. Random cases: trees of switches
- * whose links differ, messages that follow each other, windows, answers, buffers, losses, back-pressure and both
- * ways of repair.
+ * A second model of packets, written for tests from net/packet/README.md. It keeps a plain list of events,
+ * one for each packet, hop and timer, and knows no trains, memos or silent packets. Random cases: trees of
+ * switches whose links differ, messages that follow each other, windows, answers, buffers, losses, back-
+ * pressure and both ways of repair.
  *
- * The order of two events of one node at one instant is not part of the model: a case ends where it could matter.
+ * The order of two events of one node at one instant is not part of the model: a case ends where it could
+ * matter.
  */
 #ifndef RLT_TEST_SUPPORT_PACKET_MODEL_H
 #define RLT_TEST_SUPPORT_PACKET_MODEL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The packet model against a second one (test/support/packet_model.h). Every message is injected and delivered
- * at the same picosecond. Every link carries, drops and loses as many packets and bytes. Trains of packets, and
- * a series over time, change nothing.
+ * The packet model against a second one (test/support/packet_model.h). Every message is injected and
+ * delivered at the same picosecond. Every link carries, drops and loses as many packets and bytes. Trains
+ * of packets, and a series over time, change nothing.
  */
 #include <stdio.h>
 
