@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,6 +21,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 
 typedef struct setting {
     rlt_topology *t;
@@ -454,6 +456,135 @@ static void uneven_shares(void **state)
     close_network(&s);
 }
 
+/*
+ * The traffic bound from what a collective is: a piece of data has holders, whose contributions are added up, and
+ * takers. A member sends what others need of it, and receives what it takes and others hold. Together, h holders and
+ * t takers of a piece exchange h - 1 + t copies, one less if a taker holds.
+ */
+typedef struct piece {
+    uint64_t bytes;
+    uint32_t holders, takers; /* one bit a member */
+} piece;
+
+enum { STAR = 7, ALL_PIECES = STAR * STAR };
+
+static uint32_t pieces_of(const rlt_coll_request *req, piece *out)
+{
+    uint32_t n = req->n, count = 0, all = (1u << n) - 1, root = 1u << req->root;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < (req->kind == RLT_ALL_TO_ALL ? n : 1); j++) {
+            piece p = {rlt_part_size(req->bytes, n, i), 1u << i, 1u << i};
+            bool added =
+                req->kind == RLT_ALL_REDUCE || req->kind == RLT_REDUCE || req->kind == RLT_REDUCE_SCATTER;
+            if (req->counts)
+                p.bytes = req->counts[req->kind == RLT_ALL_TO_ALL ? i * n + j : i];
+            else if (req->kind == RLT_ALL_TO_ALL)
+                p.bytes = rlt_part_size(req->bytes, n, j);
+            if (added)
+                p.holders = all;
+            if (req->kind == RLT_ALL_REDUCE || req->kind == RLT_ALL_GATHER || req->kind == RLT_BROADCAST)
+                p.takers = all;
+            if (req->kind == RLT_BROADCAST || req->kind == RLT_SCATTER)
+                p.holders = root;
+            if (req->kind == RLT_REDUCE || req->kind == RLT_GATHER)
+                p.takers = root;
+            if (req->kind == RLT_ALL_TO_ALL)
+                p.takers = 1u << j;
+            if (req->kind == RLT_SEND_RECV) {
+                p.holders = 1;
+                p.takers = 2;
+            }
+            out[count++] = p;
+        }
+    return req->kind == RLT_BARRIER ? 0 : count;
+}
+
+/* Bytes a second of member m to its switch (0) and back (1), by the rank that it is. */
+static rlt_time derived(const rlt_coll_request *req, uint64_t Bps[STAR][2])
+{
+    piece pieces[ALL_PIECES];
+    uint32_t n = pieces_of(req, pieces);
+    unsigned __int128 ps = 1000000000000u, total = 0, sum[2] = {0, 0}, most = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t copies =
+            (uint32_t)(__builtin_popcount(pieces[k].holders) - 1 + __builtin_popcount(pieces[k].takers));
+        total +=
+            (unsigned __int128)pieces[k].bytes * (copies - ((pieces[k].holders & pieces[k].takers) != 0));
+    }
+    for (uint32_t m = 0; m < req->n; m++) {
+        const uint64_t *bw = Bps[req->ranks[m]];
+        unsigned __int128 way[2] = {0, 0};
+        for (uint32_t k = 0; k < n; k++) {
+            bool holds = pieces[k].holders >> m & 1, takes = pieces[k].takers >> m & 1;
+            way[0] += holds && (pieces[k].takers & ~(1u << m)) ? pieces[k].bytes : 0;
+            way[1] += takes && (pieces[k].holders & ~(1u << m)) ? pieces[k].bytes : 0;
+        }
+        for (uint32_t w = 0; w < 2; w++) {
+            sum[w] += bw[w];
+            most = way[w] * ps / bw[w] > most ? way[w] * ps / bw[w] : most;
+        }
+    }
+    for (uint32_t w = 0; w < 2; w++)
+        most = total * ps / sum[w] > most ? total * ps / sum[w] : most;
+    return (rlt_time)most;
+}
+
+static void random_star(dice *d, setting *s, uint64_t Bps[STAR][2])
+{
+    char text[STAR * 300 + 200];
+    int used = snprintf(text, sizeof text,
+                        "{\"nodes\":[{\"id\":\"s\",\"kind\":\"switch\"},{\"id\":\"g\",\"count\":%d,"
+                        "\"kind\":\"accelerator\"}],\"links\":[",
+                        STAR);
+    for (uint32_t m = 0; m < STAR; m++)
+        for (uint32_t w = 0; w < 2; w++) {
+            Bps[m][w] = 1000000000 + roll(d, 9000000000);
+            used += snprintf(
+                text + used, sizeof text - (size_t)used,
+                w ? "%s{\"src\":\"s\",\"dst\":\"g%u\",\"bandwidth\":\"%lluB/s\",\"latency\":\"1us\",\"duplex\":false}"
+                  : "%s{\"src\":\"g%u\",\"dst\":\"s\",\"bandwidth\":\"%lluB/s\",\"latency\":\"1us\",\"duplex\":false}",
+                m || w ? "," : "", m, (unsigned long long)Bps[m][w]);
+        }
+    snprintf(text + used, sizeof text - (size_t)used, "]}");
+    open_network(s, text, STAR);
+}
+
+static void traffic_is_what_the_collective_needs(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        dice d = {.seed = seed};
+        setting s;
+        uint64_t Bps[STAR][2], counts[ALL_PIECES];
+        uint32_t ranks[STAR] = {0, 1, 2, 3, 4, 5, 6};
+        random_star(&d, &s, Bps);
+        for (uint32_t m = STAR - 1; m > 0; m--) { /* shuffled */
+            uint32_t other = below(&d, m + 1), rank = ranks[m];
+            ranks[m] = ranks[other];
+            ranks[other] = rank;
+        }
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++) {
+            rlt_coll_request req = {
+                .kind = (rlt_coll_kind)kind, .n = 2 + below(&d, STAR - 1), .ranks = ranks};
+            req.root = below(&d, req.n);
+            bool each = kind == RLT_ALL_GATHER || kind == RLT_REDUCE_SCATTER || kind == RLT_GATHER ||
+                        kind == RLT_SCATTER;
+            req.bytes = roll(&d, 10000000);
+            if ((each || kind == RLT_ALL_TO_ALL) && below(&d, 2)) {
+                req.counts = counts;
+                req.bytes = 0;
+                for (uint32_t i = 0; i < (each ? req.n : req.n * req.n); i++)
+                    req.bytes += counts[i] = below(&d, 3) ? roll(&d, 5000000) : 0;
+            }
+            rlt_time want = derived(&req, Bps), got = bound_of(&s, &req).traffic_ps;
+            if (got != want)
+                fail_msg("case %llu, %s of %u: %lld ps instead of %lld ps", (unsigned long long)seed,
+                         rlt_coll_name(req.kind), req.n, (long long)got, (long long)want);
+        }
+        close_network(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,7 +594,7 @@ int main(void)
         cmocka_unit_test(algorithms_respect_it), cmocka_unit_test(cuts_have_directions),
         cmocka_unit_test(groups_of_products),    cmocka_unit_test(verbs_save_bytes),
         cmocka_unit_test(halves_of_members),     cmocka_unit_test(bounds_saturate),
-        cmocka_unit_test(uneven_shares),
+        cmocka_unit_test(uneven_shares),         cmocka_unit_test(traffic_is_what_the_collective_needs),
     };
     return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
 }
