@@ -231,6 +231,9 @@ void rlt_layout_sample_free(rlt_layout_sample *s);
 
 /* Returns true if two orders have the axes above size 1 in the same order. */
 bool rlt_layout_same_order(const rlt_training *t, const rlt_axis *a, const rlt_axis *b);
+/* Returns true if two planned trainings, which differ in axes of layouts only, are the same run: see
+ * rlt_layout_repeats for sp, zero and order. */
+bool rlt_layout_same_run(const rlt_training *a, const rlt_training *b);
 
 /* Simulates an iteration of a planned training: `folded` to a rank per stage, with the times of `alone`
  * (NULL: its own), or whole. rank_compute_scale of `how` is by rank; see rlt_folded_speeds. */

@@ -304,6 +304,15 @@ static bool may_repeat(const char *name, const rlt_training *t)
     return strcmp(name, "order") == 0;
 }
 
+bool rlt_layout_same_run(const rlt_training *a, const rlt_training *b)
+{
+    return memcmp(a->size, b->size, sizeof a->size) == 0 && a->ep == b->ep && a->vp == b->vp &&
+           a->microbatch == b->microbatch && a->recompute == b->recompute && a->schedule == b->schedule &&
+           a->batch == b->batch && (a->sequence_parallel == b->sequence_parallel || may_repeat("sp", a)) &&
+           (a->zero == b->zero || (may_repeat("zero", a) && b->zero < 3)) &&
+           rlt_layout_same_order(a, a->order, b->order);
+}
+
 /* Returns true if a planned training is the same run with another value of an axis that may repeat, and this
  * value is against no rule. */
 static bool with_value(const rlt_training *t, const rlt_layout_axis *a, uint32_t value)

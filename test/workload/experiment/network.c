@@ -12,30 +12,20 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "test/support/drawing.h"
+#include "test/support/search.h"
 #include "test/support/support.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
-#include "workload/experiment/run/training.h"
-#include "workload/experiment/run/workload.h"
 #include "workload/plan/plan.h"
-#include "workload/setup/settings.h"
 
 enum { CASES = 24, MOST_LAYOUTS = 4096 };
-
-static const rlt_option_group groups[] = {{"Training", rlt_training_options, 0},
-                                          {"Workload", rlt_workload_options, 0},
-                                          {"Network", rlt_settings_options, offsetof(rlt_run_settings, sim)},
-                                          {"What if", rlt_what_if_options, 0},
-                                          {0}};
 
 /* A search, drawn. */
 typedef struct drawn {
     char topology[200], model[160], layout[160], train[160];
-    rlt_run_settings settings;
-    rlt_parsed args;
+    search_asked asked;
     rlt_network_budget budget;
     uint32_t n_dims;
     const char *shape[3];
@@ -48,18 +38,6 @@ typedef struct walked {
     uint32_t n, runs;
     rlt_time least_ps;
 } walked;
-
-static void give(drawn *d, const char *name, const char *text)
-{
-    rlt_error err = {0};
-    const rlt_option *o;
-    uint32_t i = 0;
-    for (; (o = rlt_option_at(groups, i, NULL)) && strcmp(o->name, name) != 0; i++)
-        ;
-    assert_non_null(o);
-    if (rlt_options_give(&d->args, i, text, &err))
-        fail_msg("%s: %s", err.where, err.what);
-}
 
 /* Writes the network with bandwidths. */
 static void write_network(const drawn *d, const uint64_t bw_Bps[RLT_MAX_DIMS], char *text, size_t size)
@@ -75,7 +53,6 @@ static void draw(drawn *d, drawing *r)
     static const char *const shapes[] = {"ring", "switch", "fully-connected"};
     static const uint32_t sizes[][3] = {{2, 2, 2}, {4, 2, 0}, {2, 3, 0}, {2, 4, 0}, {8, 0, 0}, {3, 2, 2}};
     static const char *const models[] = {"alpha-beta", "flow"};
-    rlt_error err = {0};
     uint32_t k = below(r, sizeof sizes / sizeof *sizes);
     uint64_t given[RLT_MAX_DIMS] = {0};
     *d = (drawn){.n_dims = 0};
@@ -91,15 +68,14 @@ static void draw(drawn *d, drawing *r)
     snprintf(d->layout, sizeof d->layout, "cp=1,order=tp-cp-dp-pp+dp-tp-cp-pp,sp=on,vp=1");
     snprintf(d->train, sizeof d->train, "batch=24,microbatch=%s,recompute=none,zero=1%s,schedule=1f1b",
              below(r, 2) ? "1+2+3" : "2+4", below(r, 2) ? "+3" : "");
-    assert_int_equal(rlt_options_begin(groups, &d->settings, &d->args, &err), 0);
-    give(d, "topology", d->topology);
-    give(d, "network", models[below(r, 2)]);
-    give(d, "model", d->model);
-    give(d, "accelerator", "a100-80gb");
-    give(d, "layout", d->layout);
-    give(d, "train", d->train);
-    if (rlt_options_finish(&d->args, &err))
-        fail_msg("%s: %s", err.where, err.what);
+    search_begin(&d->asked);
+    search_give(&d->asked, "topology", d->topology);
+    search_give(&d->asked, "network", models[below(r, 2)]);
+    search_give(&d->asked, "model", d->model);
+    search_give(&d->asked, "accelerator", "a100-80gb");
+    search_give(&d->asked, "layout", d->layout);
+    search_give(&d->asked, "train", d->train);
+    search_finish(&d->asked);
     d->budget = (rlt_network_budget){.setting = "--total", .steps = d->n_dims + 1 + below(r, 6)};
     double total = 1e9 * (20 + 200 * unit(r));
     bool dollars = below(r, 3) == 0;
@@ -113,11 +89,11 @@ static void walk_network(const drawn *d, const uint64_t bw_Bps[RLT_MAX_DIMS], wa
     char text[200];
     rlt_error err = {0};
     rlt_layouts l = {0};
-    rlt_run_settings s = d->settings;
+    rlt_run_settings s = d->asked.settings;
     const rlt_layout_search all = {.no_bounds = true};
     write_network(d, bw_Bps, text, sizeof text);
     s.sim.topology = text;
-    if (rlt_layouts_open(&l, &s, &d->args, &err) || rlt_layouts_find(&l, &all, &err))
+    if (rlt_layouts_open(&l, &s, &d->asked.args, &err) || rlt_layouts_find(&l, &all, &err))
         fail_msg("%s: %s: %s", text, err.where, err.what);
     for (uint32_t k = 0; k < l.result.n; k++) {
         const rlt_layout_point *p = &l.result.points[k];
@@ -203,7 +179,7 @@ static void same_as_walk(void **state)
             rlt_error err = {0};
             rlt_network_plan p = {.n = 0};
             const rlt_layout_search how = {.within = shares[k]};
-            if (rlt_network_open(&p, &d.budget, &d.settings, &d.args, &err) ||
+            if (rlt_network_open(&p, &d.budget, &d.asked.settings, &d.asked.args, &err) ||
                 rlt_network_find(&p, &how, &err))
                 fail_msg("%s: %s: %s", d.topology, err.where, err.what);
             if (k == 0)
@@ -213,7 +189,7 @@ static void same_as_walk(void **state)
             searched += k ? 0 : p.given.result.n + p.relaxed.result.n + (double)p.shares.corners;
             rlt_network_close(&p);
         }
-        rlt_parsed_free(&d.args);
+        rlt_parsed_free(&d.asked.args);
     }
     print_message("# %g simulations, %g by the walk\n", searched, walks);
 }

@@ -290,11 +290,7 @@ bool rlt_measured_has(const rlt_layouts *l, const rlt_measured *m, const rlt_lay
     if (rlt_layouts_training(l, p, &t, &err))
         return false;
     for (uint32_t i = 0; i < m->n; i++)
-        if (!rlt__measured_training(l, m, &m->runs[i], &run, &err) &&
-            memcmp(t.size, run.size, sizeof t.size) == 0 && t.ep == run.ep && t.vp == run.vp &&
-            t.microbatch == run.microbatch && t.recompute == run.recompute && t.zero == run.zero &&
-            t.schedule == run.schedule && t.batch == run.batch &&
-            t.sequence_parallel == run.sequence_parallel && rlt_layout_same_order(&t, t.order, run.order))
+        if (!rlt__measured_training(l, m, &m->runs[i], &run, &err) && rlt_layout_same_run(&t, &run))
             return true;
     return false;
 }
