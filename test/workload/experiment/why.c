@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Why no layout can run, for settings at random: what is named cannot go together, and could if one of it were
+ * open; what would fit does. Both are asked of searches with other settings.
+ */
+#include "workload/experiment/layouts/why.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "test/support/dice.h"
+#include "test/support/search.h"
+#include "test/support/support.h"
+#include "workload/experiment/layouts/layouts.h"
+#include "workload/plan/plan.h"
+
+enum { CASES = 120, MOST = 8 };
+
+/* Axes with values that may be fixed. microbatch and schedule stand in --train. */
+static const struct {
+    const char *name, *values[4];
+    bool of_train;
+} axes[MOST] = {{"tp", {"2", "4", "8", "3"}, false},
+                {"pp", {"1", "2", "3", "4"}, false},
+                {"cp", {"1", "2", "4", "8"}, false},
+                {"vp", {"1", "2", "3", "4"}, false},
+                {"sp", {"on", "off", "on", "on"}, false},
+                {"microbatch", {"1", "5", "8", "16"}, true},
+                {"schedule", {"1f1b", "interleaved", "gpipe", "1f1b"}, true},
+                {"zero", {"0", "1", "2", "3"}, true}};
+
+/* A value of each axis; NULL: open. */
+typedef struct fixed {
+    const char *value[MOST];
+    uint32_t batch;
+    char layout[200], train[200];
+    search_words words;
+} fixed;
+
+static void put_into_words(fixed *f)
+{
+    size_t used[2] = {0, 0};
+    snprintf(f->train, sizeof f->train, "batch=%u,recompute=none", f->batch);
+    used[1] = strlen(f->train);
+    snprintf(f->layout, sizeof f->layout, "ep=1,order=tp-cp-dp-pp");
+    used[0] = strlen(f->layout);
+    for (uint32_t i = 0; i < MOST; i++) {
+        char *text = axes[i].of_train ? f->train : f->layout;
+        size_t *n = &used[axes[i].of_train];
+        if (f->value[i])
+            *n += (size_t)snprintf(text + *n, 200 - *n, ",%s=%s", axes[i].name, f->value[i]);
+    }
+    f->words = (search_words){.topology = "switch:4@200GB/s,300ns*switch:2@20GB/s,2us",
+                              .model = "transformer:layers=4,hidden=512,heads=8,vocabulary=8000,sequence=256",
+                              .layout = f->layout,
+                              .train = f->train};
+}
+
+/* Whether a point is against no rule; *fits: and has room. */
+static bool is_possible(fixed *f, double headroom, bool *fits)
+{
+    search_asked a;
+    rlt_layouts l;
+    rlt_error err = {0};
+    const rlt_layout_search one = {.most = 1, .headroom = headroom};
+    put_into_words(f);
+    search_open(&l, &a, &f->words);
+    int rc = rlt_layouts_find(&l, &one, &err);
+    bool found = rc == RLT_ECANCELLED || l.result.n > 0, full = l.result.out_of_memory > 0;
+    if (rc && rc != RLT_ECANCELLED)
+        fail_msg("%s: %s", err.where, err.what);
+    if (fits)
+        *fits = found;
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&a.args);
+    return found || full;
+}
+
+static int ask_why(fixed *f, double headroom, rlt_error *err)
+{
+    search_asked a;
+    rlt_layouts l;
+    const rlt_layout_search how = {.headroom = headroom};
+    *err = (rlt_error){0};
+    put_into_words(f);
+    search_open(&l, &a, &f->words);
+    int rc = rlt_layouts_why(&l, &how, err);
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&a.args);
+    return rc;
+}
+
+static bool is_named(const char *text, const fixed *f, uint32_t i)
+{
+    char word[40];
+    snprintf(word, sizeof word, "%s=%s", axes[i].name, f->value[i] ? f->value[i] : "");
+    const char *at = strstr(text, word), *after = at ? at + strlen(word) : NULL;
+    return f->value[i] && at && (at == text || at[-1] == ' ') && strchr(" ,", *after);
+}
+
+static void assert_least_set(const fixed *f, const rlt_error *err)
+{
+    fixed some = *f;
+    char names[sizeof err->what];
+    uint32_t n = 0;
+    snprintf(names, sizeof names, "%s", err->what);
+    char *end = strstr(names, " cannot go together: "), *alone = strstr(names, " is not possible: ");
+    if (!end && !alone)
+        fail_msg("%s", err->what);
+    (end ? end : alone)[1] = '\0';
+    for (uint32_t i = 0; i < MOST; i++) {
+        some.value[i] = is_named(names, f, i) ? f->value[i] : NULL;
+        n += some.value[i] != NULL;
+    }
+    if (n == 0 || (alone && !end && n > 1) || is_possible(&some, 0, NULL))
+        fail_msg("%s %s: %s", f->layout, f->train, err->what);
+    for (uint32_t i = 0; i < MOST; i++) {
+        fixed less = some;
+        less.value[i] = NULL;
+        if (some.value[i] && !is_possible(&less, 0, NULL))
+            fail_msg("%s %s: %s; %s=%s may stay", f->layout, f->train, err->what, axes[i].name,
+                     some.value[i]);
+    }
+    if (strstr(names, "batch=") == names || strstr(names, " batch=")) {
+        char batch[24];
+        snprintf(batch, sizeof batch, "batch=%u", f->batch);
+        assert_non_null(strstr(names, batch));
+    }
+}
+
+static void draw(fixed *f, dice *d)
+{
+    static const uint32_t batches[] = {8, 12, 16, 7};
+    *f = (fixed){.batch = batches[below(d, 4)]};
+    for (uint32_t i = 0; i < MOST; i++)
+        if (below(d, 5) < 3)
+            f->value[i] = axes[i].values[below(d, 4)];
+}
+
+static void what_is_named_cannot_go_together(void **state)
+{
+    uint32_t conflicts = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        dice d = {.seed = seed};
+        fixed f;
+        rlt_error err;
+        draw(&f, &d);
+        bool possible = is_possible(&f, 0, NULL);
+        int rc = ask_why(&f, 0, &err);
+        assert_int_equal(rc, possible ? 0 : RLT_ESCHEMA);
+        if (!possible)
+            assert_least_set(&f, &err);
+        conflicts += !possible;
+    }
+    assert_in_range(conflicts, CASES / 4, CASES);
+}
+
+/* ---- memory ---- */
+
+/* The least memory of a layout, whatever there is. */
+static double least_memory(fixed *f)
+{
+    static search_walk walk;
+    double least = 1e300;
+    put_into_words(f);
+    search_all(&f->words, -1000, &walk);
+    for (uint32_t i = 0; i < walk.n; i++)
+        least = walk.points[i].memory_bytes < least ? walk.points[i].memory_bytes : least;
+    return least;
+}
+
+/* "it would fit with zero=3 (1.2 GB); or with pp=2 (...)": each does, and names as few settings as can be. */
+static void assert_releases(const fixed *f, const char *text, double headroom)
+{
+    const char *at = strstr(text, "it would fit with ");
+    uint32_t named = 0;
+    bool single = false;
+    for (uint32_t i = 0; i < MOST; i++) {
+        fixed open = *f;
+        bool fits = false;
+        open.value[i] = NULL;
+        single = single || (f->value[i] && is_possible(&open, headroom, &fits) && fits);
+    }
+    while (at && (at = strstr(at, "with "))) {
+        fixed open = *f;
+        uint32_t n = 0;
+        bool fits;
+        at += 5;
+        for (uint32_t i = 0; i < MOST; i++) {
+            char word[24];
+            snprintf(word, sizeof word, "%s=", axes[i].name);
+            const char *here = strstr(at, word), *end = strchr(at, '(');
+            if (f->value[i] && here && end && here < end && (here == at || here[-1] == ' ')) {
+                open.value[i] = NULL;
+                n++;
+            }
+        }
+        if (n == 0) /* a whole layout */
+            return;
+        assert_true(is_possible(&open, headroom, &fits) && fits);
+        assert_true(n == 1 || !single);
+        named++;
+    }
+    assert_true(!single || named > 0);
+}
+
+static void what_would_fit_does(void **state)
+{
+    uint32_t full = 0;
+    (void)state;
+    for (uint64_t seed = 0; full < 12; seed++) {
+        dice d = {.seed = seed};
+        fixed f;
+        rlt_error err;
+        char gigabytes[24];
+        draw(&f, &d);
+        f.batch = 16;
+        f.value[4] = "on";
+        f.value[6] = "1f1b";
+        f.value[3] = "1";
+        if (!is_possible(&f, 0, NULL))
+            continue;
+        double memory = 85.9e9, least = least_memory(&f), share[] = {0.97, 0.7};
+        search_asked a;
+        rlt_layouts l;
+        search_open(&l, &a, &f.words);
+        memory = (double)l.run.accelerator.memory_bytes;
+        rlt_layouts_close(&l);
+        rlt_parsed_free(&a.args);
+        double headroom = 1 - least * share[full % 2] / memory;
+        assert_int_equal(ask_why(&f, 1 - least * 1.0001 / memory, &err), 0);
+        assert_int_equal(ask_why(&f, headroom, &err), RLT_ERANGE);
+        snprintf(gigabytes, sizeof gigabytes, "needs %.1f GB on stage ", least / 1e9);
+        if (!strstr(err.what, gigabytes) || !strstr(err.what, "with --headroom)"))
+            fail_msg("%s %s: %s", gigabytes, f.layout, err.what);
+        assert_releases(&f, err.what, headroom);
+        full++;
+    }
+}
+
+/* ---- two settings that say two things ---- */
+
+static void settings_that_say_two_things(void **state)
+{
+    static const struct {
+        const char *layout, *train, *strategy;
+        int code;
+        const char *where, *what;
+    } rows[] = {
+        {"tp=2", "batch=8,tp=4", NULL, RLT_EUSAGE, "--train", "tp=4 and tp=2 of --layout cannot go together"},
+        {"tp=2", "batch=8,tp=2", NULL, 0, "", ""},
+        {"auto", "batch=8,tp=4", NULL, 0, "", ""},
+        {"tp=2,pp=2", "batch=8", "megatron:pp=4", RLT_EUSAGE, "--layout",
+         "pp=2 and pp=4 of --strategy cannot go together"},
+        {"tp=2", "batch=8,zero=1", "megatron:zero=2", RLT_EUSAGE, "--train",
+         "zero=1 and zero=2 of --strategy cannot go together"},
+        {"tp=2", "batch=8,zero=1", "megatron:zero=1", 0, "", ""},
+        {"pp=1,vp=2", "batch=8", NULL, RLT_ESCHEMA, "--layout",
+         "pp=1 and vp=2 cannot go together: chunks need a pipeline"},
+        {"pp=1,vp=1+2", "batch=8", NULL, 0, "", ""},
+        {"pp=1+2,vp=2", "batch=8", NULL, 0, "", ""},
+        {"pp=2,vp=2", "batch=8", NULL, 0, "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        search_asked a;
+        rlt_layouts l;
+        rlt_error err = {0};
+        fixed f = {.batch = 8};
+        put_into_words(&f);
+        f.words.layout = rows[i].layout;
+        f.words.train = rows[i].train;
+        f.words.strategy = rows[i].strategy;
+        search_open(&l, &a, &f.words);
+        int rc = rlt_layouts_check(&l, &a.settings, &err);
+        if (rc != rows[i].code ||
+            (rc && (strcmp(err.where, rows[i].where) != 0 || !strstr(err.what, rows[i].what))))
+            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+        rlt_layouts_close(&l);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_named_cannot_go_together),
+        cmocka_unit_test(what_would_fit_does),
+        cmocka_unit_test(settings_that_say_two_things),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
