@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Layouts over numbers of accelerators: for goals, deadlines and shares at random, the answer is that of a walk
+ * over every layout of every number.
+ */
+#include "workload/experiment/layouts/fleets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/dice.h"
+#include "test/support/search.h"
+#include "test/support/support.h"
+#include "workload/experiment/layouts/layouts.h"
+#include "workload/plan/plan.h"
+
+enum { SIZES = 7, GOALS = 4, CASES = 60 };
+
+static const uint32_t numbers[SIZES] = {2, 4, 6, 8, 10, 12, 16};
+static const search_words space = {
+    .topology = "switch:2@200GB/s,300ns*switch:4@20GB/s,2us",
+    .model = "transformer:layers=4,hidden=512,heads=8,vocabulary=8000,sequence=256",
+    .layout = "cp=1,order=tp-cp-dp-pp,sp=on,vp=1,tp=1+2+4,pp=1+2+4",
+    .train = "batch=48,microbatch=1+2+4,recompute=none+full,zero=1+3,schedule=1f1b"};
+static search_walk walks[SIZES];
+
+static void walk_numbers(void)
+{
+    for (uint32_t i = 0; i < SIZES; i++) {
+        char topology[120];
+        search_words w = space;
+        if (numbers[i] == 2)
+            snprintf(topology, sizeof topology, "switch:2@200GB/s,300ns");
+        else
+            snprintf(topology, sizeof topology, "switch:2@200GB/s,300ns*switch:%u@20GB/s,2us",
+                     numbers[i] / 2);
+        w.topology = topology;
+        search_all(&w, 0, &walks[i]);
+    }
+}
+
+static double value(rlt_goal goal, uint32_t ranks, const rlt_layout_point *p)
+{
+    double time = (double)p->time_ps;
+    return goal == RLT_GOAL_TIME     ? time
+           : goal == RLT_GOAL_WORK   ? time * ranks
+           : goal == RLT_GOAL_MEMORY ? p->memory_bytes
+                                     : ranks;
+}
+
+typedef struct question {
+    rlt_goal goals[2];
+    uint32_t n_goals, first, end; /* numbers[first .. end - 1] */
+    rlt_time deadline_ps;
+    double within;
+} question;
+
+static bool counts(const question *q, const rlt_layout_point *p)
+{
+    return !q->deadline_ps || p->time_ps <= q->deadline_ps;
+}
+
+/* Whether no point is better in a goal and as good in the other one. */
+static bool is_best(const question *q, double a, double b)
+{
+    for (uint32_t i = q->first; i < q->end; i++)
+        for (uint32_t k = 0; k < walks[i].n; k++) {
+            const rlt_layout_point *p = &walks[i].points[k];
+            double c = value(q->goals[0], numbers[i], p),
+                   d = q->n_goals > 1 ? value(q->goals[1], numbers[i], p) : b;
+            if (counts(q, p) && c <= a && d <= b && (c < a || d < b))
+                return false;
+        }
+    return true;
+}
+
+/* The least value of a goal on a number of accelerators. */
+static double least_on(const question *q, uint32_t i)
+{
+    double least = INFINITY;
+    for (uint32_t k = 0; k < walks[i].n; k++)
+        if (counts(q, &walks[i].points[k]))
+            least = fmin(least, value(q->goals[0], numbers[i], &walks[i].points[k]));
+    return least;
+}
+
+/* With one goal: the numbers whose best layout is within the share of the best. */
+static uint32_t expected_numbers(const question *q)
+{
+    double best = INFINITY;
+    uint32_t n = 0;
+    for (uint32_t i = q->first; i < q->end; i++)
+        best = fmin(best, least_on(q, i));
+    for (uint32_t i = q->first; i < q->end; i++)
+        n += isfinite(best) && least_on(q, i) <= best * (1 + q->within);
+    return n;
+}
+
+/* With two: the pairs of values that are best. */
+static uint32_t expected_pairs(const question *q)
+{
+    static double seen[SIZES * SEARCH_MOST][2];
+    uint32_t n = 0;
+    for (uint32_t i = q->first; i < q->end; i++)
+        for (uint32_t k = 0; k < walks[i].n; k++) {
+            const rlt_layout_point *p = &walks[i].points[k];
+            double a = value(q->goals[0], numbers[i], p), b = value(q->goals[1], numbers[i], p);
+            uint32_t at = 0;
+            if (!counts(q, p) || !is_best(q, a, b))
+                continue;
+            while (at < n && !(seen[at][0] >= a && seen[at][0] <= a && seen[at][1] >= b && seen[at][1] <= b))
+                at++;
+            seen[at][0] = a;
+            seen[at][1] = b;
+            n += at == n;
+        }
+    return n;
+}
+
+static void assert_ends(const question *q, const rlt_fleets *c)
+{
+    assert_int_equal(c->n, q->end - q->first);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const rlt_fleet *f = &c->at[i];
+        const search_walk *w = &walks[q->first + i];
+        rlt_time fastest = w->n ? w->points[0].time_ps : RLT_TIME_MAX;
+        assert_int_equal(f->ranks, numbers[q->first + i]);
+        assert_true(f->least_ps <= fastest);
+        assert_true(w->n ? f->end != RLT_FLEET_AGAINST
+                         : f->end == RLT_FLEET_AGAINST || f->end == RLT_FLEET_SKIPPED);
+        assert_true(f->end != RLT_FLEET_OPEN && f->end != RLT_FLEET_FULL);
+        assert_int_equal(f->why != NULL, f->end == RLT_FLEET_AGAINST);
+        if (f->end == RLT_FLEET_FOUND && !c->deadline_ps && c->n_goals == 1 && c->goals[0] == RLT_GOAL_TIME)
+            assert_int_equal(f->least_ps, fastest);
+        if (q->deadline_ps && fastest > q->deadline_ps && w->n)
+            assert_true(f->end == RLT_FLEET_SLOWER || f->end == RLT_FLEET_SKIPPED);
+        bool kept = false;
+        for (uint32_t k = 0; k < c->n_found; k++)
+            kept = kept || c->found[k].fleet == i;
+        assert_int_equal(f->layouts != NULL, kept);
+    }
+}
+
+static void assert_answer(const question *q, const rlt_fleets *c)
+{
+    assert_true(c->proven);
+    assert_ends(q, c);
+    for (uint32_t k = 0; k < c->n_found; k++) {
+        const rlt_fleet_layout *f = &c->found[k];
+        const rlt_layout_point *p = search_same(&walks[q->first + f->fleet], &f->point);
+        assert_non_null(p);
+        assert_int_equal(p->time_ps, f->point.time_ps);
+        assert_true(counts(q, p));
+        for (uint32_t g = 0; g < q->n_goals; g++)
+            assert_true(fabs(f->value[g] - value(q->goals[g], numbers[q->first + f->fleet], p)) < 0.5);
+        assert_true(!k || f->value[0] >= c->found[k - 1].value[0]);
+        assert_true(q->n_goals == 1 ? k || is_best(q, f->value[0], 0) : is_best(q, f->value[0], f->value[1]));
+    }
+    uint32_t want = q->n_goals > 1 ? expected_pairs(q) : expected_numbers(q);
+    if (q->n_goals > 1 || q->goals[0] != RLT_GOAL_MEMORY)
+        if (c->n_found != want)
+            fail_msg("goals %d %d of %u, numbers %u to %u, deadline %lld ps, within %g: %u layouts, not %u",
+                     q->goals[0], q->goals[1], q->n_goals, numbers[q->first], numbers[q->end - 1],
+                     (long long)q->deadline_ps, q->within, c->n_found, want);
+}
+
+static void draw(question *q, dice *d)
+{
+    *q = (question){.n_goals = 1 + below(d, 2), .first = below(d, 3)};
+    q->end = q->first + 2 + below(d, SIZES - q->first - 1);
+    q->goals[0] = (rlt_goal)below(d, GOALS);
+    q->goals[1] = (rlt_goal)((q->goals[0] + 1 + below(d, GOALS - 1)) % GOALS);
+    if (below(d, 2))
+        q->deadline_ps = walks[below(d, SIZES)].points[0].time_ps + (rlt_time)below(d, 2);
+    if (q->n_goals == 1 && below(d, 2))
+        q->within = 0.1 * below(d, 12);
+}
+
+static void answers_are_those_of_the_walk(void **state)
+{
+    (void)state;
+    walk_numbers();
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        dice d = {.seed = seed};
+        question q;
+        char list[80] = "";
+        search_asked a;
+        rlt_fleets c = {.n_goals = 0};
+        rlt_error err = {0};
+        const rlt_layout_search how = {.within = 0};
+        draw(&q, &d);
+        for (uint32_t i = q.end; i-- > q.first;) /* in any order */
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", *list ? "+" : "", numbers[i]);
+        search_ask(&a, &space);
+        c.goals[0] = q.goals[0];
+        c.goals[1] = q.goals[1];
+        c.n_goals = q.n_goals;
+        c.deadline_ps = q.deadline_ps;
+        c.within = q.within;
+        if (rlt_fleets_open(&c, list, &a.settings, &a.args, &err) || rlt_fleets_find(&c, &how, &err))
+            fail_msg("case %llu, %s: %s: %s", (unsigned long long)seed, list, err.where, err.what);
+        assert_answer(&q, &c);
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+static void lists_of_numbers(void **state)
+{
+    static const struct {
+        const char *topology, *list, *train;
+        int code;
+        const char *text; /* the error, or the numbers */
+    } rows[] = {
+        {NULL, "4:16", NULL, 0, "4 6 8 10 12 14 16 "},
+        {NULL, "3:7", NULL, 0, "4 6 "},
+        {NULL, "12+4", NULL, 0, "4 12 "},
+        {NULL, NULL, NULL, 0, "8 "},
+        {"switch:4@20GB/s,2us", "1:3", NULL, 0, "1 2 3 "},
+        {NULL, "5:5", NULL, RLT_EUSAGE, "5:5 has no multiple of the topology's inner 2"},
+        {NULL, "7", NULL, RLT_EUSAGE, "7 is no multiple of 2, the topology without its outermost dimension"},
+        {NULL, "4+4", NULL, RLT_EUSAGE, "has 4 twice"},
+        {NULL, "0:4", NULL, RLT_EUSAGE, "expected a range such as 64:4096 or a list such as 64+128, got '0'"},
+        {NULL, "4:many", NULL, RLT_EUSAGE, "got 'many'"},
+        {NULL, "16777217", NULL, RLT_EUSAGE, "got '16777217'"},
+        {NULL, "4", "batch=48,ranks=8", RLT_EUSAGE, "the training has its number of ranks: ranks=8"},
+        {"dgx1-v100-8", "8", NULL, RLT_EUSAGE,
+         "expected a --topology that ends with a dimension of one size"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        search_asked a;
+        search_words w = space;
+        rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1};
+        rlt_error err = {0};
+        char text[200] = "";
+        w.topology = rows[i].topology ? rows[i].topology : space.topology;
+        w.train = rows[i].train ? rows[i].train : space.train;
+        search_ask(&a, &w);
+        int rc = rlt_fleets_open(&c, rows[i].list, &a.settings, &a.args, &err);
+        for (uint32_t k = 0; !rc && k < c.n; k++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", c.at[k].ranks);
+        if (rc != rows[i].code || !strstr(rc ? err.what : text, rows[i].text))
+            fail_msg("row %zu: %d: %s: %s%s", i, rc, err.where, err.what, text);
+        if (!rc && rows[i].list)
+            assert_int_equal(strncmp(c.at[0].topology, "switch:", 7), 0);
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_those_of_the_walk),
+        cmocka_unit_test(lists_of_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
