@@ -115,6 +115,7 @@ enum { SEARCH_MOST = 512 };
 typedef struct search_walk {
     rlt_layout_point points[SEARCH_MOST];
     uint32_t n;
+    char rule[340]; /* that most points are against */
 } search_walk;
 
 /* `headroom`: share of the memory that stays free; below 0: layouts may need more than there is. */
@@ -131,6 +132,13 @@ static inline void search_all(const search_words *w, double headroom, search_wal
     out->n = l.result.n;
     if (out->n)
         memcpy(out->points, l.result.points, out->n * sizeof *out->points);
+    double most = 0;
+    for (uint32_t i = 0; i < l.result.n_reasons; i++) {
+        const rlt_layout_reason *r = &l.result.reasons[i];
+        if (r->points > most)
+            snprintf(out->rule, sizeof out->rule, "%s%s%s", r->where, *r->where ? ": " : "", r->what);
+        most = r->points > most ? r->points : most;
+    }
     rlt_layouts_close(&l);
     rlt_parsed_free(&a.args);
 }

@@ -134,6 +134,8 @@ static void assert_ends(const question *q, const rlt_fleets *c)
                          : f->end == RLT_FLEET_AGAINST || f->end == RLT_FLEET_SKIPPED);
         assert_true(f->end != RLT_FLEET_OPEN && f->end != RLT_FLEET_FULL);
         assert_int_equal(f->why != NULL, f->end == RLT_FLEET_AGAINST);
+        if (f->why)
+            assert_string_equal(f->why, w->rule);
         if (f->end == RLT_FLEET_FOUND && !c->deadline_ps && c->n_goals == 1 && c->goals[0] == RLT_GOAL_TIME)
             assert_int_equal(f->least_ps, fastest);
         if (q->deadline_ps && fastest > q->deadline_ps && w->n)

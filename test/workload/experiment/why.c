@@ -123,6 +123,8 @@ static void assert_least_set(const fixed *f, const rlt_error *err)
             fail_msg("%s %s: %s; %s=%s may stay", f->layout, f->train, err->what, axes[i].name,
                      some.value[i]);
     }
+    if (end && n == 1 && !strstr(names, " and "))
+        fail_msg("%s", err->what);
     if (strstr(names, "batch=") == names || strstr(names, " batch=")) {
         char batch[24];
         snprintf(batch, sizeof batch, "batch=%u", f->batch);
