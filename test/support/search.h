@@ -109,7 +109,7 @@ static inline void search_open(rlt_layouts *l, search_asked *a, const search_wor
         fail_msg("%s %s: %s: %s", w->layout ? w->layout : "", w->train ? w->train : "", err.where, err.what);
 }
 
-enum { SEARCH_MOST = 512 };
+enum { SEARCH_MOST = 4096 };
 
 /* All possible points of a space, simulated: the fastest first. */
 typedef struct search_walk {

@@ -266,7 +266,7 @@ static void graphs_keep_their_bandwidth(void **state)
     rlt_error err = {0};
     search_words w = space;
     char path[] = "/tmp/ringlet-runs-XXXXXX",
-         text[] = "tp,pp,microbatch,iteration_s\n1,1,4,0.5\n2,1,4,0.5\n2,2,4,0.4\n";
+         text[] = "iteration_s,tp,pp,microbatch\n0.5,1,1,4\n0.5,2,1,4\n0.4,2,2,4\n";
     (void)state;
     w.topology = "dgx1-v100-8";
     test_write_new(path, text, sizeof text - 1);

@@ -194,8 +194,44 @@ static void same_as_walk(void **state)
     print_message("# %g simulations, %g by the walk\n", searched, walks);
 }
 
+/* A step buys at least a byte a second of each dimension, and less than 10^18 in all. */
+static void budgets(void **state)
+{
+    static const struct {
+        uint32_t steps;
+        double most_Bps[2];
+        int code;
+        const char *what;
+    } rows[] = {{2, {1e9, 1e9}, 0, ""},
+                {1, {1e9, 1e9}, RLT_EUSAGE, "expected 2 (dimensions) to "},
+                {RLT_MAX_STEPS, {1e12, 1e12}, 0, ""},
+                {RLT_MAX_STEPS + 1, {1e12, 1e12}, RLT_EUSAGE, "expected 2 (dimensions) to "},
+                {4, {1e9, 4}, 0, ""},
+                {4, {1e9, 3.9}, RLT_ERANGE, "buys less than 1 byte a second in dimension 2"},
+                {4, {1e15, 1e9}, 0, ""},
+                {4, {1e9, 1.001e15}, RLT_ERANGE, "buys more than 1 PB/s in dimension 2"}};
+    search_asked a;
+    const search_words w = {.topology = "switch:2@10GB/s,300ns*ring:2@5GB/s,600ns",
+                            .model = "transformer:layers=2,hidden=384,heads=12,sequence=256",
+                            .layout = "cp=1,vp=1",
+                            .train = "batch=24,microbatch=1"};
+    (void)state;
+    search_ask(&a, &w);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_network_budget budget = {.setting = "--total", .steps = rows[i].steps};
+        rlt_network_plan p = {.n = 0};
+        rlt_error err = {0};
+        memcpy(budget.most_Bps, rows[i].most_Bps, sizeof rows[i].most_Bps);
+        int rc = rlt_network_open(&p, &budget, &a.settings, &a.args, &err);
+        if (rc != rows[i].code || !strstr(err.what, rows[i].what))
+            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+        rlt_network_close(&p);
+    }
+    rlt_parsed_free(&a.args);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(budgets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

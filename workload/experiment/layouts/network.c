@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/shapes/factor.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
@@ -194,9 +195,8 @@ static int check_budget(const rlt_network_plan *p, rlt_error *err)
                             "is too small for %u --steps: one of them buys less than 1 byte a second in "
                             "dimension %u",
                             b->steps, d + 1);
-        if (!(b->most_Bps[d] < 1e18))
-            return rlt_fail(err, RLT_ERANGE, b->setting, "buys more than 1e18 bytes a second in dimension %u",
-                            d + 1);
+        if (!(b->most_Bps[d] <= (double)RLT_MAX_LINK_Bps))
+            return rlt_fail(err, RLT_ERANGE, b->setting, "buys more than 1 PB/s in dimension %u", d + 1);
     }
     return 0;
 }

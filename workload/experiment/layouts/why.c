@@ -191,7 +191,8 @@ static int releases(const question *q, char *text, size_t size, rlt_error *err)
     for (uint32_t i = 0; i < l->n_given && shown < MOST_SHOWN && !rc; i++)
         if (!is_open(l->given[i]))
             rc = try_release(q, (uint64_t)1 << i, &shown, text, size, err);
-    for (uint32_t i = 0; i < l->n_given && !rc && !shown; i++)
+    uint32_t singles = shown;
+    for (uint32_t i = 0; i < l->n_given && !rc && !singles; i++)
         for (uint32_t k = 0; k < i && shown < MOST_SHOWN && !rc; k++)
             if (!is_open(l->given[i]) && !is_open(l->given[k]))
                 rc = try_release(q, (uint64_t)1 << i | (uint64_t)1 << k, &shown, text, size, err);
