@@ -78,7 +78,8 @@ static int tiny_read(const char *const *paths, uint32_t n, const rlt_read_option
 {
     char text[64];
     rlt_builder *b = NULL;
-    (void)n, (void)opts;
+    (void)n;
+    assert_true(opts->first_step == -1 && opts->last_step == -1); /* every step */
     FILE *f = fopen(paths[0], "rb");
     assert_non_null(f);
     size_t length = fread(text, 1, sizeof text, f);
@@ -405,6 +406,10 @@ static void algorithms(void **state)
         plan_is = rows[i].fault;
         prove(&p, RLT_ECHECK, rows[i].where, rows[i].what);
     }
+    plan_is = REFUSES;
+    star.kinds = 1u << RLT_ALL_REDUCE | 1u << RLT_SCATTER;
+    prove(&p, RLT_ECHECK, "algorithm star: all_reduce", "is claimed, but fails for every group");
+    star.kinds = 1u << RLT_BROADCAST;
     plan_is = ONLY_SMALL; /* 2, 3 and 4 members are enough */
     assert_int_equal(rlt_plugin_check(&p, "/tmp", &text, &err), 0);
     assert_text_contains(text, "algorithm star: 24 plans of 2 to 32 members are right; 48 runs end");
