@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
@@ -254,6 +255,19 @@ static uint32_t assert_too_large(fixed *f, double least, double share)
     snprintf(gigabytes, sizeof gigabytes, "needs %.1f GB on stage ", least_memory(f) / 1e9);
     if (!strstr(err.what, gigabytes) || !strstr(err.what, "with --headroom)"))
         fail_msg("%s %s: %s", gigabytes, f->layout, err.what);
+    /* "the nearest (tp=4 cp=2 microbatch=8 recompute=none zero=3)": sizes above 1, which make 8 ranks. */
+    const char *at = strstr(err.what, "the nearest (");
+    uint32_t ranks = 1, named = 0;
+    for (const char *word = at ? at + 13 : NULL; word && *word && *word != ')'; word += strcspn(word, " )")) {
+        word += *word == ' ';
+        bool size = strncmp(word + 1, "p=", 2) == 0 && strncmp(word, "ep", 2) != 0;
+        uint32_t n = size ? (uint32_t)strtoul(word + 3, NULL, 10) : 1;
+        assert_true(!size || n > 1);
+        ranks *= n;
+        named += !size;
+    }
+    assert_int_equal(ranks, 8);
+    assert_int_equal(named, 3);
     return assert_releases(f, err.what, headroom);
 }
 
