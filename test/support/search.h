@@ -12,7 +12,6 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"

@@ -36,6 +36,11 @@ static bool guarded;      /* there is, or was to be, a guard */
  * thread that would run if a processor were free.
  */
 enum { LEFT_MS = 400, BUSY_MS = 300, STEP_MS = 50, ASLEEP_STEPS = 4, MOST_MS = 3000 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWER = 10 }; /* what work costs more */
+#else
+enum { SLOWER = 1 };
+#endif
 
 static int64_t spent_ms(void)
 {
@@ -71,7 +76,7 @@ static bool wait_for_the_end(void)
 {
     int64_t begun = spent_ms(), seen = begun;
     int asleep = 0;
-    for (int ms = 0; ms < MOST_MS; ms += STEP_MS) {
+    for (int ms = 0; ms < MOST_MS * SLOWER; ms += STEP_MS) {
         nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
         int64_t now = spent_ms();
         if (!atomic_load(&arrived))
@@ -79,7 +84,7 @@ static bool wait_for_the_end(void)
         /* The guard itself runs. */
         asleep = now == seen && runnable() <= 1 ? asleep + 1 : 0;
         seen = now;
-        if (ms + STEP_MS >= LEFT_MS && (now - begun >= BUSY_MS || asleep >= ASLEEP_STEPS))
+        if (ms + STEP_MS >= LEFT_MS && (now - begun >= BUSY_MS * SLOWER || asleep >= ASLEEP_STEPS))
             return true;
     }
     return true;

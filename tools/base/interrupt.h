@@ -19,8 +19,8 @@
  * of an arrived signal: a program that goes on after it is not ended. Called at the start, before other
  * threads are there. */
 void rlt_interrupt_init(void);
-/* Returns when the thread that ends long work holds no lock: a child of fork would wait for one for ever. Call
- * it right before fork. */
+/* Returns when the thread that ends long work holds no lock, for which a child of fork would wait for ever.
+ * Call it right before fork. */
 void rlt_interrupt_before_fork(void);
 /* Ends catching: a signal ends the program without a word. For a rank that has nothing left to say. */
 void rlt_interrupt_release(void);

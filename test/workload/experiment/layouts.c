@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/search.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "test/support/search.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"

@@ -12,6 +12,7 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "test/support/drawing.h"
 #include "test/support/search.h"
