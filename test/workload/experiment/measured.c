@@ -86,7 +86,7 @@ static void measure(const rlt_layouts *l, const double *at, double noise, uint32
     }
 }
 
-static const double width[FACTORS] = {1.5, 0.2, 0.7}; /* of the prior */
+static const double width[FACTORS] = {1.5, 0.2, 0.7}; /* priors */
 
 /* measured.h: the squares of the residuals over 3 %, and of the logarithms over the widths of the prior. */
 static double cost(const double *at, const double *measured, uint32_t n)
@@ -121,7 +121,7 @@ static void invert3(double c[3][3])
                       det;
 }
 
-/* What is known of the fit, computed here: residuals, slopes, and the factors without one run. */
+/* The fit, computed here: residuals, slopes, and the factors without one run. */
 typedef struct known {
     uint32_t n;
     double at[FACTORS], measured[RUNS], residuals[RUNS], slopes[RUNS][FACTORS];

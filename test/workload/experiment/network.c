@@ -20,6 +20,7 @@
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
+#include "workload/plan/shares.h"
 
 enum { CASES = 24, MOST_LAYOUTS = 4096 };
 

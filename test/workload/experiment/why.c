@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/options.h"
 #include "test/support/dice.h"
 #include "test/support/search.h"
 #include "test/support/support.h"

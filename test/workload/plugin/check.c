@@ -10,6 +10,7 @@
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "sim/base/error.h"
+#include "sim/base/param.h"
 #include "sim/base/registry.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
