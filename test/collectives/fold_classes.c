@@ -64,6 +64,14 @@ static void classes_by_hand(void **state)
                            RLT_ALL_REDUCE, 16000, "acc5", 0) <= 16);
     /* five ranks of two groups of four */
     classes_of("switch:4@50GB/s,500ns*switch:2@20GB/s,500ns", &rlt_direct, RLT_REDUCE, 5000, NULL, 5);
+    /* equal classes: where senders are blocked, each has a port to send to */
+    fold_case equal = {.topology = "switch:4@50GB/s,500ns*switch:2@20GB/s,500ns",
+                       .algorithm = &rlt_direct,
+                       .model = &rlt_net_alpha_beta,
+                       .kind = RLT_ALL_TO_ALL,
+                       .bytes = 4800,
+                       .injection = RLT_INJECT_BLOCKING};
+    assert_int_equal(compare(&equal), 4);
 }
 
 /* Switches that add up inside dimensions. */
