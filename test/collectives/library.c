@@ -8,6 +8,7 @@
 #include "collectives/collective.h"
 #include "collectives/tuner/tuner.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "test/support/support.h"
 
 enum { MOST = 16 };

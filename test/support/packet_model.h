@@ -16,44 +16,10 @@
 #include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
+#include "test/support/random_tree.h"
 #include "test/support/support.h"
 
-enum { HOSTS = 5, SWITCHES = 4, NODES = HOSTS + SWITCHES, LINKS = 2 * (NODES - 1), NOBODY = 999 };
-enum { MESSAGES = 60, CHAINS = 8, FLOWS = 2 * HOSTS * HOSTS, MOST_PACKETS = 6000, MOST_EVENTS = 20000 };
-
-/* ---- a case ---- */
-
-typedef struct wire {
-    uint32_t src, dst;
-    uint64_t bw_Bps;
-    rlt_time latency_ps;
-} wire;
-
-typedef struct wanted {
-    uint32_t dst, key;
-    uint64_t bytes;
-} wanted;
-
-typedef struct outcome {
-    rlt_time injected[MESSAGES], delivered[MESSAGES];
-    uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS];
-    bool gave_up;
-} outcome;
-
-typedef struct test_case {
-    wire wires[LINKS];
-    uint32_t up[NODES]; /* the parent of a node in the tree */
-    rlt_packet_settings set;
-    uint32_t from[MESSAGES]; /* of the first CHAINS messages; of later ones, where an earlier one arrived */
-    wanted messages[MESSAGES];
-} test_case;
-
-/* With back-pressure, equal bandwidths would let packets come and go at one instant. */
-static uint64_t some_bandwidth(dice *d, bool may_be_round)
-{
-    static const uint64_t round[] = {1000000000, 4000000000, 10000000000, 25000000000};
-    return may_be_round && below(d, 2) ? round[below(d, 4)] : 1000000000 + roll(d, UINT64_C(30000000000));
-}
+enum { FLOWS = 2 * HOSTS * HOSTS, MOST_PACKETS = 6000, MOST_EVENTS = 20000 };
 
 static void draw_settings(test_case *c, dice *d)
 {
@@ -95,27 +61,9 @@ static void draw_case(test_case *c, uint64_t seed)
     dice d = {.seed = seed};
     *c = (test_case){0};
     draw_settings(c, &d);
-    bool round = c->set.pause == RLT_PAUSE_NONE;
-    for (uint32_t node = 0; node < NODES; node++) {
-        /* Hosts are leaves of a tree of switches, whose root is the first one. */
-        c->up[node] = node < HOSTS    ? HOSTS + below(&d, SWITCHES)
-                      : node == HOSTS ? NOBODY
-                                      : HOSTS + below(&d, node - HOSTS);
-        if (node == HOSTS)
-            continue;
-        wire *w = &c->wires[2 * (node < HOSTS ? node : node - 1)];
-        w[0] = (wire){node, c->up[node], some_bandwidth(&d, round), (rlt_time)(1 + roll(&d, 1500000))};
-        w[1] = (wire){c->up[node], node, some_bandwidth(&d, round), (rlt_time)(1 + roll(&d, 1500000))};
-    }
-    for (uint32_t i = 0; i < MESSAGES; i++) {
-        uint64_t most = below(&d, 4) ? 4 * c->set.mtu : 30 * c->set.mtu;
-        c->from[i] = below(&d, HOSTS);
-        c->messages[i] =
-            (wanted){1 + below(&d, HOSTS - 1), below(&d, 2), below(&d, 8) ? roll(&d, most) : c->set.mtu};
-    }
+    /* With back-pressure, equal bandwidths would let packets come and go at one instant. */
+    tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, c->set.mtu);
 }
-
-/* ---- the reference ---- */
 
 typedef enum event_kind { AT_NODE, AT_HOST, TIMER, LEFT, PAUSE, RESUME, CREDIT, FREE_PORT } event_kind;
 
@@ -182,24 +130,6 @@ static void at(model *m, rlt_time t, event_kind kind, uint32_t of, unit u)
 {
     assert_true(m->n_events < MOST_EVENTS);
     m->events[m->n_events++] = (event){t, kind, of, u};
-}
-
-static rlt_time span_of(const wire *w, uint64_t bytes)
-{
-    return (rlt_time)((bytes * UINT64_C(1000000000000) + w->bw_Bps / 2) / w->bw_Bps);
-}
-
-/* Returns the wire by which a node sends to a host: down the tree, or up. */
-static uint32_t wire_to(const test_case *c, uint32_t node, uint32_t host)
-{
-    uint32_t below_it = host;
-    while (below_it != NOBODY && c->up[below_it] != node)
-        below_it = c->up[below_it];
-    for (uint32_t i = 0; i < LINKS; i++)
-        if (c->wires[i].src == node && c->wires[i].dst == (below_it == NOBODY ? c->up[node] : below_it))
-            return i;
-    fail_msg("node %u has no way to host %u", node, host);
-    return 0;
 }
 
 static bool is_lost(model *m, uint32_t wire_id)
