@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A run of three ranks, worked out by hand under every option that changes its time. Rank 0 computes 3 us and sends
+ * 4 kB; rank 1 computes 2 us and sends 2 kB; rank 2 computes 1 us. Links of 1 GB/s and 500 ns, two on each path:
+ *
+ *   3 + (4 + 1) + 2 + (2 + 1) + 1 = 14 us
+ */
+#include "workload/experiment/run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/error.h"
+#include "sim/base/options.h"
+#include "sim/base/time.h"
+#include "test/support/support.h"
+#include "test/support/text_file.h"
+#include "workload/experiment/run/faults.h"
+#include "workload/experiment/run/jobs.h"
+#include "workload/experiment/run/result.h"
+#include "workload/experiment/run/training.h"
+#include "workload/experiment/run/workload.h"
+#include "workload/replay/replay.h"
+#include "workload/setup/settings.h"
+#include "workload/setup/trace_options.h"
+
+static const char chain[] = "num_ranks 3\n"
+                            "rank 0 {\nl1: calc 3000\nl2: send 4000b to 1 tag 5\nl2 requires l1\n}\n"
+                            "rank 1 {\nl1: recv 4000b from 0 tag 5\nl2: calc 2000\nl2 requires l1\n"
+                            "l3: send 2000b to 2 tag 6\nl3 requires l2\n}\n"
+                            "rank 2 {\nl1: recv 2000b from 1 tag 6\nl2: calc 1000\nl2 requires l1\n}\n";
+
+#define AT(field) offsetof(rlt_run_settings, field)
+static const rlt_option_group groups[] = {{"Workload", rlt_workload_options, 0},
+                                          {"Training", rlt_training_options, 0},
+                                          {"Recording", rlt_trace_option_table, AT(recording)},
+                                          {"Network", rlt_settings_options, AT(sim)},
+                                          {"What if", rlt_what_if_options, 0},
+                                          {"Other traffic", rlt_job_options, AT(jobs)},
+                                          {"Faults", rlt_fault_options, AT(faults)},
+                                          {0}};
+#undef AT
+
+static char trace[] = "/tmp/ringlet-chain-XXXXXX";
+
+typedef struct asked {
+    char text[600]; /* the settings point into it */
+    rlt_run_settings settings;
+    rlt_parsed args;
+    rlt_run run;
+} asked;
+
+/* Reads "topology=switch:3@1GB/s,500ns no-skew ...". CHAIN stands for the trace. */
+static int read_words(asked *a, const char *words, rlt_error *err)
+{
+    *a = (asked){.args = {0}};
+    size_t used = 0;
+    for (const char *at = words; *at; at++)
+        if (strncmp(at, "CHAIN", 5) == 0) {
+            used += (size_t)snprintf(a->text + used, sizeof a->text - used, "%s", trace);
+            at += 4;
+        } else {
+            a->text[used++] = *at;
+        }
+    assert_int_equal(rlt_options_begin(groups, &a->settings, &a->args, err), 0);
+    int rc = 0;
+    for (char *rest = a->text, *word; !rc && (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+        const rlt_option *o;
+        uint32_t i = 0;
+        if (value)
+            *value++ = '\0';
+        for (; (o = rlt_option_at(groups, i, NULL)) && strcmp(o->name, word) != 0; i++)
+            ;
+        if (!o)
+            fail_msg("no option %s", word);
+        rc = rlt_options_give(&a->args, i, value ? value : "", err);
+    }
+    return rc ? rc : rlt_options_finish(&a->args, err);
+}
+
+/* Runs to the end. Closing is the caller's. */
+static int go(asked *a, const char *words, rlt_error *err)
+{
+    *err = (rlt_error){0};
+    int rc = read_words(a, words, err);
+    a->run.args = &a->args;
+    a->run.settings = &a->settings;
+    if (!rc && !(rc = rlt_run_load(&a->run, err)) && !(rc = rlt_run_prepare(&a->run, err)) &&
+        !(rc = rlt_run_simulate(&a->run, err)))
+        rc = rlt_run_check(&a->run, NULL, err);
+    return rc;
+}
+
+static void done(asked *a)
+{
+    rlt_run_close(&a->run);
+    rlt_parsed_free(&a->args);
+}
+
+#define STAR "topology=switch:3@1GB/s,500ns "
+#define HERE STAR "trace=CHAIN "
+
+static void times_by_hand(void **state)
+{
+    static const struct {
+        const char *words;
+        rlt_time ns;
+    } rows[] = {
+        {HERE, 14000},
+        {HERE "network=alpha-beta", 14000},
+        {HERE "compute-scale=2", 11000}, /* 1.5 + 1 + 0.5 us of compute */
+        {HERE "compute-scale=0.5", 20000},
+        {HERE "host-scale=2", 14000},
+        {HERE "network-scale=2", 10000}, /* (2 + 0.5) and (1 + 0.5) us */
+        {HERE "rank-scale=1:compute=0.5", 16000},
+        {HERE "rank-scale=1:compute=0.5 rank-scale=2:compute=4", 15250},
+        {HERE "rank-scale=1:host=0.5", 14000},
+        {HERE "compute-scale=2 rank-scale=0:compute=0.5", 12500},
+        {HERE "rank-delay=0=7us", 21000},
+        {HERE "rank-delay=1=6us", 14000}, /* its message comes at 8 us */
+        {HERE "rank-delay=1=9us rank-delay=2=1us", 15000},
+        {HERE "rank-delay=1=9us no-skew", 15000},
+        {HERE "link-event=4us:acc0=0.5", 17000}, /* 3 kB left at half the rate: 3 us more */
+        {HERE "link-event=4us:acc0=0 link-event=9us:acc0=1", 19000},      /* waits for 5 us */
+        {HERE "link-event=11us:acc1=0.25 link-event=20us:acc1=1", 17000}, /* 1 kB at a quarter */
+        {HERE "link-scale=acc0=0.5", 18000},
+        {HERE "dim-scale=0=2", 11000},
+        {STAR "trace=CHAIN algorithm=ring", 14000},
+        {"topology=ring:4@1GB/s,500ns trace=CHAIN",
+         19000}, /* one link on each path, of 500 MB/s: half of a rank */
+        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-5", 14000},
+        {"topology=switch:6@1GB/s,500ns job=CHAIN@5,1,3", 14000},
+        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-5 rank-delay=3=5us", 19000},
+        {"topology=switch:6@1GB/s,500ns job=CHAIN@0-2 job=CHAIN@3-5 rank-scale=5:compute=0.1", 23000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asked a;
+        rlt_error err;
+        int rc = go(&a, rows[i].words, &err);
+        if (rc || rlt_replay_time(a.run.replay) != rows[i].ns * RLT_NS)
+            fail_msg("%s: %d: %lld ps, %s: %s", rows[i].words, rc,
+                     rc ? 0 : (long long)rlt_replay_time(a.run.replay), err.where, err.what);
+        done(&a);
+    }
+}
+
+/* The accounts of each rank: compute, waiting for messages, idle. */
+static void accounts_by_hand(void **state)
+{
+    static const struct {
+        rlt_time compute_ns, end_ns;
+    } ranks[3] = {{3000, 7000}, {2000, 12000}, {1000, 14000}};
+    asked a;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(go(&a, HERE, &err), 0);
+    assert_int_equal(a.run.last_rank, 2);
+    assert_int_equal(rlt_run_end(&a.run), 14 * RLT_US);
+    for (uint32_t i = 0; i < 3; i++) {
+        rlt_rank_result k = rlt_replay_rank(a.run.replay, i);
+        assert_int_equal(k.compute_ps, ranks[i].compute_ns * RLT_NS);
+        if (k.end_ps != ranks[i].end_ns * RLT_NS)
+            fail_msg("rank %u ends at %lld ps", i, (long long)k.end_ps);
+    }
+    assert_false(a.run.partial);
+    done(&a);
+}
+
+/* Each job alone: its own time, without the others, and without traffic. */
+static void jobs_alone(void **state)
+{
+    asked a;
+    rlt_error err;
+    (void)state;
+    /* Both jobs send from accelerator 0's neighbours to one switch; job 1's rank 0 is on 1, as fast as ever alone. */
+    assert_int_equal(
+        go(&a,
+           "topology=switch:6@1GB/s,500ns job=CHAIN@0,1,2 job=CHAIN@3,4,5 alone background=0>1:1GB/s,size=1000B "
+           "rank-scale=3:compute=0.5",
+           &err),
+        0);
+    assert_int_equal(rlt_jobs_alone(&a.run, &err), 0);
+    assert_int_equal(a.run.jobs.n, 2);
+    assert_int_equal(a.run.jobs.alone_ps[0], 14 * RLT_US);
+    assert_int_equal(a.run.jobs.alone_ps[1], 17 * RLT_US); /* its rank 0 is half as fast */
+    assert_true(rlt_jobs_time(&a.run, 0) > 14 * RLT_US);   /* the traffic takes its share of 0>1 */
+    assert_int_equal(rlt_jobs_time(&a.run, 1), 17 * RLT_US);
+    done(&a);
+}
+
+/* --until stops at a time; what was done until then counts. */
+static void stopped_at_a_time(void **state)
+{
+    asked a;
+    rlt_error err;
+    (void)state;
+    int rc = go(&a, HERE "until=9us", &err);
+    assert_int_equal(rc, RLT_ECANCELLED);
+    assert_true(a.run.partial && rlt_run_was_limited(&a.run, rc));
+    assert_false(rlt_run_was_limited(&a.run, RLT_EIO));
+    assert_true(rlt_run_end(&a.run) <= 9 * RLT_US);
+    done(&a);
+    assert_int_equal(go(&a, HERE "until=14us", &err), 0);
+    assert_int_equal(rlt_replay_time(a.run.replay), 14 * RLT_US);
+    done(&a);
+}
+
+static void wrong_words(void **state)
+{
+    static const struct {
+        const char *words;
+        int code;
+        const char *text; /* in "where: what" */
+    } rows[] = {
+        {STAR, RLT_EUSAGE, ""},
+        {HERE "rank-scale=3:compute=2", RLT_EUSAGE, "--rank-scale: expected a rank from 0 to 2, got 3"},
+        {HERE "rank-scale=1:memory=2", RLT_EUSAGE,
+         "expected RANK:host=X or RANK:compute=X, got '1:memory=2'"},
+        {HERE "rank-scale=1=2", RLT_EUSAGE, "expected RANK:host=X"},
+        {HERE "rank-scale=1:host=0", RLT_EUSAGE, "expected a speed above 0 for rank 1 (of 3)"},
+        {HERE "rank-delay=3=1us", RLT_EUSAGE, "--rank-delay: expected a rank from 0 to 2, got 3"},
+        {HERE "rank-delay=0=soon", RLT_EUSAGE, "--rank-delay"},
+        {HERE "host-scale=0", RLT_EUSAGE, "expected speeds above 0"},
+        {HERE "compute-scale=-1", RLT_EUSAGE, ""},
+        {HERE "network-scale=0", RLT_EUSAGE, "expected speeds above 0"},
+        {HERE "until=0s", RLT_EUSAGE, "--until: expected a time above 0"},
+        {HERE "timing=astra", RLT_EUSAGE, "--timing astra: needs --astra-system"},
+        {HERE "astra-system=x.json", RLT_EUSAGE, "--astra-system: needs --timing astra"},
+        {HERE "link-event=5us:acc9=0", RLT_EUSAGE, "--link-event"},
+        {HERE "link-event=acc0=0", RLT_EUSAGE,
+         "--link-event: expected TIME:LINK=X, such as 5ms:acc3=0.5, got 'acc0=0'"},
+        {HERE "link-event=5us:acc0=1000001", RLT_EUSAGE, "expected a factor of at most 1e6"},
+        {HERE "iterations=5", RLT_EUSAGE, "--iterations: needs --failures"},
+        {HERE "failures=mtbf=10h", RLT_EUSAGE, "--failures: needs --iterations"},
+        {HERE "alone", RLT_EUSAGE, "--alone: needs --job"},
+        {HERE "job=CHAIN@0-2", RLT_EUSAGE, "accelerator 0 already has rank 0"},
+        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-4", RLT_EUSAGE,
+         "has 3 ranks, but 2 accelerators are listed"},
+        {"topology=switch:6@1GB/s,500ns job=CHAIN@3-6", RLT_EUSAGE,
+         "expected an accelerator from 0 to 5, got 6"},
+        {"topology=switch:6@1GB/s,500ns job=CHAIN@5-3", RLT_EUSAGE, "'5-3' counts down"},
+        {"topology=switch:6@1GB/s,500ns job=@3-5", RLT_EUSAGE, "expected WORKLOAD@ACCELERATORS"},
+        {"topology=switch:6@1GB/s,500ns job=CHAIN", RLT_EUSAGE, "expected WORKLOAD@ACCELERATORS"},
+        {HERE "background=0>0:1GB/s", RLT_EUSAGE, "traffic from accelerator 0 to itself"},
+        {HERE "background=0-1>0-2:1GB/s", RLT_EUSAGE, "2 sources for 3 destinations"},
+        {HERE "background=0>1", RLT_EUSAGE, "expected FROM>TO:RATE"},
+        {HERE "background=0>1:1GB/s,on=1us", RLT_EUSAGE, "expected both on and off, or neither"},
+        {HERE "background=0>1:size=1KB", RLT_EUSAGE, ""},
+        {"topology=switch:2@1GB/s,500ns trace=CHAIN", 0, "3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asked a;
+        rlt_error err;
+        char all[1600];
+        int rc = go(&a, rows[i].words, &err);
+        snprintf(all, sizeof all, "%s%s%s", err.where, *err.where ? ": " : "", err.what);
+        if (rc >= 0 || (rows[i].code && rc != rows[i].code) || !strstr(all, rows[i].text) || !*err.what)
+            fail_msg("%s: %d: %s", rows[i].words, rc, all);
+        done(&a);
+    }
+}
+
+static int write_chain(void **state)
+{
+    (void)state;
+    test_write_new(trace, chain, sizeof chain - 1);
+    return 0;
+}
+
+static int remove_chain(void **state)
+{
+    (void)state;
+    return unlink(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_by_hand),     cmocka_unit_test(accounts_by_hand), cmocka_unit_test(jobs_alone),
+        cmocka_unit_test(stopped_at_a_time), cmocka_unit_test(wrong_words),
+    };
+    return cmocka_run_group_tests(tests, write_chain, remove_chain);
+}
