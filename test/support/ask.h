@@ -16,6 +16,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/watch.h"
+#include "test/support/option_words.h"
 #include "workload/experiment/coll/coll.h"
 #include "workload/setup/settings.h"
 
@@ -39,18 +40,7 @@ static inline void test_ask_read(test_ask *a, const char *text)
     assert_true(strlen(text) < sizeof a->text);
     snprintf(a->text, sizeof a->text, "%s", text);
     assert_int_equal(rlt_options_begin(test_ask_groups, &a->settings, &a->args, &err), 0);
-    for (char *word = strtok(a->text, " "); word; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        const rlt_option *o;
-        uint32_t i = 0;
-        if (value)
-            *value++ = '\0';
-        while ((o = rlt_option_at(test_ask_groups, i, NULL)) && strcmp(o->name, word) != 0)
-            i++;
-        if (!o || rlt_options_give(&a->args, i, value ? value : "", &err))
-            fail_msg("%s: %s", word, err.what);
-    }
-    if (rlt_options_finish(&a->args, &err))
+    if (test_give_words(test_ask_groups, &a->args, a->text, &err))
         fail_msg("%s: %s", err.where, err.what);
     a->ask = (rlt_coll_ask){.settings = &a->settings, .args = &a->args};
 }

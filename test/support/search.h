@@ -12,6 +12,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "test/support/option_words.h"
 #include "test/support/support.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
@@ -43,12 +44,7 @@ static inline void search_begin(search_asked *a)
 static inline void search_give(search_asked *a, const char *name, const char *text)
 {
     rlt_error err = {0};
-    const rlt_option *o;
-    uint32_t i = 0;
-    for (; (o = rlt_option_at(search_groups, i, NULL)) && strcmp(o->name, name) != 0; i++)
-        ;
-    assert_non_null(o);
-    if (rlt_options_give(&a->args, i, text, &err))
+    if (test_give_option(search_groups, &a->args, name, text, &err))
         fail_msg("%s: %s", err.where, err.what);
 }
 

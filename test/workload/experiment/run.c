@@ -15,6 +15,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "test/support/option_words.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
 #include "workload/experiment/run/faults.h"
@@ -65,20 +66,7 @@ static int read_words(asked *a, const char *words, rlt_error *err)
             a->text[used++] = *at;
         }
     assert_int_equal(rlt_options_begin(groups, &a->settings, &a->args, err), 0);
-    int rc = 0;
-    for (char *rest = a->text, *word; !rc && (word = strtok_r(rest, " ", &rest));) {
-        char *value = strchr(word, '=');
-        const rlt_option *o;
-        uint32_t i = 0;
-        if (value)
-            *value++ = '\0';
-        for (; (o = rlt_option_at(groups, i, NULL)) && strcmp(o->name, word) != 0; i++)
-            ;
-        if (!o)
-            fail_msg("no option %s", word);
-        rc = rlt_options_give(&a->args, i, value ? value : "", err);
-    }
-    return rc ? rc : rlt_options_finish(&a->args, err);
+    return test_give_words(groups, &a->args, a->text, err);
 }
 
 /* Runs to the end. Closing is the caller's. */

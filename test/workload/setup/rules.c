@@ -9,6 +9,7 @@
 #include "collectives/in_network/reactive.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "test/support/option_words.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
@@ -16,21 +17,12 @@
 static const rlt_option_group groups[] = {{"Network", rlt_settings_options, 0}, {0}};
 
 typedef struct opened {
+    char text[120]; /* the settings point into it */
     rlt_settings settings;
     rlt_parsed args;
     rlt_setup setup;
     const rlt_reactive *protocols[4];
 } opened;
-
-static void give(opened *o, const char *name, const char *text)
-{
-    const rlt_option *option;
-    uint32_t i = 0;
-    for (; (option = rlt_option_at(groups, i, NULL)) && strcmp(option->name, name) != 0; i++)
-        ;
-    assert_non_null(option);
-    assert_int_equal(rlt_options_give(&o->args, i, text, NULL), 0);
-}
 
 /* Opens a packet network whose switches add, with the protocols that a text names. */
 static void open_setup(opened *o, const char *algorithm)
@@ -38,9 +30,9 @@ static void open_setup(opened *o, const char *algorithm)
     rlt_error err = {0};
     *o = (opened){.args = {0}};
     assert_int_equal(rlt_options_begin(groups, &o->settings, &o->args, &err), 0);
-    give(o, "topology", "switch:4@1GB/s,1us,in_network=reduce+multicast");
-    give(o, "network", "packet");
-    assert_int_equal(rlt_options_finish(&o->args, &err), 0);
+    snprintf(o->text, sizeof o->text,
+             "topology=switch:4@1GB/s,1us,in_network=reduce+multicast network=packet");
+    assert_int_equal(test_give_words(groups, &o->args, o->text, &err), 0);
     o->settings.protocols = o->protocols;
     o->settings.n_protocols = rlt_named_protocols(algorithm, o->protocols, 4);
     if (rlt_setup_open(&o->settings, 0, &o->setup, &err))

@@ -12,6 +12,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
+#include "test/support/option_words.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
 #include "workload/setup/settings.h"
@@ -35,21 +36,10 @@ static int open_words(opened *o, const char *words, const char *algorithm, rlt_e
     *o = (opened){.args = {0}};
     *err = (rlt_error){0};
     assert_int_equal(rlt_options_begin(groups, &o->settings, &o->args, err), 0);
-    snprintf(o->text, sizeof o->text, "%s", words);
-    int rc = 0;
-    for (char *rest = o->text, *word; !rc && (word = strtok_r(rest, " ", &rest));) {
-        char *value = strchr(word, '=');
-        const rlt_option *option;
-        uint32_t i = 0;
-        assert_non_null(value);
-        *value++ = '\0';
-        for (; (option = rlt_option_at(groups, i, NULL)) && strcmp(option->name, word) != 0; i++)
-            ;
-        assert_non_null(option);
-        rc = rlt_options_give(&o->args, i, strcmp(value, "ORDER") == 0 ? order : value, err);
-    }
-    if (!rc)
-        rc = rlt_options_finish(&o->args, err);
+    const char *at = strstr(words, "ORDER");
+    snprintf(o->text, sizeof o->text, "%.*s%s%s", at ? (int)(at - words) : (int)strlen(words), words,
+             at ? order : "", at ? at + 5 : "");
+    int rc = test_give_words(groups, &o->args, o->text, err);
     o->settings.protocols = o->protocols;
     o->settings.n_protocols = rlt_named_protocols(algorithm, o->protocols, 4);
     if (!rc)
