@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
 #include "workload/program/program.h"
