@@ -106,7 +106,7 @@ typedef struct model {
     event events[MOST_EVENTS];
     uint32_t n_events;
     stream flows[FLOWS];
-    uint32_t n_flows, from[MESSAGES];
+    uint32_t n_flows;
     rlt_time free_at[LINKS];
     struct {
         uint32_t round[FLOWS], n;
