@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates and bounds by hand, and estimates beside simulations at other speeds. */
 #include "workload/replay/whatif/whatif.h"
+
+#include <stdlib.h>
+
 #include "collectives/collective.h"
 #include "net/import/import.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
+#include "test/support/random_program.h"
 #include "test/support/support.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
@@ -224,11 +229,66 @@ static void simulations(void **state)
     rlt_program_free(p);
 }
 
+static rlt_time time_of(const plan *p, const rlt_program *program, const rlt_topology *t)
+{
+    rlt_replay *x = NULL;
+    rlt_replay_options o = plan_options(p);
+    o.topology = t;
+    if (rlt_replay_create(program, &o, &x, &err) || rlt_replay_run(x, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_time time = rlt_replay_time(x);
+    rlt_replay_free(x);
+    return time;
+}
+
+/* Where no two operations share a resource, their order cannot change: the estimate is the simulation, to the rounding
+ * of each operation, for recorded communication too. */
+static void nothing_to_share(void **state)
+{
+    static const double speeds[] = {4, 1.7, 1, 0.5, 0.1};
+    plan *p = malloc(sizeof *p);
+    rlt_topology *t = NULL;
+    (void)state;
+    assert_non_null(p);
+    assert_int_equal(rlt_topology_load("switch:4@1GB/s,500ns", NULL, &t, &err), 0);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        dice d = {.seed = seed};
+        rlt_what_if *w = NULL;
+        rlt_replay *r = NULL;
+        plan_draw(p, &d, false);
+        rlt_program *program = plan_build(p);
+        rlt_replay_options o = plan_options(p);
+        o.topology = t;
+        assert_int_equal(rlt_replay_create(program, &o, &r, &err), 0);
+        assert_int_equal(rlt_replay_run(r, &err), 0);
+        assert_int_equal(rlt_what_if_create(r, program, NULL, 0, &w, &err), 0);
+        for (int part = 0; part <= RLT_PART_HOST; part++)
+            for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
+                rlt_estimate e = rlt_what_if_estimate(w, (rlt_part)part, speeds[i]);
+                plan other = *p;
+                double *scale = part == RLT_PART_NETWORK   ? &other.network
+                                : part == RLT_PART_COMPUTE ? &other.compute
+                                                           : &other.host;
+                *scale *= speeds[i];
+                rlt_time is = time_of(&other, program, t);
+                assert_true(e.low_ps <= e.ps && e.ps <= e.high_ps);
+                if (e.ps > is + p->n || is > e.ps + p->n)
+                    fail_msg("case %llu, part %d, speed %g: %lld ps, simulated %lld",
+                             (unsigned long long)seed, part, speeds[i], (long long)e.ps, (long long)is);
+            }
+        rlt_what_if_free(w);
+        rlt_replay_free(r);
+        rlt_program_free(program);
+    }
+    rlt_topology_free(t);
+    free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps),  cmocka_unit_test(other_hiding), cmocka_unit_test(by_hand),
-        cmocka_unit_test(parts), cmocka_unit_test(simulations),
+        cmocka_unit_test(parts), cmocka_unit_test(simulations),  cmocka_unit_test(nothing_to_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
