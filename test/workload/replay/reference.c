@@ -115,6 +115,50 @@ static void run_reference(plan *p)
 
 /* ---- comparison ---- */
 
+/* Of each rank, at every instant: the first that applies of compute, communication (with waiting), host, nothing. */
+static void account(const plan *p, uint32_t rank, rlt_time end, rlt_time spent[4])
+{
+    memset(spent, 0, 4 * sizeof *spent);
+    for (rlt_time now = p->delays[rank]; now < end;) {
+        rlt_time then = end;
+        int state = 3;
+        for (uint32_t i = 0; i < p->n; i++) {
+            const work *w = &p->ops[i];
+            int is = w->kind == RLT_OP_COMPUTE || w->kind == RLT_OP_MEMORY ? 0
+                     : w->comm != RLT_NONE                                 ? 1
+                     : w->kind == RLT_OP_HOST                              ? 2
+                                                                           : 3;
+            if (w->rank != rank)
+                continue;
+            if (w->start <= now && now < w->end && is < state)
+                state = is;
+            if (w->start > now && w->start < then)
+                then = w->start;
+            if (w->end > now && w->end < then)
+                then = w->end;
+        }
+        spent[state] += then - now;
+        now = then;
+    }
+}
+
+/* From a rank's arrivals until all members were there, and from then on. */
+static void communicate(const plan *p, uint32_t rank, rlt_time *wait, rlt_time *transfer)
+{
+    *wait = *transfer = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const work *w = &p->ops[i];
+        rlt_time there = w->start;
+        if (w->rank != rank || w->comm == RLT_NONE)
+            continue;
+        for (uint32_t k = 0; k < p->n; k++)
+            if (p->ops[k].comm == w->comm && p->ops[k].start > there)
+                there = p->ops[k].start;
+        *wait += there - w->start;
+        *transfer += w->end - there;
+    }
+}
+
 static void assert_same(const plan *p, const rlt_program *program, const rlt_replay *x, uint64_t seed)
 {
     rlt_time end = 0;
@@ -139,7 +183,17 @@ static void assert_same(const plan *p, const rlt_program *program, const rlt_rep
             if (p->ops[i].rank == r && p->ops[i].end > last)
                 last = p->ops[i].end;
         assert_int_equal(k.end_ps, last);
-        assert_int_equal(k.compute_ps + k.exposed_comm_ps + k.host_ps + k.idle_ps, k.end_ps - k.start_ps);
+        rlt_time spent[4];
+        account(p, r, last, spent);
+        assert_int_equal(k.start_ps, p->delays[r]);
+        assert_int_equal(k.compute_ps, spent[0]);
+        assert_int_equal(k.exposed_comm_ps, spent[1]);
+        assert_int_equal(k.host_ps, spent[2]);
+        assert_int_equal(k.idle_ps, spent[3]);
+        rlt_time wait, transfer;
+        communicate(p, r, &wait, &transfer);
+        assert_int_equal(k.comm_wait_ps, wait);
+        assert_int_equal(k.comm_transfer_ps, transfer);
     }
 }
 
