@@ -37,7 +37,7 @@ static bool guarded;      /* there is, or was to be, a guard */
  */
 enum { LEFT_MS = 400, BUSY_MS = 300, STEP_MS = 50, ASLEEP_STEPS = 4, MOST_MS = 3000 };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SLOWER = 2 }; /* work costs so much more */
+enum { SLOWER = 3 }; /* work costs so much more */
 #else
 enum { SLOWER = 1 };
 #endif
