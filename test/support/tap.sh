@@ -34,6 +34,9 @@ skip() { # name of the skipped check, reason: "needs PROGRAM", or which data is 
     number=$((number + 1))
     echo "ok $number - $1 # SKIP $2"
 }
+plain_only() { # what the test is about: minutes of figures or examples, whose code other tests run under sanitizers, too
+    [ -z "${SANITIZE:-}" ] || { skip "$1" "needs a build without sanitizers"; finish; }
+}
 says() { # name, exit status, text that is printed, then a command that fills $tmp/out and $tmp/err
     name=$1 want=$2 text=$3
     shift 3

@@ -3,6 +3,7 @@
 # What the rows determine, and what they do not: constants that stay and are named, intervals, advice, halves, groups left
 # out. Measurements are the simulator's own with known constants, or closed forms. Speaks TAP.
 . "$(dirname "$0")/../../support/tap.sh"
+plain_only "what runs determine"
 # Without NLopt there is no fit; calibrate.sh tests what is said then.
 printf 'collective,ranks,bytes,time_us\nall_reduce,2,8,1\n' >"$tmp/one.csv"
 if "$ringlet" calibrate -t dgx-a100-8 "$tmp/one.csv" 2>&1 | grep -q 'built without'; then

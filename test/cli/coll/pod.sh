@@ -3,6 +3,7 @@
 # One machine in several descriptions takes one time (to 1 %), in every algorithm: as a product, as rail-optimised, as a graph
 # written by hand or exported, with a node read from NCCL's XML. Rings over nodes fill the NICs.
 . "$(dirname "$0")/../../support/tap.sh"
+plain_only "one machine in several descriptions"
 cd "$tmp" || exit 1
 sizes=1KiB,1MiB,1GiB
 

@@ -10,6 +10,7 @@
 # The output that README.md shows behind commands is what they print; "..." stands for what it leaves out.
 # Options that a page names are options of ringlet, and its links lead to files and headings that exist.
 . "$(dirname "$0")/../../support/tap.sh"
+plain_only "commands of all pages"
 top=$PWD
 
 mkdir "$tmp/bin"
