@@ -76,7 +76,7 @@ static void few_nodes(void **state)
 
 static const char *write_file(const char *text)
 {
-    static const char path[] = "build/test/experts.csv";
+    static const char path[] = "/tmp/ringlet-experts.csv";
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);
@@ -186,31 +186,33 @@ static void refused(void **state)
     } rows[] = {
         {"zipf:x", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:x'"},
         {"zipfy", NULL, "routing", "expected balanced, zipf:S or a file of counts, got 'zipfy'"},
-        {NULL, "1,2,3,4\n1,2,x,4\n", "build/test/experts.csv:2:5", "expected a count, 0 or more, got 'x,4'"},
-        {NULL, "1,2,3\n", "build/test/experts.csv:1:6",
+        {NULL, "1,2,3,4\n1,2,x,4\n", "/tmp/ringlet-experts.csv:2:5",
+         "expected a count, 0 or more, got 'x,4'"},
+        {NULL, "1,2,3\n", "/tmp/ringlet-experts.csv:1:6",
          "expected a comma, after 3 of 4 counts, got 'the end'"},
-        {NULL, "1,2,3,4,5\n", "build/test/experts.csv:1:8",
+        {NULL, "1,2,3,4,5\n", "/tmp/ringlet-experts.csv:1:8",
          "expected the end of the line after 4 of 4 counts, got ',5'"},
-        {NULL, "1,2,3,4\n1,1,1,1\n1,1,1,1\n", "build/test/experts.csv:3:1",
+        {NULL, "1,2,3,4\n1,1,1,1\n1,1,1,1\n", "/tmp/ringlet-experts.csv:3:1",
          "expected one line, or one for each expert-parallel rank, got '1,1,1,1'"},
-        {NULL, "0,0,0,0\n", "build/test/experts.csv:1:1",
+        {NULL, "0,0,0,0\n", "/tmp/ringlet-experts.csv:1:1",
          "expected a count above 0 in the line, got '0,0,0,0'"},
-        {NULL, "9,1,1,1\n", "build/test/experts.csv:1:1",
+        {NULL, "9,1,1,1\n", "/tmp/ringlet-experts.csv:1:1",
          "expected no expert with more than one copy of each token, got '9,1,1,1'"},
-        {NULL, "-1,1,1,1\n", "build/test/experts.csv:1:1", "expected a count, 0 or more, got '-1,1,1,1'"},
+        {NULL, "-1,1,1,1\n", "/tmp/ringlet-experts.csv:1:1", "expected a count, 0 or more, got '-1,1,1,1'"},
         {"zipf:", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:'"},
         {"zipf:1x", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:1x'"},
         {"zipf:-0.1", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:-0.1'"},
         {"zipf:10.5", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:10.5'"},
         {"zipf:nan", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:nan'"},
-        {NULL, "1,inf,1,1\n", "build/test/experts.csv:1:3", "expected a count, 0 or more, got 'inf,1,1'"},
-        {NULL, "\n1,1,1,1\n\n1,1,?\n", "build/test/experts.csv:4:5", "expected a count, 0 or more, got '?'"},
+        {NULL, "1,inf,1,1\n", "/tmp/ringlet-experts.csv:1:3", "expected a count, 0 or more, got 'inf,1,1'"},
+        {NULL, "\n1,1,1,1\n\n1,1,?\n", "/tmp/ringlet-experts.csv:4:5",
+         "expected a count, 0 or more, got '?'"},
         /* The first 20 bytes of what is there are told. */
-        {NULL, "1,abcdefghijklmnopqrstuvwxyz", "build/test/experts.csv:1:3",
+        {NULL, "1,abcdefghijklmnopqrstuvwxyz", "/tmp/ringlet-experts.csv:1:3",
          "expected a count, 0 or more, got 'abcdefghijklmnopqrst'"},
-        {NULL, "1,1,1,1\n1,1,1,1\nx", "build/test/experts.csv:3:1",
+        {NULL, "1,1,1,1\n1,1,1,1\nx", "/tmp/ringlet-experts.csv:3:1",
          "expected one line, or one for each expert-parallel rank, got 'x'"},
-        {NULL, "\n", "build/test/experts.csv",
+        {NULL, "\n", "/tmp/ringlet-experts.csv",
          "0 lines: expected 1, or 2, one for each expert-parallel rank"},
     };
     (void)state;
