@@ -11,6 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/registry.h"
 #include "test/support/support.h"
+#include "test/support/text_file.h"
 
 static void close_to(double got, double expected, double share)
 {
@@ -74,14 +75,28 @@ static void few_nodes(void **state)
     close_to(rlt_dispatch_copies_of(once, &deepseek, 8).network, 5.29465, 1e-4);
 }
 
+static char lines_path[] = "/tmp/ringlet-experts-XXXXXX";
+
+static int make_file(void **state)
+{
+    (void)state;
+    test_write_new(lines_path, "", 0);
+    return 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(lines_path);
+}
+
 static const char *write_file(const char *text)
 {
-    static const char path[] = "/tmp/ringlet-experts.csv";
-    FILE *f = fopen(path, "w");
+    FILE *f = fopen(lines_path, "w");
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    return path;
+    return lines_path;
 }
 
 /* A routing of 4 experts, and its load. */
@@ -186,34 +201,28 @@ static void refused(void **state)
     } rows[] = {
         {"zipf:x", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:x'"},
         {"zipfy", NULL, "routing", "expected balanced, zipf:S or a file of counts, got 'zipfy'"},
-        {NULL, "1,2,3,4\n1,2,x,4\n", "/tmp/ringlet-experts.csv:2:5",
-         "expected a count, 0 or more, got 'x,4'"},
-        {NULL, "1,2,3\n", "/tmp/ringlet-experts.csv:1:6",
-         "expected a comma, after 3 of 4 counts, got 'the end'"},
-        {NULL, "1,2,3,4,5\n", "/tmp/ringlet-experts.csv:1:8",
-         "expected the end of the line after 4 of 4 counts, got ',5'"},
-        {NULL, "1,2,3,4\n1,1,1,1\n1,1,1,1\n", "/tmp/ringlet-experts.csv:3:1",
+        {NULL, "1,2,3,4\n1,2,x,4\n", "FILE:2:5", "expected a count, 0 or more, got 'x,4'"},
+        {NULL, "1,2,3\n", "FILE:1:6", "expected a comma, after 3 of 4 counts, got 'the end'"},
+        {NULL, "1,2,3,4,5\n", "FILE:1:8", "expected the end of the line after 4 of 4 counts, got ',5'"},
+        {NULL, "1,2,3,4\n1,1,1,1\n1,1,1,1\n", "FILE:3:1",
          "expected one line, or one for each expert-parallel rank, got '1,1,1,1'"},
-        {NULL, "0,0,0,0\n", "/tmp/ringlet-experts.csv:1:1",
-         "expected a count above 0 in the line, got '0,0,0,0'"},
-        {NULL, "9,1,1,1\n", "/tmp/ringlet-experts.csv:1:1",
+        {NULL, "0,0,0,0\n", "FILE:1:1", "expected a count above 0 in the line, got '0,0,0,0'"},
+        {NULL, "9,1,1,1\n", "FILE:1:1",
          "expected no expert with more than one copy of each token, got '9,1,1,1'"},
-        {NULL, "-1,1,1,1\n", "/tmp/ringlet-experts.csv:1:1", "expected a count, 0 or more, got '-1,1,1,1'"},
+        {NULL, "-1,1,1,1\n", "FILE:1:1", "expected a count, 0 or more, got '-1,1,1,1'"},
         {"zipf:", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:'"},
         {"zipf:1x", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:1x'"},
         {"zipf:-0.1", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:-0.1'"},
         {"zipf:10.5", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:10.5'"},
         {"zipf:nan", NULL, "routing", "expected zipf:S with S from 0 to 10, got 'zipf:nan'"},
-        {NULL, "1,inf,1,1\n", "/tmp/ringlet-experts.csv:1:3", "expected a count, 0 or more, got 'inf,1,1'"},
-        {NULL, "\n1,1,1,1\n\n1,1,?\n", "/tmp/ringlet-experts.csv:4:5",
-         "expected a count, 0 or more, got '?'"},
+        {NULL, "1,inf,1,1\n", "FILE:1:3", "expected a count, 0 or more, got 'inf,1,1'"},
+        {NULL, "\n1,1,1,1\n\n1,1,?\n", "FILE:4:5", "expected a count, 0 or more, got '?'"},
         /* The first 20 bytes of what is there are told. */
-        {NULL, "1,abcdefghijklmnopqrstuvwxyz", "/tmp/ringlet-experts.csv:1:3",
+        {NULL, "1,abcdefghijklmnopqrstuvwxyz", "FILE:1:3",
          "expected a count, 0 or more, got 'abcdefghijklmnopqrst'"},
-        {NULL, "1,1,1,1\n1,1,1,1\nx", "/tmp/ringlet-experts.csv:3:1",
+        {NULL, "1,1,1,1\n1,1,1,1\nx", "FILE:3:1",
          "expected one line, or one for each expert-parallel rank, got 'x'"},
-        {NULL, "\n", "/tmp/ringlet-experts.csv",
-         "0 lines: expected 1, or 2, one for each expert-parallel rank"},
+        {NULL, "\n", "FILE", "0 lines: expected 1, or 2, one for each expert-parallel rank"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -222,7 +231,10 @@ static void refused(void **state)
         rlt_error err = {0};
         const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
         assert_int_not_equal(rlt_routing_load(routing, &g, 0, &l, &err), 0);
-        if (strcmp(err.where, rows[i].where) != 0 || strcmp(err.what, rows[i].what) != 0)
+        char where[100]; /* FILE stands for the path */
+        bool here = strncmp(rows[i].where, "FILE", 4) == 0;
+        snprintf(where, sizeof where, "%s%s", here ? lines_path : "", rows[i].where + (here ? 4 : 0));
+        if (strcmp(err.where, where) != 0 || strcmp(err.what, rows[i].what) != 0)
             fail_msg("row %zu: %s: %s", i, err.where, err.what);
     }
 }
@@ -378,5 +390,5 @@ int main(void)
         cmocka_unit_test(refused_dispatchers),
         cmocka_unit_test(dispatchers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_file, remove_file);
 }
