@@ -590,16 +590,15 @@ int rlt_exec_create(const rlt_net_model *model, const rlt_net_config *cfg, rlt_e
     x->launch_ps = rlt_endpoint_kernel(&cfg->endpoint, cfg->endpoint.launch_ps);
     rlt_net_config c = *cfg;
     c.client = (rlt_net_client){.ctx = x, .injected = on_injected, .delivered = on_delivered};
-    if ((rc = x->on_launch = rlt_sim_handler(x->sim, on_launch, x)) < 0 ||
-        (rc = x->on_member_launch = rlt_sim_handler(x->sim, on_member_launch, x)) < 0 ||
-        (rc = x->on_wake = rlt_sim_handler(x->sim, on_wake, x)) < 0 ||
-        (rc = x->on_leap = rlt_sim_handler(x->sim, on_leap, x)) < 0 ||
-        (rc = x->on_order = rlt_sim_handler(x->sim, on_order, x)) < 0) {
-        rlt_fail(err, rc, "executor", "too many event handlers in one simulation");
-        goto fail;
-    }
-    rc = model->create(&c, &x->net, err);
-    if (rc < 0)
+    const rlt_handler_entry handlers[] = {{on_launch, &x->on_launch},
+                                          {on_member_launch, &x->on_member_launch},
+                                          {on_wake, &x->on_wake},
+                                          {on_leap, &x->on_leap},
+                                          {on_order, &x->on_order}};
+    rc = rlt_sim_register(x->sim, x, handlers, sizeof handlers / sizeof *handlers, err);
+    if (!rc)
+        rc = model->create(&c, &x->net, err);
+    if (rc)
         goto fail;
     *out = x;
     return 0;

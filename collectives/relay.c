@@ -181,13 +181,14 @@ static void on_send(void *ctx, uint64_t payload)
 static int measure(relay *r, const rlt_net_model *model, const rlt_net_config *cfg, rlt_error *err)
 {
     trial t = {.r = r, .sim = cfg->sim, .blocking = cfg->endpoint.injection == RLT_INJECT_BLOCKING};
-    int handlers = rlt_sim_handlers(t.sim), send = rlt_sim_handler(t.sim, on_send, &t);
+    int handlers = rlt_sim_handlers(t.sim), send;
     rlt_net_config with = *cfg;
     rlt_net_fold used = {0};
-    if (send < 0)
-        return rlt_fail(err, send, "collective", "too many event handlers in one simulation");
+    int rc = rlt_sim_register(t.sim, &t, &(rlt_handler_entry){on_send, &send}, 1, err);
+    if (rc)
+        return rc;
     rlt_sort_u32(r->links, r->n_links);
-    int rc = rlt_net_fold_used(rlt_router_topology(r->router), r->links, r->n_links, &used, err);
+    rc = rlt_net_fold_used(rlt_router_topology(r->router), r->links, r->n_links, &used, err);
     with.client = (rlt_net_client){.ctx = &t, .injected = on_injected, .delivered = on_delivered};
     with.fold = &used;
     if (!rc)

@@ -667,11 +667,10 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
         rc = create_memos(ab, err);
     free(bw);
     if (!rc) {
-        ab->arrival = rlt_sim_handler(cfg->sim, cfg->orderly ? on_arrive_in_line : on_arrive, ab);
-        ab->delivery = rlt_sim_handler(cfg->sim, on_deliver, ab);
-        ab->line.serve = rlt_sim_handler(cfg->sim, on_serve, ab);
-        if (ab->line.serve < 0) /* or any before it */
-            rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+        const rlt_handler_entry handlers[] = {{cfg->orderly ? on_arrive_in_line : on_arrive, &ab->arrival},
+                                              {on_deliver, &ab->delivery},
+                                              {on_serve, &ab->line.serve}};
+        rc = rlt_sim_register(cfg->sim, ab, handlers, sizeof handlers / sizeof *handlers, err);
     }
     if (rc) {
         destroy(&ab->core.base);

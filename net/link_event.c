@@ -187,8 +187,7 @@ int rlt__net_changes_init(rlt_net_core *c, const rlt_net_config *cfg, rlt_error 
         return 0;
     if (cfg->fold)
         return rlt_fail(err, RLT_EUNSUPPORTED, NULL, "links of a folded network cannot change");
-    c->tell = rlt_sim_handler(cfg->sim, on_tell, c);
-    return c->tell < 0 ? rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation") : 0;
+    return rlt_sim_register(cfg->sim, c, &(rlt_handler_entry){on_tell, &c->tell}, 1, err);
 }
 
 void rlt__net_changes_fini(rlt_net_core *c)

@@ -117,6 +117,16 @@ int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx)
     return sim->handlers_used++;
 }
 
+int rlt_sim_register(rlt_sim *sim, void *ctx, const rlt_handler_entry *entries, size_t n, rlt_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int number = *entries[i].number = rlt_sim_handler(sim, entries[i].fn, ctx);
+        if (number < 0)
+            return rlt_fail(err, number, NULL, "too many event handlers in one simulation");
+    }
+    return 0;
+}
+
 int rlt_sim_handlers(const rlt_sim *sim)
 {
     return sim->handlers_used;

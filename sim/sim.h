@@ -21,6 +21,7 @@
 #define RLT_SIM_SIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/base/error.h"
@@ -49,8 +50,19 @@ RLT_API int rlt_sim_create(rlt_sim **out, rlt_error *err) RLT_MUST_USE;
 RLT_API void rlt_sim_free(rlt_sim *sim);
 
 /* Registers a handler. Returns its number for rlt_sim_at, or a negative code (at most 255 handlers). ctx is
- * borrowed. Once it fails, every later call does: of several, the last one tells. */
+ * borrowed. */
 RLT_API int rlt_sim_handler(rlt_sim *sim, rlt_handler fn, void *ctx) RLT_MUST_USE;
+
+/* A handler, and where its number goes. */
+typedef struct rlt_handler_entry {
+    rlt_handler fn;
+    int *number;
+} rlt_handler_entry;
+
+/* Registers n handlers with one context, and writes their numbers. Errors: RLT_ERANGE, "too many event
+ * handlers in one simulation"; the handlers before that one stay registered. */
+RLT_API int rlt_sim_register(rlt_sim *sim, void *ctx, const rlt_handler_entry *entries, size_t n,
+                             rlt_error *err) RLT_MUST_USE;
 
 /* Returns the number of handlers. */
 RLT_API int rlt_sim_handlers(const rlt_sim *sim);

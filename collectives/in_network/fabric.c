@@ -169,12 +169,15 @@ int rlt_fabric_create(const rlt_fabric_config *cfg, rlt_fabric **out, rlt_error 
         rc = rlt_sim_create(&f->sim, err);
     if (rc)
         goto fail;
-    f->on_timer = rlt_sim_handler(f->sim, on_timer, f);
-    f->on_begin = rlt_sim_handler(f->sim, on_begin, f);
-    f->on_close = rlt_sim_handler(f->sim, on_close, f);
-    f->on_held = rlt_sim_handler(f->sim, rlt__fabric_on_held, f);
-    f->on_clock = rlt_sim_handler(f->sim, rlt__fabric_on_clock, f);
-    f->on_pass = rlt_sim_handler(f->sim, rlt__fabric_on_pass, f);
+    const rlt_handler_entry handlers[] = {{on_timer, &f->on_timer},
+                                          {on_begin, &f->on_begin},
+                                          {on_close, &f->on_close},
+                                          {rlt__fabric_on_held, &f->on_held},
+                                          {rlt__fabric_on_clock, &f->on_clock},
+                                          {rlt__fabric_on_pass, &f->on_pass}};
+    rc = rlt_sim_register(f->sim, f, handlers, sizeof handlers / sizeof *handlers, err);
+    if (rc)
+        goto fail;
     rlt_packets_config *p = &f->cfg.packets;
     p->sim = f->sim;
     p->client = (rlt_packets_client){.ctx = f, .arrived = on_arrived, .dropped = on_dropped};

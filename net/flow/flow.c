@@ -546,13 +546,12 @@ static int create(const rlt_net_config *cfg, rlt_net **out, rlt_error *err)
     if (!rc) {
         net->wake_at = -1;
         net->mm->note_idle = cfg->series_bin_ps != 0;
-        net->drain = rlt_sim_handler(cfg->sim, on_drain, net);
-        net->solve = rlt_sim_handler(cfg->sim, on_solve, net);
-        net->begin = rlt_sim_handler(cfg->sim, on_begin, net);
-        net->begin_pairs = rlt_sim_handler(cfg->sim, on_begin_pairs, net);
-        net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
-        if (net->deliver < 0) /* or any before it */
-            rc = rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+        const rlt_handler_entry handlers[] = {{on_drain, &net->drain},
+                                              {on_solve, &net->solve},
+                                              {on_begin, &net->begin},
+                                              {on_begin_pairs, &net->begin_pairs},
+                                              {on_deliver, &net->deliver}};
+        rc = rlt_sim_register(cfg->sim, net, handlers, sizeof handlers / sizeof *handlers, err);
     }
     if (!rc && cfg->changes)
         rc = rlt__flow_links_create(net, err);

@@ -237,8 +237,7 @@ uint64_t rlt__flow_waits(const rlt_net *base, char *text, size_t size)
 
 int rlt__flow_links_create(rlt__flow_net *net, rlt_error *err)
 {
-    net->relink = rlt_sim_handler(net->core.sim, on_relink, net);
-    return net->relink < 0 ? rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation") : 0;
+    return rlt_sim_register(net->core.sim, net, &(rlt_handler_entry){on_relink, &net->relink}, 1, err);
 }
 
 void rlt__flow_links_free(rlt__flow_net *net)

@@ -582,12 +582,13 @@ static int create_tables(rlt__packet_net *net, const rlt_net_config *cfg, rlt_er
         return rlt_nomem(err);
     for (uint32_t i = 0; i < ranks; i++)
         net->last[i] = RLT_NONE;
-    net->free_port = rlt_sim_handler(cfg->sim, net->quiet ? rlt__source_free : on_free_port, net);
-    net->pace = rlt_sim_handler(cfg->sim, on_pace, net);
-    net->timeout = rlt_sim_handler(cfg->sim, rlt__repair_timeout, net);
-    net->deliver = rlt_sim_handler(cfg->sim, on_deliver, net);
-    if (net->deliver < 0) /* or any before it */
-        return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
+    const rlt_handler_entry handlers[] = {{net->quiet ? rlt__source_free : on_free_port, &net->free_port},
+                                          {on_pace, &net->pace},
+                                          {rlt__repair_timeout, &net->timeout},
+                                          {on_deliver, &net->deliver}};
+    int rc = rlt_sim_register(cfg->sim, net, handlers, sizeof handlers / sizeof *handlers, err);
+    if (rc)
+        return rc;
     for (uint32_t i = 0; i < links; i++) {
         net->sources[i].head = RLT_NONE;
         net->sources[i].tag = at_node(net, net->free_port, rlt_topology_link(t, i).src);

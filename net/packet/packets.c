@@ -472,9 +472,6 @@ void rlt_packets_guest(rlt_packets *n, const rlt_packets_client *guest)
 
 int rlt__packets_handlers(rlt_packets *n, rlt_error *err)
 {
-    n->hop = rlt_sim_handler(n->cfg.sim, n->owner ? on_hop_in_part : on_hop, n);
-    n->left = rlt_sim_handler(n->cfg.sim, on_left, n);
-    if (n->left < 0) /* or both */
-        return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
-    return 0;
+    const rlt_handler_entry handlers[] = {{n->owner ? on_hop_in_part : on_hop, &n->hop}, {on_left, &n->left}};
+    return rlt_sim_register(n->cfg.sim, n, handlers, sizeof handlers / sizeof *handlers, err);
 }

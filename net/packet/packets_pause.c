@@ -213,13 +213,9 @@ int rlt__pause_create(rlt_packets *n, rlt_error *err)
         n->queues[i].head = RLT_NONE;
         n->queues[i].credit = n->cfg.buffer_bytes > INT64_MAX ? INT64_MAX : (int64_t)n->cfg.buffer_bytes;
     }
-    n->departed = rlt_sim_handler(n->cfg.sim, on_departed, n);
-    n->pause = rlt_sim_handler(n->cfg.sim, on_pause, n);
-    n->resume = rlt_sim_handler(n->cfg.sim, on_resume, n);
-    n->credit = rlt_sim_handler(n->cfg.sim, on_credit, n);
-    if (n->credit < 0) /* or any before it */
-        return rlt_fail(err, RLT_ERANGE, NULL, "too many event handlers in one simulation");
-    return 0;
+    const rlt_handler_entry handlers[] = {
+        {on_departed, &n->departed}, {on_pause, &n->pause}, {on_resume, &n->resume}, {on_credit, &n->credit}};
+    return rlt_sim_register(n->cfg.sim, n, handlers, sizeof handlers / sizeof *handlers, err);
 }
 
 static int node_pair(const rlt_packets *n, uint32_t src, uint32_t dst, const char *arrow, char *text,

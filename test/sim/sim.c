@@ -266,6 +266,29 @@ static void handlers_are_bounded(void **state)
     assert_true(rlt_sim_handler(w->sim, record, w) < 0);
 }
 
+static void a_table_of_handlers_is_registered_up_to_the_bound(void **state)
+{
+    world *w = *state;
+    int first = 0, second = 0, third = 0;
+    const rlt_handler_entry table[] = {{record, &first}, {fails, &second}, {record, &third}};
+    rlt_error err = {0};
+    int before = rlt_sim_handlers(w->sim);
+    assert_int_equal(rlt_sim_register(w->sim, w, table, 3, &err), 0);
+    assert_int_equal(first, before);
+    assert_int_equal(second, before + 1);
+    assert_int_equal(third, before + 2);
+    rlt_sim_at(w->sim, 1, RLT_START, third, 'a');
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "a");
+    for (int used = before + 3; used < 253; used++)
+        assert_int_equal(rlt_sim_handler(w->sim, record, w), used);
+    assert_int_equal(rlt_sim_register(w->sim, w, table, 3, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "too many event handlers in one simulation");
+    assert_int_equal(first, 253);
+    assert_int_equal(second, 254);
+    assert_true(third < 0);
+}
+
 static void runs_again(void *ctx, uint64_t payload)
 {
     world *w = ctx;
@@ -576,6 +599,7 @@ int main(void)
         WORLD(the_last_moment_is_usable),
         WORLD(failures_stop_the_run),
         WORLD(handlers_are_bounded),
+        WORLD(a_table_of_handlers_is_registered_up_to_the_bound),
         WORLD(runs_do_not_nest),
         WORLD(a_stopped_run_can_go_on),
         WORLD(outsiders_stop_the_run),

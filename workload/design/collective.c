@@ -283,8 +283,9 @@ static int run_small(small *s, rlt_error *err)
     int rc = rlt_exec_create(&rlt_net_flow, &cfg, &s->exec, err), on_begin = 0;
     if (rc)
         return rc;
-    if ((on_begin = rlt_sim_handler(s->sim, begin, s)) < 0)
-        return rlt_fail(err, on_begin, "design", "too many event handlers in one simulation");
+    rc = rlt_sim_register(s->sim, s, &(rlt_handler_entry){begin, &on_begin}, 1, err);
+    if (rc)
+        return rc;
     for (uint32_t k = 0; k < s->n; k++) {
         one *o = &s->ones[k];
         o->id = rlt_exec_add_folded(s->exec, &o->plan, o->folded ? &o->fold : NULL, &client, k, 0);

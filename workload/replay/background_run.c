@@ -218,9 +218,7 @@ int rlt__replay_background(rlt_replay *r, rlt_error *err)
     b->replay = r;
     b->n = n;
     b->client = (rlt_exec_client){.ctx = b, .member_done = on_member_done, .done = on_done};
-    b->issue = rlt_sim_handler(r->sim, on_issue, b);
-    if (b->issue < 0)
-        return rlt_fail(err, b->issue, "replay", "too many event handlers in one simulation");
+    rc = rlt_sim_register(r->sim, b, &(rlt_handler_entry){on_issue, &b->issue}, 1, err);
     for (uint32_t i = 0; i < n && !rc; i++) {
         rc = open_flow(r, i, err);
         if (!rc)

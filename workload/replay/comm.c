@@ -323,11 +323,10 @@ void rlt__replay_reopen(rlt_replay *r, uint32_t index)
             join(r, index, m);
 }
 
-int rlt__replay_comm_handlers(rlt_replay *r)
+int rlt__replay_comm_handlers(rlt_replay *r, rlt_error *err)
 {
+    const rlt_handler_entry handlers[] = {{on_comm_end, &r->on_comm_end}, {on_timed_end, &r->on_timed_end}};
     r->exec_client = (rlt_exec_client){
         .ctx = r, .delivered = on_delivered, .member_done = on_member_done, .done = on_comm_done};
-    r->on_comm_end = rlt_sim_handler(r->sim, on_comm_end, r);
-    r->on_timed_end = rlt_sim_handler(r->sim, on_timed_end, r);
-    return r->on_timed_end;
+    return rlt_sim_register(r->sim, r, handlers, sizeof handlers / sizeof *handlers, err);
 }

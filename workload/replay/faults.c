@@ -49,9 +49,9 @@ static int plan_links(rlt_replay *r, rlt_error *err)
     if (r->fabric && rlt__replay_changes(o) == RLT_LINKS_FAIL)
         return rlt_fail(err, RLT_EUNSUPPORTED, "link events",
                         "reactive protocols do not change routes: their links must not fail");
-    int handler = rlt_sim_handler(r->sim, on_link_event, r);
-    if (handler < 0)
-        return rlt_fail(err, handler, "replay", "too many event handlers in one simulation");
+    int handler, rc = rlt_sim_register(r->sim, r, &(rlt_handler_entry){on_link_event, &handler}, 1, err);
+    if (rc)
+        return rc;
     r->link_events = calloc(o->n_link_events, sizeof *r->link_events);
     if (!r->link_events)
         return rlt_nomem(err);

@@ -169,8 +169,8 @@ rlt_plan *rlt__replay_plan(rlt_replay *r, comm_state *cs);
 /* comm.c. Gives the plan back for the next communication. */
 void rlt__replay_drop_plan(rlt_replay *r, comm_state *cs);
 void rlt__replay_free_plans(rlt_replay *r);
-/* comm.c. Registers its event handlers; negative if there are too many. */
-int rlt__replay_comm_handlers(rlt_replay *r);
+/* comm.c. Registers its event handlers. */
+int rlt__replay_comm_handlers(rlt_replay *r, rlt_error *err);
 void rlt__replay_arrive(rlt_replay *r, const rlt_op *op);
 /* overlap.c: device work beside communication. Only if r->overlap is set. begin schedules the end. */
 int rlt__overlap_create(rlt_replay *r, rlt_error *err);

@@ -92,8 +92,9 @@ int rlt__replay_fabric(rlt_replay *r, rlt_error *err)
         return rlt_nomem(err);
     for (uint32_t g = 0; g < r->program->n_groups; g++)
         r->lanes[g] = (rlt__lane){.first = RLT_NONE};
-    if ((r->on_next = rlt_sim_handler(r->sim, on_next, r)) < 0)
-        return rlt_fail(err, r->on_next, "replay", "too many event handlers in one simulation");
+    int rc = rlt_sim_register(r->sim, r, &(rlt_handler_entry){on_next, &r->on_next}, 1, err);
+    if (rc)
+        return rc;
     cfg.packets.sim = r->sim;
     cfg.packets.topology = o->topology;
     cfg.packets.bandwidth_scale = o->network_scale;

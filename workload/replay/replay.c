@@ -326,14 +326,12 @@ static int allocate(rlt_replay *r)
 
 static int handlers(rlt_replay *r, rlt_error *err)
 {
-    int rc;
-    if ((rc = r->on_rank_start = rlt_sim_handler(r->sim, on_rank_start, r)) < 0 ||
-        (rc = r->on_start = rlt_sim_handler(r->sim, on_start, r)) < 0 ||
-        (rc = r->on_end = rlt_sim_handler(r->sim, on_end, r)) < 0 ||
-        (rc = r->on_dispatch = rlt_sim_handler(r->sim, on_dispatch, r)) < 0 ||
-        (rc = rlt__replay_comm_handlers(r)) < 0)
-        return rlt_fail(err, rc, "replay", "too many event handlers in one simulation");
-    return 0;
+    const rlt_handler_entry own[] = {{on_rank_start, &r->on_rank_start},
+                                     {on_start, &r->on_start},
+                                     {on_end, &r->on_end},
+                                     {on_dispatch, &r->on_dispatch}};
+    int rc = rlt_sim_register(r->sim, r, own, sizeof own / sizeof *own, err);
+    return rc ? rc : rlt__replay_comm_handlers(r, err);
 }
 
 static int open_network(rlt_replay *r, rlt_error *err)

@@ -152,7 +152,8 @@ static int create(rlt_coll_run *run, const rlt_coll_how *how, rlt_error *err)
 {
     const rlt_setup *s = how->setup;
     int rc = rlt_sim_create(&run->sim, err);
-    if (rc || (rc = run->on_settle = rlt_sim_handler(run->sim, on_settle, run)) < 0 ||
+    if (rc ||
+        (rc = rlt_sim_register(run->sim, run, &(rlt_handler_entry){on_settle, &run->on_settle}, 1, err)) ||
         (rc = rlt_router_create(s->topology, &s->placement, s->routing, &run->router, err)))
         return rc;
     rlt_net_config cfg = rlt_setup_net(s, run->sim, run->router, how->series_ps);
