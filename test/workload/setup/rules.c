@@ -8,41 +8,18 @@
 #include "collectives/collective.h"
 #include "collectives/in_network/reactive.h"
 #include "sim/base/error.h"
-#include "sim/base/options.h"
-#include "test/support/option_words.h"
+#include "test/support/open_setup.h"
 #include "test/support/support.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 
-static const rlt_option_group groups[] = {{"Network", rlt_settings_options, 0}, {0}};
-
-typedef struct opened {
-    char text[120]; /* the settings point into it */
-    rlt_settings settings;
-    rlt_parsed args;
-    rlt_setup setup;
-    const rlt_reactive *protocols[4];
-} opened;
-
 /* Opens a packet network whose switches add, with the protocols that a text names. */
-static void open_setup(opened *o, const char *algorithm)
+static void open_setup(test_setup *s, const char *algorithm)
 {
-    rlt_error err = {0};
-    *o = (opened){.args = {0}};
-    assert_int_equal(rlt_options_begin(groups, &o->settings, &o->args, &err), 0);
-    snprintf(o->text, sizeof o->text,
-             "topology=switch:4@1GB/s,1us,in_network=reduce+multicast network=packet");
-    assert_int_equal(test_give_words(groups, &o->args, o->text, &err), 0);
-    o->settings.protocols = o->protocols;
-    o->settings.n_protocols = rlt_named_protocols(algorithm, o->protocols, 4);
-    if (rlt_setup_open(&o->settings, 0, &o->setup, &err))
+    rlt_error err;
+    if (test_setup_open(s, "topology=switch:4@1GB/s,1us,in_network=reduce+multicast network=packet",
+                        algorithm, &err))
         fail_msg("%s: %s: %s", algorithm, err.where, err.what);
-}
-
-static void close_setup(opened *o)
-{
-    rlt_setup_free(&o->setup);
-    rlt_parsed_free(&o->args);
 }
 
 /* "all_reduce@8=ring from 1048576; ...", then the kinds that have an algorithm for all sizes, or a protocol. */
@@ -104,27 +81,27 @@ static void rules_in_words(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        opened o;
+        test_setup s;
         rlt_replay_options how = rlt_replay_options_default();
         rlt_algorithm_rule *rules = NULL;
         rlt_error err = {0};
         char text[400];
-        open_setup(&o, rows[i].text);
-        if (rlt_parse_rules(rows[i].text, &o.setup, &how, &rules, &err))
+        open_setup(&s, rows[i].text);
+        if (rlt_parse_rules(rows[i].text, &s.setup, &how, &rules, &err))
             fail_msg("%s: %s: %s", rows[i].text, err.where, err.what);
         write_rules(&how, text, sizeof text);
         assert_string_equal(text, rows[i].words);
         assert_ptr_equal(how.rules, rules);
         free(rules);
-        close_setup(&o);
+        test_setup_close(&s);
     }
     rlt_replay_options how = rlt_replay_options_default();
     rlt_algorithm_rule *rules = NULL;
-    opened o;
-    open_setup(&o, NULL);
-    assert_int_equal(rlt_parse_rules(NULL, &o.setup, &how, &rules, NULL), 0);
+    test_setup s;
+    open_setup(&s, NULL);
+    assert_int_equal(rlt_parse_rules(NULL, &s.setup, &how, &rules, NULL), 0);
     assert_true(how.n_rules == 0 && !rules);
-    close_setup(&o);
+    test_setup_close(&s);
 }
 
 /* A name alone is for every collective that the algorithm supports. */
@@ -132,13 +109,13 @@ static void a_name_alone(void **state)
 {
     rlt_replay_options how = rlt_replay_options_default();
     rlt_algorithm_rule *rules = NULL;
-    opened o;
+    test_setup s;
     (void)state;
-    open_setup(&o, "ring");
-    assert_int_equal(rlt_parse_rules("ring", &o.setup, &how, &rules, NULL), 0);
+    open_setup(&s, "ring");
+    assert_int_equal(rlt_parse_rules("ring", &s.setup, &how, &rules, NULL), 0);
     for (int k = 0; k < RLT_COLL_KINDS; k++)
         assert_ptr_equal(how.algorithm[k], rlt_ring.kinds >> k & 1 ? &rlt_ring : NULL);
-    close_setup(&o);
+    test_setup_close(&s);
 }
 
 static void protocols_that_are_named(void **state)
@@ -181,21 +158,21 @@ static void wrong_rules(void **state)
     };
     (void)state;
     for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
-        opened o;
+        test_setup s;
         rlt_replay_options how = rlt_replay_options_default();
         rlt_algorithm_rule *rules = NULL;
         rlt_error err = {0};
         char longest[300] = "all_reduce@8=";
         memset(longest + strlen(longest), 'x', 255 - strlen(longest) + 1);
         const char *text = i < sizeof rows / sizeof *rows ? rows[i].text : longest;
-        open_setup(&o, text);
-        int rc = rlt_parse_rules(text, &o.setup, &how, &rules, &err);
+        open_setup(&s, text);
+        int rc = rlt_parse_rules(text, &s.setup, &how, &rules, &err);
         if (rc != RLT_EUSAGE || err.code != RLT_EUSAGE || strncmp(err.where, "--algorithm", 11) != 0 || rules)
             fail_msg("%s: %d: %s: %s", text, rc, err.where, err.what);
         if (!strstr(err.what, text == longest ? "is too long" : rows[i].what) &&
             !strstr(err.where, text == longest ? "-" : rows[i].what))
             fail_msg("%s: %s: %s", text, err.where, err.what);
-        close_setup(&o);
+        test_setup_close(&s);
     }
 }
 

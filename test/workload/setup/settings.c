@@ -11,48 +11,21 @@
 #include "net/packet/packet.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "sim/base/options.h"
-#include "test/support/option_words.h"
+#include "test/support/open_setup.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
 #include "workload/setup/settings.h"
 
-static const rlt_option_group groups[] = {{"Network", rlt_settings_options, 0}, {0}};
-
-typedef struct opened {
-    char text[500]; /* the settings point into it */
-    rlt_settings settings;
-    rlt_parsed args;
-    rlt_setup setup;
-    const rlt_reactive *protocols[4];
-    bool is_open;
-} opened;
-
 static char order[] = "/tmp/ringlet-order-XXXXXX";
 
-/* Reads "topology=switch:4@1GB/s,1us set=mtu=1500B ...", with the protocols of a text of algorithms. */
-static int open_words(opened *o, const char *words, const char *algorithm, rlt_error *err)
+/* Opens "topology=switch:4@1GB/s,1us placement=ORDER ...": ORDER is the file of a placement. */
+static int open_words(test_setup *s, const char *words, const char *algorithm, rlt_error *err)
 {
-    *o = (opened){.args = {0}};
-    *err = (rlt_error){0};
-    assert_int_equal(rlt_options_begin(groups, &o->settings, &o->args, err), 0);
+    char text[sizeof s->text];
     const char *at = strstr(words, "ORDER");
-    snprintf(o->text, sizeof o->text, "%.*s%s%s", at ? (int)(at - words) : (int)strlen(words), words,
+    snprintf(text, sizeof text, "%.*s%s%s", at ? (int)(at - words) : (int)strlen(words), words,
              at ? order : "", at ? at + 5 : "");
-    int rc = test_give_words(groups, &o->args, o->text, err);
-    o->settings.protocols = o->protocols;
-    o->settings.n_protocols = rlt_named_protocols(algorithm, o->protocols, 4);
-    if (!rc)
-        rc = rlt_setup_open(&o->settings, 0, &o->setup, err);
-    o->is_open = rc == 0;
-    return rc;
-}
-
-static void close_words(opened *o)
-{
-    if (o->is_open)
-        rlt_setup_free(&o->setup);
-    rlt_parsed_free(&o->args);
+    return test_setup_open(s, text, algorithm, err);
 }
 
 #define STAR "topology=switch:4@1GB/s,1us "
@@ -112,14 +85,14 @@ static void setups_in_words(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        opened o;
+        test_setup s;
         rlt_error err;
         char text[600];
-        if (open_words(&o, rows[i].words, rows[i].algorithm, &err))
+        if (open_words(&s, rows[i].words, rows[i].algorithm, &err))
             fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
-        write_setup(&o.setup, text, sizeof text);
+        write_setup(&s.setup, text, sizeof text);
         assert_string_equal(text, rows[i].is);
-        close_words(&o);
+        test_setup_close(&s);
     }
 }
 
@@ -136,19 +109,19 @@ static void scaled_links(void **state)
                 {STAR "link-scale=acc0=0.5 link-scale=acc0=0.5", 250000000, 1000000000}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        opened o;
+        test_setup s;
         rlt_error err;
         uint64_t out_Bps[2] = {0, 0};
-        if (open_words(&o, rows[i].words, NULL, &err))
+        if (open_words(&s, rows[i].words, NULL, &err))
             fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
-        for (uint32_t k = 0; k < rlt_topology_links(o.setup.topology); k++) {
-            rlt_link l = rlt_topology_link(o.setup.topology, k);
+        for (uint32_t k = 0; k < rlt_topology_links(s.setup.topology); k++) {
+            rlt_link l = rlt_topology_link(s.setup.topology, k);
             if (l.src < 2)
                 out_Bps[l.src] = l.bw_Bps;
         }
         assert_int_equal(out_Bps[0], rows[i].first_Bps);
         assert_int_equal(out_Bps[1], rows[i].second_Bps);
-        close_words(&o);
+        test_setup_close(&s);
     }
 }
 
@@ -191,46 +164,46 @@ static void wrong_words(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        opened o;
+        test_setup s;
         rlt_error err;
         char all[1600];
-        int rc = open_words(&o, rows[i].words, rows[i].algorithm, &err);
+        int rc = open_words(&s, rows[i].words, rows[i].algorithm, &err);
         snprintf(all, sizeof all, "%s%s%s", err.where, *err.where ? ": " : "", err.what);
         if (rc >= 0 || (rows[i].code && rc != rows[i].code) || !strstr(all, rows[i].text))
             fail_msg("%s: %d: %s", rows[i].words, rc, all);
-        close_words(&o);
+        test_setup_close(&s);
     }
 }
 
 /* More ranks than accelerators, or than the placement has. */
 static void too_many_ranks(void **state)
 {
-    opened o;
+    test_setup s;
     rlt_error err;
     rlt_setup more;
     (void)state;
-    assert_int_equal(open_words(&o, STAR, NULL, &err), 0);
-    assert_int_equal(rlt_setup_open(&o.settings, 5, &more, &err), RLT_ERANGE);
+    assert_int_equal(open_words(&s, STAR, NULL, &err), 0);
+    assert_int_equal(rlt_setup_open(&s.settings, 5, &more, &err), RLT_ERANGE);
     assert_string_equal(err.what, "5 ranks do not fit the 4 accelerators of switch:4@1GB/s,1us");
-    assert_int_equal(rlt_setup_open(&o.settings, 4, &more, &err), 0);
+    assert_int_equal(rlt_setup_open(&s.settings, 4, &more, &err), 0);
     assert_int_equal(more.placement.n, 4);
     rlt_setup_free(&more);
-    assert_int_equal(rlt_setup_open(&o.settings, 2, &more, &err), 0);
+    assert_int_equal(rlt_setup_open(&s.settings, 2, &more, &err), 0);
     assert_int_equal(more.placement.n, 2);
     rlt_setup_free(&more);
     err = (rlt_error){0};
-    o.settings.placement = order;
-    assert_int_equal(rlt_setup_open(&o.settings, 4, &more, &err), RLT_ERANGE);
+    s.settings.placement = order;
+    assert_int_equal(rlt_setup_open(&s.settings, 4, &more, &err), RLT_ERANGE);
     assert_string_equal(err.what, "has 3 ranks, but 4 are needed");
-    o.settings.placed = &o.setup.placement; /* already read: four ranks */
-    o.settings.loaded = o.setup.topology;
+    s.settings.placed = &s.setup.placement; /* already read: four ranks */
+    s.settings.loaded = s.setup.topology;
     err = (rlt_error){0};
-    assert_int_equal(rlt_setup_open(&o.settings, 5, &more, &err), RLT_ERANGE);
+    assert_int_equal(rlt_setup_open(&s.settings, 5, &more, &err), RLT_ERANGE);
     assert_string_equal(err.what, "has 4 ranks, but 5 are needed");
-    assert_int_equal(rlt_setup_open(&o.settings, 4, &more, &err), 0);
-    assert_true(more.borrows_placement && more.borrows_topology && more.topology == o.setup.topology);
+    assert_int_equal(rlt_setup_open(&s.settings, 4, &more, &err), 0);
+    assert_true(more.borrows_placement && more.borrows_topology && more.topology == s.setup.topology);
     rlt_setup_free(&more);
-    close_words(&o);
+    test_setup_close(&s);
 }
 
 static int write_order(void **state)
