@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Descriptions of machines as topologies: small machines whose graphs are worked out by hand, and damaged
- * ones. Run from the root of the repository.
+ * Descriptions of machines as topologies: small machines whose graphs are worked out by hand. Damaged ones are in
+ * test/fuzz. Run from the root of the repository.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,6 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
-#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
 #include "test/support/imported.h"
@@ -644,85 +643,6 @@ static void settings(void **state)
     assert_null(rlt_topology_format_at(1000));
 }
 
-/* ---- damage ---- */
-
-static void read_damaged(const char *text, size_t length)
-{
-    rlt_topology *t = NULL;
-    rlt_error err = {0};
-    char *copy = malloc(length + 1); /* exact size, so that the sanitizers see any overrun */
-    assert_non_null(copy);
-    memcpy(copy, text, length);
-    int rc = rlt_topology_read("f", copy, length, NULL, &t, &err);
-    assert_true(rc <= 0 && (rc == 0) == (t != NULL) &&
-                (rc == 0 || (err.what[0] && !strpbrk(err.what, "\n\r\t"))));
-    rlt_topology_free(t);
-    free(copy);
-}
-
-/* Random numbers, one after the other. */
-typedef struct draws {
-    uint64_t seed, k;
-} draws;
-
-static uint64_t draw(draws *d, uint64_t below)
-{
-    return rlt_random_below(d->seed, 0, 0, d->k++, below);
-}
-
-/* Truncates the sample at every byte; then replaces, doubles and removes bytes and parts of lines. */
-static void damage(const char *sample, uint64_t seed)
-{
-    static const char odd[] = "<>\"/0129-X \n\t[]:=aN\xff";
-    size_t n = strlen(sample);
-    draws random = {.seed = seed};
-    char *text = malloc(2 * n + 1);
-    assert_non_null(text);
-    for (size_t i = 0; i < n; i++)
-        read_damaged(sample, i);
-    for (int i = 0; i < 4000; i++) {
-        size_t length = n;
-        memcpy(text, sample, n);
-        for (uint64_t k = 0; k <= draw(&random, 3); k++) {
-            size_t at = (size_t)draw(&random, length), some = (size_t)draw(&random, 60);
-            if (some > length - at)
-                some = length - at;
-            switch (draw(&random, 3)) {
-            case 0:
-                text[at] = odd[draw(&random, sizeof odd - 1)];
-                break;
-            case 1:
-                memmove(text + at, text + at + some, length - at - some);
-                length -= some;
-                break;
-            default:
-                if (length + some > 2 * n)
-                    break;
-                memmove(text + at + some, text + at, length - at);
-                length += some;
-            }
-            if (!length)
-                break;
-        }
-        read_damaged(text, length);
-    }
-    free(text);
-}
-
-static void damaged_descriptions_never_crash(void **state)
-{
-    (void)state;
-    damage(dgx1, 1);
-    damage(graphs, 2);
-    damage(smi_a100, 3);
-    damage(
-        "h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2\nh:1:2 [0] NCCL INFO Channel 01/02 :    0   2   1\n"
-        "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
-        "g:1:4 [2] NCCL INFO comm 0x1 rank 2 nRanks 3 nNodes 2 localRanks 2\n"
-        "g:1:4 [2] NCCL INFO Channel 00/0 : 2[0] -> 0[1] [send] via NET/IB/3\n busbw: 80.0 Gbps\n",
-        4);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -747,7 +667,6 @@ int main(void)
         cmocka_unit_test(matrix_with_nvswitch),
         cmocka_unit_test(hopper_switches_add_up),
         cmocka_unit_test(settings),
-        cmocka_unit_test(damaged_descriptions_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
