@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collectives/lanes.h"
 
+#include <stdlib.h>
+
 #include "sim/base/error.h"
 
 int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions, uint32_t chunks, rlt_error *err)
@@ -27,4 +29,15 @@ rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks)
         .chunk = lane % chunks,
         .reverse = (uint8_t)(lane / chunks % plan->directions),
     };
+}
+
+int rlt_lanes_list(rlt_plan *plan, rlt_error *err)
+{
+    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
+    if (!lanes)
+        return rlt_nomem(err);
+    for (uint32_t i = 0; i < plan->lanes; i++)
+        lanes[i] = rlt_lane_at(plan, i, plan->chunks);
+    plan->data = lanes;
+    return 0;
 }

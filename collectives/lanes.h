@@ -28,6 +28,8 @@ RLT_API int rlt_lanes_set(rlt_plan *plan, uint32_t channels, uint32_t directions
 /* Returns a lane's numbers; plan->blocks must be set. `chunks` is the number of lanes of one channel and
  * direction. */
 RLT_API rlt_lane rlt_lane_at(const rlt_plan *plan, uint32_t lane, uint32_t chunks);
+/* Makes plan->data a list of the numbers of all lanes; rlt_plan_free frees it. plan->blocks must be set. */
+RLT_API int rlt_lanes_list(rlt_plan *plan, rlt_error *err) RLT_MUST_USE;
 
 static inline uint64_t rlt_block_bytes(const rlt_lane *l, uint32_t block)
 {

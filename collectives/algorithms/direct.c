@@ -12,10 +12,9 @@
  * If words[RLT_DIRECT_XOR] is set, the partner of round j is r ^ (j + 1) in both directions; n must be a
  * power of two.
  */
-#include <stdlib.h>
 
-#include "collectives/algorithm.h"
 #include "collectives/algorithms/direct.h"
+#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/lanes.h"
 #include "net/endpoint/endpoint.h"
@@ -186,13 +185,7 @@ static int direct_plan(rlt_plan *plan, rlt_error *err)
         plan->result = 1;
     }
     plan->window = req->params.window >= req->n ? req->n - 1 : req->params.window;
-    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
-    if (!lanes)
-        return rlt_nomem(err);
-    plan->data = lanes;
-    for (uint32_t i = 0; i < plan->lanes; i++)
-        lanes[i] = rlt_lane_at(plan, i, chunks);
-    return 0;
+    return rlt_lanes_list(plan, err);
 }
 
 /* Members of rooted kinds differ. */

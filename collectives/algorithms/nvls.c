@@ -16,7 +16,6 @@
  * them. The two halves overlap, and both directions of each link are busy. K chunks take (n+1)/n M / B plus
  * the fetch of the first alone: (n-1)/(n+1)/K more. Results do not overwrite data that is fetched.
  */
-#include <stdlib.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -174,13 +173,7 @@ static int nvls_plan(rlt_plan *plan, rlt_error *err)
     }
     plan->reduces = fetches(req->kind);
     plan->multicasts = stores(req->kind);
-    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
-    if (!lanes)
-        return rlt_nomem(err);
-    plan->data = lanes;
-    for (uint32_t i = 0; i < plan->lanes; i++)
-        lanes[i] = rlt_lane_at(plan, i, chunks);
-    return 0;
+    return rlt_lanes_list(plan, err);
 }
 
 static const rlt_param parameters[] = {

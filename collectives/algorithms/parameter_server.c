@@ -13,7 +13,6 @@
  * different server, and each server with a different member. Lanes are channels x chunks, independent of each
  * other: chunks are pulled while later ones are pushed.
  */
-#include <stdlib.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -142,13 +141,7 @@ static int ps_plan(rlt_plan *plan, rlt_error *err)
         return rc;
     plan->blocks = req->params.servers ? req->params.servers : 1;
     plan->buffers = 1;
-    rlt_lane *lanes = malloc(plan->lanes * sizeof *lanes);
-    if (!lanes)
-        return rlt_nomem(err);
-    plan->data = lanes;
-    for (uint32_t i = 0; i < plan->lanes; i++)
-        lanes[i] = rlt_lane_at(plan, i, chunks);
-    return 0;
+    return rlt_lanes_list(plan, err);
 }
 
 static const rlt_param parameters[] = {RLT_HAS_SERVERS("1"), RLT_HAS_CHANNELS("1"), RLT_HAS_CHUNKS("1"), {0}};

@@ -77,7 +77,7 @@ static int send(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 static int copy(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
 {
     message *m = NULL;
-    int rc = s->send_to != RLT_NONE ? rlt__checker_refuse(x, p, k, "copies and sends")
+    int rc = s->send_to != RLT_NONE ? rlt__place_refuse(x->plan, x->err, p, k, "copies and sends")
                                     : rlt__checker_take(x, p, k, s, &m);
     if (rc)
         return rc;
@@ -107,9 +107,9 @@ static int receive(checker *x, uint32_t p, const rlt_step *s)
         }
         uint32_t sender = m->from / x->lanes;
         if (s->recv_from != RLT_NONE && s->recv_from != sender)
-            return rlt__checker_refuse(x, p, here->step,
-                                       "waits for member %u, but gets a message from member %u step %u",
-                                       s->recv_from, sender, m->from_step);
+            return rlt__place_refuse(x->plan, x->err, p, here->step,
+                                     "waits for member %u, but gets a message from member %u step %u",
+                                     s->recv_from, sender, m->from_step);
         if (m->clock)
             rlt_races_join(x->races, p, m->clock);
         int rc = rlt__checker_land(x, p, here->step, m);
@@ -130,8 +130,9 @@ static int start(checker *x, uint32_t p, const rlt_step *s)
     if (s->wait_lane != RLT_NONE) {
         uint32_t other = p - p % x->lanes + s->wait_lane;
         if (s->wait_lane >= x->lanes || s->wait_step >= x->places[other].steps)
-            return rlt__checker_refuse(x, p, here->step, "waits for step %u of lane %u, which does not exist",
-                                       s->wait_step, s->wait_lane);
+            return rlt__place_refuse(x->plan, x->err, p, here->step,
+                                     "waits for step %u of lane %u, which does not exist", s->wait_step,
+                                     s->wait_lane);
         here->waits_for_lane = x->places[other].step <= s->wait_step;
         if (here->waits_for_lane)
             return 0;
@@ -184,8 +185,9 @@ static int explain_deadlock(checker *x, uint32_t p)
 {
     char text[400];
     uint32_t length = rlt__checker_circle(x, &p, text, sizeof text);
-    return rlt__checker_refuse(x, p, x->places[p].step, "deadlock: a cycle of %u waiting steps: %s%s", length,
-                               text, length > 8 ? ", ..." : "");
+    return rlt__place_refuse(x->plan, x->err, p, x->places[p].step,
+                             "deadlock: a cycle of %u waiting steps: %s%s", length, text,
+                             length > 8 ? ", ..." : "");
 }
 
 /* Next place with cells of its own: every place, or the first place of each member if cells are shared. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cells of the symbolic checker: what a message takes, where it lands, and what must be there at the end. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/check/internal.h"
+#include "collectives/check/matching.h"
 #include "collectives/check/races.h"
 #include "collectives/collective.h"
 #include "collectives/in_network/states.h"
@@ -20,17 +20,6 @@ typedef rlt__cell cell;
 typedef rlt__cells cells;
 typedef rlt__mail message;
 typedef rlt__checker checker;
-
-int rlt__checker_refuse(checker *x, uint32_t p, uint32_t step, const char *fmt, ...)
-{
-    char where[384];
-    va_list args;
-    rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
-    va_start(args, fmt);
-    rlt_vfail(x->err, RLT_ECHECK, where, fmt, args);
-    va_end(args);
-    return RLT_ECHECK;
-}
 
 static size_t cell_index(const checker *x, uint32_t p, uint32_t buffer, uint32_t block)
 {
@@ -80,18 +69,18 @@ static int check_spans(checker *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (x->heard && !s->send.reps && !s->land.reps && !s->verb && !s->copy)
         return 0; /* only signals that its member has come this far */
     if (count != (uint64_t)s->land.run * s->land.reps)
-        return rlt__checker_refuse(x, p, k,
-                                   "sends %u x %u blocks, but they land as %u x %u; expected the same number",
-                                   s->send.reps, s->send.run, s->land.reps, s->land.run);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "sends %u x %u blocks, but they land as %u x %u; expected the same number",
+                                 s->send.reps, s->send.run, s->land.reps, s->land.run);
     if (count == 0 || count > x->blocks || s->send.first >= x->blocks || s->land.first >= x->blocks)
-        return rlt__checker_refuse(
-            x, p, k,
+        return rlt__place_refuse(
+            x->plan, x->err, p, k,
             "moves %u x %u blocks from block %u on to block %u on; expected 1 to %u blocks of the lane",
             s->send.reps, s->send.run, s->send.first, s->land.first, x->blocks);
     if (s->send_buffer >= x->plan->buffers || s->land_buffer >= x->plan->buffers)
-        return rlt__checker_refuse(x, p, k,
-                                   "names buffers %u and %u; the plan has %u buffers, counted from 0",
-                                   s->send_buffer, s->land_buffer, x->plan->buffers);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "names buffers %u and %u; the plan has %u buffers, counted from 0",
+                                 s->send_buffer, s->land_buffer, x->plan->buffers);
     return 0;
 }
 
@@ -140,12 +129,13 @@ static int take_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uint
     uint32_t block = span_block(x, s->send, i), lane, step;
     size_t from = cell_index(x, p, s->send_buffer, block);
     if (x->state.c[from].tag == RLT_NONE)
-        return rlt__checker_refuse(x, p, k, "sends block %u of buffer %u, which holds nothing", block,
-                                   s->send_buffer);
+        return rlt__place_refuse(x->plan, x->err, p, k, "sends block %u of buffer %u, which holds nothing",
+                                 block, s->send_buffer);
     if (x->races && !rlt_races_read(x->races, from, p, k, &lane, &step))
-        return rlt__checker_refuse(
-            x, p, k, "reads block %u of buffer %u, which lane %u step %u writes: neither waits for the other",
-            block, s->send_buffer, lane, step);
+        return rlt__place_refuse(
+            x->plan, x->err, p, k,
+            "reads block %u of buffer %u, which lane %u step %u writes: neither waits for the other", block,
+            s->send_buffer, lane, step);
     m->content.c[i] = x->state.c[from];
     memcpy(set_of(x, m->content, i), set_of(x, x->state, from), sizeof(uint64_t) * x->words);
     return 0;
@@ -167,13 +157,13 @@ static int fetch_cell(checker *x, uint32_t p, uint32_t k, const rlt_step *s, uin
         c->fetched = 1;
         bool early = c->written > (x->heard ? x->heard[(size_t)p * x->n + member] : 0);
         if (c->tag != m->content.c[i].tag || early)
-            return rlt__checker_refuse(x, p, k, "fetches block %u from member %u, which %s", block, member,
-                                       early ? "writes the same block: neither waits for the other"
-                                             : "holds another block there");
+            return rlt__place_refuse(
+                x->plan, x->err, p, k, "fetches block %u from member %u, which %s", block, member,
+                early ? "writes the same block: neither waits for the other" : "holds another block there");
         uint32_t twice = set_find(x, set, sum, true);
         if (twice != RLT_NONE)
-            return rlt__checker_refuse(x, p, k, "fetches the contribution of member %u to block %u twice",
-                                       twice, block);
+            return rlt__place_refuse(x->plan, x->err, p, k,
+                                     "fetches the contribution of member %u to block %u twice", twice, block);
         for (uint32_t w = 0; w < x->words; w++)
             sum[w] |= set[w];
     }
@@ -213,8 +203,8 @@ int rlt__checker_take(checker *x, uint32_t p, uint32_t k, const rlt_step *s, mes
             bytes += content_bytes(x, p % x->lanes, m->content, i);
     }
     if (!rc && !s->copy && !x->plan->untracked && bytes != s->send_bytes)
-        rc = rlt__checker_refuse(x, p, k, "states %llu bytes for a message of %llu",
-                                 (unsigned long long)s->send_bytes, (unsigned long long)bytes);
+        rc = rlt__place_refuse(x->plan, x->err, p, k, "states %llu bytes for a message of %llu",
+                               (unsigned long long)s->send_bytes, (unsigned long long)bytes);
     if (!rc && !s->copy && x->observer)
         rc = observe(x, p, k, s, m);
     if (rc && m)
@@ -238,41 +228,45 @@ static int check_landing(checker *x, uint32_t p, uint32_t k, const message *m, u
     uint32_t tag = m->content.c[i].tag, sender = m->from / x->lanes;
     const uint64_t *old = set_of(x, x->state, to), *new = set_of(x, m->content, i);
     if (c->written == k + 1 && c->lane == p % x->lanes && !(m->reduce && c->by_addition))
-        return rlt__checker_refuse(
-            x, p, k,
+        return rlt__place_refuse(
+            x->plan, x->err, p, k,
             "block %u is written twice in this step, the second time by member %u step %u: the "
             "result depends on which comes first",
             block, sender, m->from_step);
     uint32_t lane, step;
     if (c->fetched)
-        return rlt__checker_refuse(x, p, k, "writes block %u of buffer %u, which a switch fetches", block,
-                                   m->land_buffer);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "writes block %u of buffer %u, which a switch fetches", block,
+                                 m->land_buffer);
     if (x->races && !rlt_races_write(x->races, to, p, k, &lane, &step))
-        return rlt__checker_refuse(
-            x, p, k, "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other",
-            block, m->land_buffer, lane, step);
+        return rlt__place_refuse(
+            x->plan, x->err, p, k,
+            "writes block %u of buffer %u, which lane %u step %u uses: neither waits for the other", block,
+            m->land_buffer, lane, step);
     if (c->tag == RLT_NONE && m->reduce && x->plan->shared)
-        return rlt__checker_refuse(
-            x, p, k, "block %u from member %u step %u is added to nothing: buffer %u is empty there", tag,
-            sender, m->from_step, m->land_buffer);
+        return rlt__place_refuse(
+            x->plan, x->err, p, k,
+            "block %u from member %u step %u is added to nothing: buffer %u is empty there", tag, sender,
+            m->from_step, m->land_buffer);
     if (c->tag == RLT_NONE)
         return 0;
     if (m->reduce && c->tag != tag)
-        return rlt__checker_refuse(x, p, k, "block %u from member %u step %u is added to block %u", tag,
-                                   sender, m->from_step, c->tag);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "block %u from member %u step %u is added to block %u", tag, sender,
+                                 m->from_step, c->tag);
     if (m->reduce) {
         uint32_t twice = set_find(x, new, old, true);
         if (twice != RLT_NONE)
-            return rlt__checker_refuse(
-                x, p, k,
+            return rlt__place_refuse(
+                x->plan, x->err, p, k,
                 "the contribution of member %u to block %u comes a second time, from member %u step %u",
                 twice, tag, sender, m->from_step);
     } else if (!x->patient && m->land_buffer == x->plan->result && c->tag == tag && sums(x->plan->req.kind)) {
         uint32_t lost = set_find(x, old, new, false);
         if (lost != RLT_NONE)
-            return rlt__checker_refuse(
-                x, p, k, "block %u from member %u step %u replaces the contribution of member %u", tag,
-                sender, m->from_step, lost);
+            return rlt__place_refuse(x->plan, x->err, p, k,
+                                     "block %u from member %u step %u replaces the contribution of member %u",
+                                     tag, sender, m->from_step, lost);
     }
     return 0;
 }
@@ -321,10 +315,11 @@ int rlt__checker_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     p += x->plan->shared ? c->lane : 0;
     const char *last = c->written ? "" : " and was never written";
     if (c->tag == RLT_NONE)
-        return rlt__checker_refuse(x, p, step, "block %u of the result is empty", b);
+        return rlt__place_refuse(x->plan, x->err, p, step, "block %u of the result is empty", b);
     if (c->tag != w.tag)
-        return rlt__checker_refuse(x, p, step, "block %u of the result should be block %u, but is block %u%s",
-                                   b, w.tag, c->tag, last);
+        return rlt__place_refuse(x->plan, x->err, p, step,
+                                 "block %u of the result should be block %u, but is block %u%s", b, w.tag,
+                                 c->tag, last);
     if (!contributions)
         return 0;
     memset(want, 0, sizeof *want * x->words);
@@ -336,10 +331,12 @@ int rlt__checker_result(checker *x, uint32_t p, uint32_t b, bool contributions, 
     uint32_t lost = set_find(x, want, has, false), extra = set_find(x, has, want, false);
     x->lost = lost != RLT_NONE;
     if (lost != RLT_NONE)
-        return rlt__checker_refuse(x, p, step, "block %u of the result lacks the contribution of member %u%s",
-                                   b, lost, last);
+        return rlt__place_refuse(x->plan, x->err, p, step,
+                                 "block %u of the result lacks the contribution of member %u%s", b, lost,
+                                 last);
     if (extra != RLT_NONE)
-        return rlt__checker_refuse(
-            x, p, step, "block %u of the result contains a contribution of member %u%s", b, extra, last);
+        return rlt__place_refuse(x->plan, x->err, p, step,
+                                 "block %u of the result contains a contribution of member %u%s", b, extra,
+                                 last);
     return 0;
 }

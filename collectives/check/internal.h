@@ -61,8 +61,6 @@ typedef struct rlt__checker {
 /* Limit of cells and messages. */
 #define RLT__MAX_STATE_BYTES ((uint64_t)1 << 30)
 
-/* checker_cells.c. Reports a defect in a step of place p. Returns RLT_ECHECK. */
-int rlt__checker_refuse(rlt__checker *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
 /* Fills the cells of place p as they are at the start. */
 void rlt__checker_fill(rlt__checker *x, uint32_t p);
 /* Copies the span that a step sends or copies. */

@@ -3,7 +3,6 @@
 #include "collectives/check/matching.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "collectives/listed.h"
@@ -25,15 +24,13 @@ typedef struct matcher {
     arrivals *arrivals;
 } matcher;
 
-static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, ...) RLT_PRINTF(4);
-
-static int refuse(const matcher *x, uint32_t p, uint32_t step, const char *fmt, ...)
+int rlt__place_refuse(const rlt_plan *plan, rlt_error *err, uint32_t p, uint32_t step, const char *fmt, ...)
 {
     char where[384];
     va_list args;
-    rlt_step_place(x->plan, p / x->lanes, p % x->lanes, step, where, sizeof where);
+    rlt_step_place(plan, p / plan->lanes, p % plan->lanes, step, where, sizeof where);
     va_start(args, fmt);
-    rlt_vfail(x->err, RLT_ECHECK, where, fmt, args);
+    rlt_vfail(err, RLT_ECHECK, where, fmt, args);
     va_end(args);
     return RLT_ECHECK;
 }
@@ -43,8 +40,8 @@ static int count_at(matcher *x, uint32_t p, uint32_t k, const rlt_step *s, uint3
     uint32_t q = member * x->lanes + (p % x->lanes + s->peer_shift) % x->lanes;
     size_t steps = x->begin[q + 1] - x->begin[q];
     if (s->peer_step >= steps)
-        return refuse(x, p, k, "sends to step %u of member %u, which has %zu steps", s->peer_step, member,
-                      steps);
+        return rlt__place_refuse(x->plan, x->err, p, k, "sends to step %u of member %u, which has %zu steps",
+                                 s->peer_step, member, steps);
     arrivals *a = &x->arrivals[x->begin[q] + s->peer_step];
     *a = (arrivals){.count = a->count + 1, .from = p / x->lanes, .from_step = k};
     return 0;
@@ -62,7 +59,9 @@ static int count_message(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
         return rc;
     }
     if (s->send_to >= x->n || (s->send_to == p / x->lanes && s->verb != RLT_VERB_REDUCE))
-        return refuse(x, p, k, "sends to member %u; expected another one from 0 to %u", s->send_to, x->n - 1);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "sends to member %u; expected another one from 0 to %u", s->send_to,
+                                 x->n - 1);
     return count_at(x, p, k, s, s->send_to);
 }
 
@@ -72,10 +71,12 @@ static int compare_count(matcher *x, uint32_t p, uint32_t k, const rlt_step *s)
     if (a->count == s->recv_count)
         return 0;
     if (a->count == 0)
-        return refuse(x, p, k, "waits for %u messages, but none is sent to this step", s->recv_count);
-    return refuse(x, p, k,
-                  "waits for %u messages, but %u are sent to this step, the last by member %u step %u",
-                  s->recv_count, a->count, a->from, a->from_step);
+        return rlt__place_refuse(x->plan, x->err, p, k,
+                                 "waits for %u messages, but none is sent to this step", s->recv_count);
+    return rlt__place_refuse(
+        x->plan, x->err, p, k,
+        "waits for %u messages, but %u are sent to this step, the last by member %u step %u", s->recv_count,
+        a->count, a->from, a->from_step);
 }
 
 static int each_step(matcher *x, int (*visit)(matcher *, uint32_t, uint32_t, const rlt_step *))

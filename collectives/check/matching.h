@@ -4,11 +4,17 @@
 #ifndef RLT_COLLECTIVES_CHECK_MATCHING_H
 #define RLT_COLLECTIVES_CHECK_MATCHING_H
 
+#include <stdint.h>
+
 #include "collectives/algorithm.h"
 #include "sim/base/error.h"
 
 /* Returns 0, or RLT_ECHECK naming a step that waits for too few or too many messages, or that sends to a step
  * that does not exist. RLT_ERANGE, RLT_ENOMEM. */
 int rlt_plan_match(const rlt_plan *plan, rlt_error *err) RLT_MUST_USE;
+
+/* Reports a defect in a step of place p (member * lanes + lane). Returns RLT_ECHECK. */
+int rlt__place_refuse(const rlt_plan *plan, rlt_error *err, uint32_t p, uint32_t step, const char *fmt, ...)
+    RLT_PRINTF(5);
 
 #endif
