@@ -44,17 +44,37 @@ says() { # name, exit status, text that is printed, then a command that fills $t
     got=$?
     [ $got = "$want" ] && cat "$tmp/err" "$tmp/out" | grep -qF -e "$text" && verdict "$name" "" || verdict "$name" "exit status $got, wanted $want and '$text'"
 }
-leaves_nothing() { # status, text on standard error, then the arguments; no output is left behind
-    status=$1 text=$2
-    shift 2
+answers() { # name, exit status, pattern on standard output ("": anything), pattern on standard error ("": nothing is there), arguments
+    name=$1 status=$2 out=$3 err=$4 wrong=""
+    shift 4
+    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ $got = "$status" ] || wrong="exit status $got, expected $status: $*"
+    [ -z "$out" ] || grep -q -e "$out" "$tmp/out" || wrong="$wrong; standard output lacks '$out'"
+    if [ -n "$err" ]; then
+        grep -q -e "$err" "$tmp/err" || wrong="$wrong; standard error lacks '$err'"
+    elif [ -s "$tmp/err" ]; then
+        wrong="$wrong; standard error is not empty"
+    fi
+    verdict "$name" "$wrong"
+}
+refused() { # name, exit status, text of the one message, then the arguments, to which -o is added; no output is left behind
+    name=$1 status=$2 text=$3 wrong=""
+    shift 3
     "$ringlet" "$@" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
     got=$?
-    wrong=""
-    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
+    [ "$got" = "$status" ] || wrong="exit status $got, expected $status"
     grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
+    [ "$(grep -v '^ringlet: note: ' "$tmp/err" | grep -c '^ringlet: ')" = 1 ] || wrong="$wrong; not one message"
+    ! grep -q Sanitizer "$tmp/err" || wrong="$wrong; a sanitizer speaks"
     [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
     rm -f "$tmp/left"
-    verdict "refused: $*" "$wrong"
+    verdict "$name" "$wrong"
+}
+leaves_nothing() { # status, text, arguments
+    status=$1 text=$2
+    shift 2
+    refused "refused: $*" "$status" "$text" "$@"
 }
 finish() {
     echo "$passed passed, $failed failed"

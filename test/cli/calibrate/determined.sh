@@ -36,19 +36,7 @@ expect "they are not in the record" "$(grep -c '"constants":.*P2P' "$tmp/ar.json
 expect "a constant names its rows" "$(column launch determined_by "$tmp/out" | sed 's/^[0-9]* rows/N rows/')-$(column launch least_bytes "$tmp/out")" "N rows-1024"
 
 head='system,collective,n_ranks,size_bytes,time_us'
-ring() { # NAME LAUNCH_us ALPHA_us GBps NOISE RANKS...   as in calibrate.sh
-    name=$1 launch=$2 alpha=$3 bw=$4 noise=$5
-    shift 5
-    echo "$*" | awk -v name="$name" -v l="$launch" -v a="$alpha" -v b="$bw" -v noise="$noise" '{
-        for (i = 1; i <= NF; i++)
-            for (m = 1024; m <= 1073741824; m *= 2) {
-                n = $i
-                seed = (seed * 1103 + 12345) % 65536
-                f = 1 + noise * (seed / 32768 - 1)
-                printf "%s,all_reduce,%d,%d,%.9f\n", name, n, m, f * (l + 2 * (n - 1) * (a + m / (n * b * 1000)))
-            }
-    }'
-}
+. test/support/ring_times.sh
 machine() { # NAME ENDPOINT BANDWIDTH REST
     printf '{\n  "name": "%s",\n  "endpoint": {%s},\n  "dims": [\n    {"shape": "switch", "size": 8, "bandwidth": "%s", "latency": "10ns"}\n  ]%s\n}\n' "$1" "$2" "$3" "${4:-}"
 }

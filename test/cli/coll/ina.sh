@@ -17,19 +17,6 @@ field() {
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' | tr '\n' ' ' |
         sed 's/ $//'
 }
-# refused NAME STATUS TEXT ARGUMENTS...   expects the exit status of `ringlet coll`, and one line that contains TEXT
-refused() {
-    name=$1 status=$2 text=$3 why=""
-    shift 3
-    "$ringlet" coll "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ $got = "$status" ] || why="exit status $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || why="$why
-no '$text' in: $(cat "$tmp/err")"
-    grep -q 'Sanitizer' "$tmp/err" && why="$why
-$(cat "$tmp/err")"
-    verdict "$name" "$why"
-}
 cat >"$tmp/leaves.json" <<'JSON'
 {"nodes": [{"id": "gpu", "count": 8, "kind": "accelerator"},
            {"id": "leaf", "count": 2, "kind": "switch", "in_network": "reduce+multicast"},
@@ -129,12 +116,12 @@ lost() { "$ringlet" coll -t "$star" -b 64KiB -a ring --set "lose=$1" --links --e
 expect "a link by its name" "$(lost 'acc0->sw0.0.0:1,acc1->sw0.0.0:7')" "$(lost 0:1,2:7)"
 expect "or as tables write it" "$(lost 'acc0 -> sw0.0.0:1')" "$(lost 0:1)"
 expect "all links of a node" "$(lost acc3:2)" "$(lost 6:2,7:2)"
-refused "a link that is not there" 2 "lose: 99: there are links 0 to 15" -t "$star" -a ring -b 64KiB --set lose=99:1
-refused "nor by name" 2 "lose: acc9: expected the number of a link, a node, or FROM->TO" -t "$star" -a ring -b 64KiB --set lose=acc9:1
-refused "more links of a name than packets may be named" 2 "lose: expected at most 16 packets" -t switch:9@100Gbps,1us -a ring -b 64KiB \
+refused "a link that is not there" 2 "lose: 99: there are links 0 to 15" coll -t "$star" -a ring -b 64KiB --set lose=99:1
+refused "nor by name" 2 "lose: acc9: expected the number of a link, a node, or FROM->TO" coll -t "$star" -a ring -b 64KiB --set lose=acc9:1
+refused "more links of a name than packets may be named" 2 "lose: expected at most 16 packets" coll -t switch:9@100Gbps,1us -a ring -b 64KiB \
     --set lose=sw0.0.0:1
-refused "a packet without its link" 2 "expected LINK:N, the name or number of a link" -t "$star" -a ring --set lose=3
-refused "packet 0" 2 "expected LINK:N" -t "$star" -a ring --set lose=3:0
+refused "a packet without its link" 2 "expected LINK:N, the name or number of a link" coll -t "$star" -a ring --set lose=3
+refused "packet 0" 2 "expected LINK:N" coll -t "$star" -a ring --set lose=3:0
 
 # all: includes reactive protocols if a switch can aggregate.
 "$ringlet" coll -t "$star" -a all -n packet -b 64KiB -f csv >"$tmp/all" 2>"$tmp/err"
@@ -152,26 +139,26 @@ expect "list names them with their settings" "$("$ringlet" list algorithms -f cs
 expect "and each setting with its unit" "$("$ringlet" list settings -f csv | grep -c '^switchml.rto,.*,10ms,')" 1
 
 # Wrong arguments.
-refused "inside=nvls: no switch aggregates for all" 3 "can add up: see in_network" -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
-refused "nor on a graph" 3 "can add up: see in_network" -t "$tmp/plain.json" -a switchml -b 4MiB
-refused "a misspelt protocol" 2 "did you mean 'switchml'" -t "$star" -a swichml
-refused "a collective it does not do" 3 "switchml: does not support all_gather" -t "$star" -a switchml -c all_gather -b 4MiB
-refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" -t "$star" -a switchml --set switchml.windo=3
-refused "a setting of a protocol not asked for" 2 "belongs to switchml" -t "$star" -a ring --set switchml.window=3
-refused "a setting without its unit" 2 "the unit is missing" -t "$star" -a switchml --set rto=5
-refused "a window of nothing" 2 "expected 1 to" -t "$star" -a switchml --set window=0
-refused "a word that is none" 2 "expected one of all, tor, spine" -t "$star" -a switchml --set place=core
-refused "settings of packets where there are none" 2 "setting of --network packet, not of flow" -t "$star" -a ring -n flow --set loss=0.1
-refused "a protocol where there are none" 2 "switchml works packet by packet: it needs --network packet" -t "$star" -a ring,switchml -n flow
-refused "a plan of what reacts" 3 "no plan" -t "$star" -a switchml -b 4MiB --export-plan -
-refused "all is lost: a stall with its reason" 4 "without success" -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
-refused "workers and ranks" 2 "--ranks does not go with --workers" -t "$star" --workers 4 --ranks 8
-refused "workers and a group" 2 "--group does not go with --workers" -t "$star" --workers 4 -g 0-3
-refused "one worker" 2 "expected 2 to" -t "$star" --workers 1
-refused "more workers than ranks" 2 "1 tenant with 16 workers each exceed the 8 ranks" -t "$star" --workers 16
-refused "no rank is left for the server" 3 "8 workers and 1 separate server exceed the 8 ranks" -t "$star" -a ps-switch -b 64KiB --workers 8
-refused "a straggler without a unit" 2 "the unit is missing" -t "$star" --straggler 5
-refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" -t "$star" --study ina
+refused "inside=nvls: no switch aggregates for all" 3 "can add up: see in_network" coll -t 'switch:8@100Gbps,1us' -a switchml -b 4MiB
+refused "nor on a graph" 3 "can add up: see in_network" coll -t "$tmp/plain.json" -a switchml -b 4MiB
+refused "a misspelt protocol" 2 "did you mean 'switchml'" coll -t "$star" -a swichml
+refused "a collective it does not do" 3 "switchml: does not support all_gather" coll -t "$star" -a switchml -c all_gather -b 4MiB
+refused "a misspelt setting" 2 "unknown setting of switchml; did you mean 'window'" coll -t "$star" -a switchml --set switchml.windo=3
+refused "a setting of a protocol not asked for" 2 "belongs to switchml" coll -t "$star" -a ring --set switchml.window=3
+refused "a setting without its unit" 2 "the unit is missing" coll -t "$star" -a switchml --set rto=5
+refused "a window of nothing" 2 "expected 1 to" coll -t "$star" -a switchml --set window=0
+refused "a word that is none" 2 "expected one of all, tor, spine" coll -t "$star" -a switchml --set place=core
+refused "settings of packets where there are none" 2 "setting of --network packet, not of flow" coll -t "$star" -a ring -n flow --set loss=0.1
+refused "a protocol where there are none" 2 "switchml works packet by packet: it needs --network packet" coll -t "$star" -a ring,switchml -n flow
+refused "a plan of what reacts" 3 "no plan" coll -t "$star" -a switchml -b 4MiB --export-plan -
+refused "all is lost: a stall with its reason" 4 "without success" coll -t "$star" -a switchml -b 64KiB --set loss=1 --set tries=3
+refused "workers and ranks" 2 "--ranks does not go with --workers" coll -t "$star" --workers 4 --ranks 8
+refused "workers and a group" 2 "--group does not go with --workers" coll -t "$star" --workers 4 -g 0-3
+refused "one worker" 2 "expected 2 to" coll -t "$star" --workers 1
+refused "more workers than ranks" 2 "1 tenant with 16 workers each exceed the 8 ranks" coll -t "$star" --workers 16
+refused "no rank is left for the server" 3 "8 workers and 1 separate server exceed the 8 ranks" coll -t "$star" -a ps-switch -b 64KiB --workers 8
+refused "a straggler without a unit" 2 "the unit is missing" coll -t "$star" --straggler 5
+refused "the study has moved" 2 "studies are run by 'ringlet sweep ina'" coll -t "$star" --study ina
 
 # Workers and a straggler as options of any row.
 expect "eight workers and a server" "$(coll "$star9" -a ps-switch --workers 8 -f csv | field time_ps)" 367679520
@@ -376,22 +363,22 @@ printf '%0100d\n' 1 >"$tmp/long"
 printf '# nothing\n' >"$tmp/empty"
 printf 'abcde' >"$tmp/five.f32"
 printf '\0\0\0\0\0\0\200\177' >"$tmp/inf.f32"
-refused "not a number, with its line" 3 "nan:2: expected a number, got 'nan'" arithmetic -g "$tmp/nan"
-refused "a number that no float can be" 3 "large:2: 1e+39 does not fit into a 32-bit float" arithmetic -g "$tmp/large"
-refused "two numbers in a line" 3 "pair:2: expected a number, got '2 3'" arithmetic -g "$tmp/pair"
-refused "more digits than a number has" 3 "long:1: expected a number, got '000" arithmetic -g "$tmp/long"
-refused "a file without numbers" 3 "empty: has no numbers" arithmetic -g "$tmp/empty"
-refused "raw floats that are not whole" 3 "five.f32: 5 bytes are not a multiple of 4" arithmetic -g "$tmp/five.f32"
-refused "an infinite raw float, with its place" 3 "inf.f32: value 1: expected a finite number, got inf" arithmetic -g "$tmp/inf.f32"
-refused "raw floats under another name" 3 "expected one number a line; raw floats are named *.f32" arithmetic -g "$tmp/raw.bin"
-refused "no such file" 5 "nosuch: cannot open" arithmetic -g "$tmp/nosuch"
-refused "a mistyped distribution" 2 "'nrmal' is neither a word nor a file; did you mean 'normal'?" arithmetic -g nrmal
-refused "more workers than can be added up" 2 "--workers: expected 1 to 4096, got 4097" arithmetic -w 2,4097
-refused "no workers" 2 "--workers: expected 1 to 4096, got 0" arithmetic -w 0
-refused "more values than fit" 2 "65536 values of 4096 workers are more than 134217728" arithmetic -w 4096
-refused "an unknown mode" 2 "--modes: expected block, fixed, table16, table32 or native, got 'blok'" arithmetic -m fixed,blok
-refused "a mode twice" 2 "--modes: 'block' is given twice" arithmetic -m block,block
-refused "a scale of nothing" 2 "--scale: expected 1e-30 to 1e+30, got '0'" arithmetic --scale 0
-refused "a block of nothing" 2 "--block: expected 1 to 134217728, got '0'" arithmetic --block 0
+refused "not a number, with its line" 3 "nan:2: expected a number, got 'nan'" coll arithmetic -g "$tmp/nan"
+refused "a number that no float can be" 3 "large:2: 1e+39 does not fit into a 32-bit float" coll arithmetic -g "$tmp/large"
+refused "two numbers in a line" 3 "pair:2: expected a number, got '2 3'" coll arithmetic -g "$tmp/pair"
+refused "more digits than a number has" 3 "long:1: expected a number, got '000" coll arithmetic -g "$tmp/long"
+refused "a file without numbers" 3 "empty: has no numbers" coll arithmetic -g "$tmp/empty"
+refused "raw floats that are not whole" 3 "five.f32: 5 bytes are not a multiple of 4" coll arithmetic -g "$tmp/five.f32"
+refused "an infinite raw float, with its place" 3 "inf.f32: value 1: expected a finite number, got inf" coll arithmetic -g "$tmp/inf.f32"
+refused "raw floats under another name" 3 "expected one number a line; raw floats are named *.f32" coll arithmetic -g "$tmp/raw.bin"
+refused "no such file" 5 "nosuch: cannot open" coll arithmetic -g "$tmp/nosuch"
+refused "a mistyped distribution" 2 "'nrmal' is neither a word nor a file; did you mean 'normal'?" coll arithmetic -g nrmal
+refused "more workers than can be added up" 2 "--workers: expected 1 to 4096, got 4097" coll arithmetic -w 2,4097
+refused "no workers" 2 "--workers: expected 1 to 4096, got 0" coll arithmetic -w 0
+refused "more values than fit" 2 "65536 values of 4096 workers are more than 134217728" coll arithmetic -w 4096
+refused "an unknown mode" 2 "--modes: expected block, fixed, table16, table32 or native, got 'blok'" coll arithmetic -m fixed,blok
+refused "a mode twice" 2 "--modes: 'block' is given twice" coll arithmetic -m block,block
+refused "a scale of nothing" 2 "--scale: expected 1e-30 to 1e+30, got '0'" coll arithmetic --scale 0
+refused "a block of nothing" 2 "--block: expected 1 to 134217728, got '0'" coll arithmetic --block 0
 
 finish

@@ -46,22 +46,6 @@ repeat() { # N WORD: N times, in one line
 jain() { # TIME...: of the rates
     printf '%s\n' "$@" | awk '{ s += 1 / $1; q += 1 / $1 / $1 } END { printf "%.6f", s * s / NR / q }'
 }
-refused() { # NAME STATUS TEXT ARGUMENTS...: of coll -o: the exit status, one line that contains TEXT, and no file
-    name=$1 status=$2 text=$3 why=""
-    shift 3
-    rm -f "$tmp/result"
-    "$ringlet" coll -o "$tmp/result" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ $got = "$status" ] || why="exit status $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || why="$why
-no '$text' in: $(cat "$tmp/err")"
-    grep -q 'Sanitizer' "$tmp/err" && why="$why
-$(cat "$tmp/err")"
-    [ -e "$tmp/result" ] && why="$why
-a file was left behind"
-    verdict "$name" "$why"
-}
-
 # The pool of slots is divided: each job has its own window.
 for case in 2:64 2:32 4:32 8:32 8:8; do
     J=${case%:*} S=${case#*:}
@@ -90,7 +74,7 @@ expect "Jain's index of their rates" "$(grep -o '"fairness": [0-9.]*' "$tmp/json
     "\"fairness\": $(jain "$(window 256)" "$(window 8)")"
 expect "a static split of as many is above the knee" \
     "$(coll "$(plain 16)" -a switchml --tenants 2 --set switch.slots=264 -f json | each time_ps)" "$(repeat 2 "$(window 132)")"
-refused "first come: nothing is left for the second" 3 "tenant 1: switchml: sw0.0.0: no slots left" -t "$(plain 16)" -b 1MiB -a switchml \
+refused "first come: nothing is left for the second" 3 "tenant 1: switchml: sw0.0.0: no slots left" coll -t "$(plain 16)" -b 1MiB -a switchml \
     --tenants 2 --set switch.slots=256 --set switch.sharing=first_come
 # 2 (n - 1) / n C packets leave each host of a ring; a chunk crosses the switch 2 (n - 1) times.
 ring=$((2 * 7 * C / 8 * tau))
@@ -115,7 +99,7 @@ expect "the fallback's own settings by its name" \
     $((14 * C / 4))
 expect "one job alone says in a note what it ran as" \
     "$(coll 'switch:8@100Gbps,1us' -a switchml --set switch.fallback=host-ring -f csv >/dev/null; grep -c 'note: switchml of 4 MiB ran as host-ring: no switch' "$tmp/err")" 1
-refused "a fallback that is refused as well" 3 "switch" -t 'switch:8@100Gbps,1us' -a switchml -b 1MiB --set switch.fallback=sharp --set sharp.refused=fail
+refused "a fallback that is refused as well" 3 "switch" coll -t 'switch:8@100Gbps,1us' -a switchml -b 1MiB --set switch.fallback=sharp --set sharp.refused=fail
 
 # Hashed slots: a job without a slot uses its server. Each job has 8 workers and a server.
 all=$((C * tau + 3 * tau + 5000000)) none=$((8 * C * tau + 3 * tau + 5000000))
@@ -205,21 +189,21 @@ expect "list names what is set" "$("$ringlet" list settings -f csv | grep -c '^s
 
 # Wrong arguments.
 star=$(plain 8)
-refused "tenants of a word" 2 "--tenants: expected 1 to 65535, got 'two'" -t "$star" -b 1MiB --tenants two
-refused "no tenants" 2 "--tenants: expected 1 to" -t "$star" -b 1MiB --tenants 0
-refused "a list of them" 2 "got '1,2'" -t "$star" -b 1MiB --tenants 1,2
-refused "ranks that cannot be shared out" 2 "8 ranks do not divide into 3 equal jobs" -t "$star" -b 1MiB --tenants 3
-refused "one rank each" 2 "8 ranks do not divide into 8 equal jobs of at least two ranks" -t "$star" -b 1MiB --tenants 8
-refused "with a root" 2 "--root does not go with --tenants" -t "$star" -b 1MiB --tenants 2 -c broadcast --root 1
-refused "with counts" 2 "--counts does not go with --tenants" -t "$star" -c all_gather --tenants 2 --counts "$tmp/none"
-refused "of a pair" 2 "does not go with --collective send_recv" -t "$star" -b 1MiB --tenants 2 -c send_recv
-refused "with folds verified" 2 "--verify-fold does not go with --tenants" -t "$star" -b 1MiB --tenants 2 --verify-fold
-refused "another sharing" 2 "expected one of static, dynamic, first_come, got 'fair'" -t "$star" -b 1MiB -a switchml --set switch.sharing=fair
-refused "another fallback" 2 "unknown protocol 'ring'; known: switchml, ps-switch, atp, sharp, host-ring, libra, hierarchical-ina" \
+refused "tenants of a word" 2 "--tenants: expected 1 to 65535, got 'two'" coll -t "$star" -b 1MiB --tenants two
+refused "no tenants" 2 "--tenants: expected 1 to" coll -t "$star" -b 1MiB --tenants 0
+refused "a list of them" 2 "got '1,2'" coll -t "$star" -b 1MiB --tenants 1,2
+refused "ranks that cannot be shared out" 2 "8 ranks do not divide into 3 equal jobs" coll -t "$star" -b 1MiB --tenants 3
+refused "one rank each" 2 "8 ranks do not divide into 8 equal jobs of at least two ranks" coll -t "$star" -b 1MiB --tenants 8
+refused "with a root" 2 "--root does not go with --tenants" coll -t "$star" -b 1MiB --tenants 2 -c broadcast --root 1
+refused "with counts" 2 "--counts does not go with --tenants" coll -t "$star" -c all_gather --tenants 2 --counts "$tmp/none"
+refused "of a pair" 2 "does not go with --collective send_recv" coll -t "$star" -b 1MiB --tenants 2 -c send_recv
+refused "with folds verified" 2 "--verify-fold does not go with --tenants" coll -t "$star" -b 1MiB --tenants 2 --verify-fold
+refused "another sharing" 2 "expected one of static, dynamic, first_come, got 'fair'" coll -t "$star" -b 1MiB -a switchml --set switch.sharing=fair
+refused "another fallback" 2 "unknown protocol 'ring'; known: switchml, ps-switch, atp, sharp, host-ring, libra, hierarchical-ina" coll \
     -t "$star" -b 1MiB -a switchml --set switch.fallback=ring
-refused "pooled slots are not shared dynamically" 3 "only hashed slots are shared dynamically" -t "$star" -b 1MiB -a switchml --tenants 2 \
+refused "pooled slots are not shared dynamically" 3 "only hashed slots are shared dynamically" coll -t "$star" -b 1MiB -a switchml --tenants 2 \
     --set switch.sharing=dynamic
-refused "too few ranks for a server in each" 3 "tenant 0: ps-switch: 2 servers among 2 members" -t "$star" -b 1MiB -a ps_switch --tenants 4 \
+refused "too few ranks for a server in each" 3 "tenant 0: ps-switch: 2 servers among 2 members" coll -t "$star" -b 1MiB -a ps_switch --tenants 4 \
     --set servers=2
 
 # The study has an axis of tenants.
@@ -289,13 +273,13 @@ printf '3\n4\nfive\n' >"$tmp/broken"
 printf '0\n0\n' >"$tmp/zeros"
 printf '1 2 3\n' >"$tmp/three"
 star=$(plain 9)
-refused "a count that is none, at its line" 3 "$tmp/broken:3: expected \"count\" or \"id count\"" -t "$star" -b 1MiB -a libra --updates "$tmp/broken"
-refused "three numbers in a line" 3 "$tmp/three:1: expected" -t "$star" -b 1MiB -a libra --updates "$tmp/three"
-refused "an empty file" 3 "$tmp/empty: no parameter has updates" -t "$star" -b 1MiB -a libra --updates "$tmp/empty"
-refused "nothing but zeros" 3 "$tmp/zeros: no parameter has updates" -t "$star" -b 1MiB -a libra --updates "$tmp/zeros"
-refused "a file that is not there" 5 "$tmp/none" -t "$star" -b 1MiB -a libra --updates "$tmp/none"
-refused "counts without libra" 2 "--updates: is for libra" -t "$star" -b 1MiB -a switchml --updates "$tmp/flat"
-refused "a number of parameters besides" 2 "does not go with --set parameters=5" -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set parameters=5
-refused "an exponent besides" 2 "does not go with --set libra.zipf=1" -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set libra.zipf=1
+refused "a count that is none, at its line" 3 "$tmp/broken:3: expected \"count\" or \"id count\"" coll -t "$star" -b 1MiB -a libra --updates "$tmp/broken"
+refused "three numbers in a line" 3 "$tmp/three:1: expected" coll -t "$star" -b 1MiB -a libra --updates "$tmp/three"
+refused "an empty file" 3 "$tmp/empty: no parameter has updates" coll -t "$star" -b 1MiB -a libra --updates "$tmp/empty"
+refused "nothing but zeros" 3 "$tmp/zeros: no parameter has updates" coll -t "$star" -b 1MiB -a libra --updates "$tmp/zeros"
+refused "a file that is not there" 5 "$tmp/none" coll -t "$star" -b 1MiB -a libra --updates "$tmp/none"
+refused "counts without libra" 2 "--updates: is for libra" coll -t "$star" -b 1MiB -a switchml --updates "$tmp/flat"
+refused "a number of parameters besides" 2 "does not go with --set parameters=5" coll -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set parameters=5
+refused "an exponent besides" 2 "does not go with --set libra.zipf=1" coll -t "$star" -b 1MiB -a libra --updates "$tmp/flat" --set libra.zipf=1
 
 finish

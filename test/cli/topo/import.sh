@@ -5,18 +5,6 @@
 . "$(dirname "$0")/../../support/tap.sh"
 logs=../shared/data/nccl_logs
 
-# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern matches anything.
-t() {
-    name=$1 status=$2 out=$3 err=$4 why=""
-    shift 4
-    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ $got = "$status" ] || why="exit status $got, expected $status: $*"
-    [ -z "$out" ] || grep -q -e "$out" "$tmp/out" || why="$why standard output lacks '$out'"
-    [ -z "$err" ] || grep -q -e "$err" "$tmp/err" || why="$why standard error lacks '$err'"
-    verdict "$name" "$why"
-}
-
 cat >"$tmp/topo.xml" <<'EOF'
 <system version="1">
   <cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="23" modelid="49">
@@ -39,40 +27,40 @@ cat >"$tmp/graph.xml" <<'EOF'
 EOF
 printf '\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t0-7\n' >"$tmp/smi.txt"
 
-t "an NCCL topology is described" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/topo.xml"
-t "it is imported, and what was assumed is said" 0 '"gpu0", "dst": "gpu1", "bandwidth": "80000000000B/s"' 'note: NCCL topology file: 20 GB/s per NVLink' \
+answers "an NCCL topology is described" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/topo.xml"
+answers "it is imported, and what was assumed is said" 0 '"gpu0", "dst": "gpu1", "bandwidth": "80000000000B/s"' 'note: NCCL topology file: 20 GB/s per NVLink' \
     topo import "$tmp/topo.xml"
-t "a bandwidth that is given" 0 '"gpu0", "dst": "gpu1", "bandwidth": "100000000000B/s"' '25 GB/s per NVLink (given)' \
+answers "a bandwidth that is given" 0 '"gpu0", "dst": "gpu1", "bandwidth": "100000000000B/s"' '25 GB/s per NVLink (given)' \
     topo import "$tmp/topo.xml" --set nvlink=25GB/s
-t "rings of a graph dump" 0 '' 'the 2 channels' topo import "$tmp/topo.xml" --graph "$tmp/graph.xml" -o "$tmp/t.json"
+answers "rings of a graph dump" 0 '' 'the 2 channels' topo import "$tmp/topo.xml" --graph "$tmp/graph.xml" -o "$tmp/t.json"
 verdict "what was imported is a topology with these rings" \
     "$("$ringlet" topo "$tmp/t.json" 2>&1 | grep -q 'rings  *2 recommended' || echo "no two rings in it")"
-t "a graph dump alone" 0 '^2 accelerators, 2 nodes, 2 links' '' topo "$tmp/graph.xml"
-t "a matrix of nvidia-smi" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/smi.txt"
-t "the matrix says what it assumes" 0 '' 'note: nvidia-smi topo -m: .*ASSUMED; --set nvlink=' topo import "$tmp/smi.txt"
-t "a collective over it" 0 '^all_reduce' '' coll -t "$tmp/smi.txt" -c all_reduce -b 1MiB
-t "check knows a topology file" 0 'ok: topology of 2 accelerators' '' check "$tmp/topo.xml" "$tmp/smi.txt" "$tmp/graph.xml"
-t "readers are listed" 0 '^nvidia-smi ' '' list readers
+answers "a graph dump alone" 0 '^2 accelerators, 2 nodes, 2 links' '' topo "$tmp/graph.xml"
+answers "a matrix of nvidia-smi" 0 '^2 accelerators, 3 nodes, 6 links' '' topo "$tmp/smi.txt"
+answers "the matrix says what it assumes" 0 '' 'note: nvidia-smi topo -m: .*ASSUMED; --set nvlink=' topo import "$tmp/smi.txt"
+answers "a collective over it" 0 '^all_reduce' '' coll -t "$tmp/smi.txt" -c all_reduce -b 1MiB
+answers "check knows a topology file" 0 'ok: topology of 2 accelerators' '' check "$tmp/topo.xml" "$tmp/smi.txt" "$tmp/graph.xml"
+answers "readers are listed" 0 '^nvidia-smi ' '' list readers
 gzip -c "$tmp/smi.txt" >"$tmp/smi.txt.gz"
-t "gzip is inflated" 0 '^2 accelerators' '' topo "$tmp/smi.txt.gz"
+answers "gzip is inflated" 0 '^2 accelerators' '' topo "$tmp/smi.txt.gz"
 printf '{"ranks": [1, 0]}' | gzip -c >"$tmp/place"
 gzip -c topologies/dgx-a100-8.json >"$tmp/dgx"
-t "gzip of any format, whatever its name" 0 '^8 accelerators' '' topo "$tmp/dgx"
-t "a placement in gzip" 0 'ok: placement of 2 ranks' '' check "$tmp/place" --topology "$tmp/dgx"
+answers "gzip of any format, whatever its name" 0 '^8 accelerators' '' topo "$tmp/dgx"
+answers "a placement in gzip" 0 'ok: placement of 2 ranks' '' check "$tmp/place" --topology "$tmp/dgx"
 "$ringlet" topo - <"$tmp/dgx" >"$tmp/out" 2>&1
 verdict "gzip on standard input" "$(grep -q '^8 accelerators' "$tmp/out" || cat "$tmp/out")"
 head -c 200 "$tmp/dgx" >"$tmp/cut"
-t "gzip that is cut off" 3 '' 'damaged gzip data' topo "$tmp/cut"
-t "standard input" 3 '' 'standard input: the file is empty' topo -
+answers "gzip that is cut off" 3 '' 'damaged gzip data' topo "$tmp/cut"
+answers "standard input" 3 '' 'standard input: the file is empty' topo -
 
-t "a setting that is not known" 2 '' "nvlnk: unknown setting of an import; did you mean .nvlink.?" topo import "$tmp/topo.xml" --set nvlnk=1GB/s
-t "a setting that the format has no use for" 2 '' 'nccl-topology takes only' topo import "$tmp/topo.xml" --set link_bandwidth=1GB/s
-t "a graph for what has its own rings" 2 '' 'not to json' topo import hgx-h100-8 --graph "$tmp/graph.xml"
-t "settings with written-out dimensions" 2 '' 'neither --set nor --graph' topo import ring:4@1GB/s,1us --set nvlink=1GB/s
+answers "a setting that is not known" 2 '' "nvlnk: unknown setting of an import; did you mean .nvlink.?" topo import "$tmp/topo.xml" --set nvlnk=1GB/s
+answers "a setting that the format has no use for" 2 '' 'nccl-topology takes only' topo import "$tmp/topo.xml" --set link_bandwidth=1GB/s
+answers "a graph for what has its own rings" 2 '' 'not to json' topo import hgx-h100-8 --graph "$tmp/graph.xml"
+answers "settings with written-out dimensions" 2 '' 'neither --set nor --graph' topo import ring:4@1GB/s,1us --set nvlink=1GB/s
 sed 's/0000:02:00.0" class/0000:01:00.0" class/' "$tmp/topo.xml" >"$tmp/twice.xml"
-t "errors have line and column" 3 '' 'twice.xml:6:5: PCI device 0000:01:00.0 is listed twice' check "$tmp/twice.xml"
+answers "errors have line and column" 3 '' 'twice.xml:6:5: PCI device 0000:01:00.0 is listed twice' check "$tmp/twice.xml"
 sed 's/NV4/NVX/' "$tmp/smi.txt" >"$tmp/odd.txt"
-t "and so they have in a matrix" 3 '' 'odd.txt:2:10: expected X, NV#' check "$tmp/odd.txt"
+answers "and so they have in a matrix" 3 '' 'odd.txt:2:10: expected X, NV#' check "$tmp/odd.txt"
 
 # ---- AMD: rocm-smi --showtopo and amd-smi topology --json
 matrix() { # TITLE GPUS TYPES: a cell per pair by awk
@@ -103,37 +91,37 @@ rocm_smi 8 15 1 '"XGMI"' >"$tmp/mi300.txt"
 amd_smi 8 50000-64000 >"$tmp/mi300.json"
 bound() { "$ringlet" coll -t "$1" -c all_reduce -a direct -b 1GiB -f json | jq -c '.rows[0].bound_ps'; }
 for file in mi300.txt mi300.json; do
-    t "AMD's $file" 0 '^8 accelerators, 8 nodes, 56 links' '' topo "$tmp/$file"
+    answers "AMD's $file" 0 '^8 accelerators, 8 nodes, 56 links' '' topo "$tmp/$file"
     expect "is the machine in topologies/: $file" "$(bound "$tmp/$file")" "$(bound mi300x-8)"
 done
-t "rocm-smi says no bandwidth" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'ASSUMED: MI300X; --set xgmi=' topo import "$tmp/mi300.txt"
-t "another one is stated" 0 '"gpu0", "dst": "gpu1", "bandwidth": "50000000000B/s"' '50 GB/s (given)' topo import "$tmp/mi300.txt" --set xgmi=50GB/s
-t "amd-smi says it" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'three quarters of the stated' topo import "$tmp/mi300.json"
+answers "rocm-smi says no bandwidth" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'ASSUMED: MI300X; --set xgmi=' topo import "$tmp/mi300.txt"
+answers "another one is stated" 0 '"gpu0", "dst": "gpu1", "bandwidth": "50000000000B/s"' '50 GB/s (given)' topo import "$tmp/mi300.txt" --set xgmi=50GB/s
+answers "amd-smi says it" 0 '"gpu0", "dst": "gpu1", "bandwidth": "48000000000B/s"' 'three quarters of the stated' topo import "$tmp/mi300.json"
 # A ring of four: two hops weigh twice as much. Neighbours' neighbours go through one of them.
 rocm_smi 4 '(k - i) % 2 ? 15 : 30' '(k - i) % 2 ? 1 : 2' '"XGMI"' >"$tmp/ring.txt"
-t "pairs of two hops" 0 '^4 accelerators, 6 nodes, 18 links' '' topo "$tmp/ring.txt"
-t "go through a third GPU" 0 '' '2 pairs without an xGMI link go through a third GPU' topo import "$tmp/ring.txt"
+answers "pairs of two hops" 0 '^4 accelerators, 6 nodes, 18 links' '' topo "$tmp/ring.txt"
+answers "go through a third GPU" 0 '' '2 pairs without an xGMI link go through a third GPU' topo import "$tmp/ring.txt"
 # Two islands of two GPUs, one on each CPU.
 rocm_smi 4 '(i < 2) == (k < 2) ? 15 : 72' '(i < 2) == (k < 2) ? 1 : 3' '(i < 2) == (k < 2) ? "XGMI" : "PCIE"' >"$tmp/islands.txt"
-t "islands are joined by their CPUs" 0 '^4 accelerators, 6 nodes, 14 links' '' topo "$tmp/islands.txt"
-t "check knows them" 0 'ok: topology of 8 accelerators' '' check "$tmp/mi300.txt" "$tmp/mi300.json"
+answers "islands are joined by their CPUs" 0 '^4 accelerators, 6 nodes, 14 links' '' topo "$tmp/islands.txt"
+answers "check knows them" 0 'ok: topology of 8 accelerators' '' check "$tmp/mi300.txt" "$tmp/mi300.json"
 sed 's/XGMI/ZGMI/' "$tmp/mi300.txt" >"$tmp/odd.txt"
-t "an unknown type has its line" 3 '' "odd.txt:24: expected a type of link, XGMI or PCIE, got 'ZGMI'" check "$tmp/odd.txt"
+answers "an unknown type has its line" 3 '' "odd.txt:24: expected a type of link, XGMI or PCIE, got 'ZGMI'" check "$tmp/odd.txt"
 sed '24s/XGMI/PCIE/' "$tmp/mi300.txt" >"$tmp/odd.txt"
-t "both directions agree" 3 '' 'from GPU 0 to GPU 1 differs from the entry back' check "$tmp/odd.txt"
+answers "both directions agree" 3 '' 'from GPU 0 to GPU 1 differs from the entry back' check "$tmp/odd.txt"
 sed '$d' "$tmp/mi300.json" >"$tmp/odd.json"
 echo ' {"gpu": 7}]' >>"$tmp/odd.json"
-t "a GPU without links" 3 '' 'odd.json:8:.*expected links' check "$tmp/odd.json"
+answers "a GPU without links" 3 '' 'odd.json:8:.*expected links' check "$tmp/odd.json"
 
 if [ -d $logs ]; then
-    t "a log of four GPUs" 0 'rings  *12 recommended' '' topo $logs/n1_32gb_all_reduce_bench.txt.gz
+    answers "a log of four GPUs" 0 'rings  *12 recommended' '' topo $logs/n1_32gb_all_reduce_bench.txt.gz
     # The recorded run printed 1002.9 Gb/s of bus bandwidth at 4 GiB, which is 125.4 GB/s.
     "$ringlet" coll -t $logs/n1_32gb_all_reduce_bench.txt.gz -c all_reduce -a ring -b 4GiB -f csv >"$tmp/out" 2>"$tmp/err"
     verdict "its all-reduce comes out as measured" \
         "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "busbw_GBps") c = i }
                     NR == 2 && !($c > 124 && $c < 126.5) { print "bus bandwidth " $c }' "$tmp/out")"
-    t "a log of four nodes" 0 '' 'a NIC 10.6 GB/s' topo import $logs/all_reduce_bench-32gb-n4.txt.gz -o "$tmp/n4.json"
-    t "and back" 0 'rings  *4 recommended' '' topo "$tmp/n4.json"
+    answers "a log of four nodes" 0 '' 'a NIC 10.6 GB/s' topo import $logs/all_reduce_bench-32gb-n4.txt.gz -o "$tmp/n4.json"
+    answers "and back" 0 'rings  *4 recommended' '' topo "$tmp/n4.json"
     # The recorded runs of these four nodes reached 10.6 GB/s of bus bandwidth on NCCL's rings.
     for m in $logs/all_reduce_bench-32gb-n4.txt.gz "$tmp/n4.json"; do
         "$ringlet" coll -t "$m" -c all_reduce -a auto -b 4GiB -f csv --why >"$tmp/out" 2>"$tmp/err"

@@ -5,17 +5,6 @@
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-# t NAME STATUS OUT-PATTERN ERR-PATTERN ARGUMENTS...   An empty pattern matches anything.
-t() {
-    name=$1 status=$2 out=$3 err=$4 why=""
-    shift 4
-    "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ $got = "$status" ] || why="exit status $got, expected $status: $*"
-    [ -z "$out" ] || grep -q -e "$out" "$tmp/out" || why="$why standard output lacks '$out'"
-    [ -z "$err" ] || grep -q -e "$err" "$tmp/err" || why="$why standard error lacks '$err'"
-    verdict "$name" "$why"
-}
 taken() { # topology: times of a ring and of a direct all-to-all, in picoseconds
     for c in all_reduce:ring all_to_all:direct; do
         "$ringlet" coll -t "$1" -c "${c%:*}" -a "${c#*:}" -b 1KiB,1MiB,64MiB --format json 2>&1 |
@@ -80,7 +69,7 @@ EOF
 same_times "a DGX-1: NCCL's topology and InfraGraph" "$tmp/dgx1.xml" "$tmp/dgx1.yaml"
 "$ringlet" topo export "$tmp/dgx1.xml" --as infragraph -o "$tmp/dgx1.json"
 same_times "NCCL's topology, written as InfraGraph" "$tmp/dgx1.xml" "$tmp/dgx1.json"
-t "the written file is accepted" 0 'ok: topology of 4 accelerators' '' check "$tmp/dgx1.json"
+answers "the written file is accepted" 0 'ok: topology of 4 accelerators' '' check "$tmp/dgx1.json"
 
 # Eight A100s on NVSwitches: twelve NVLinks of 20 GB/s each; PCIe 4 x16 24 GB/s; Rome 16 GB/s between sockets.
 a100() { # bus, rank
@@ -110,10 +99,10 @@ devices:
   - {ep1: {component: 'cpu[0]'}, ep2: {component: 'cpu[1]'}, scheme: one2one, link: fabric}
 instances: [{name: node, device: a100, count: 1}]
 EOF
-t "figures that a file lacks" 3 '' \
+answers "figures that a file lacks" 3 '' \
     "a100.yaml:7:11: devices\[0\].links\[0\]: link 'nvlink' has no bandwidth.*--set link=nvlink:64GB/s" \
     check "$tmp/a100.yaml"
-t "figures that the user states" 0 '' \
+answers "figures that the user states" 0 '' \
     'note: InfraGraph of 11 vertices and 17 edges (8 nvlink, 8 pcie, 1 fabric). Links that state none have 0ns (given)' \
     topo import "$tmp/a100.yaml" --set link=nvlink:240GB/s --set link=pcie:24GB/s,200ns --set link=fabric:16GB/s \
     --set latency=0ns -o "$tmp/a100.json"
@@ -139,14 +128,14 @@ sed 's/  links: .*/  links: [{name: nvlink}, {name: pcie}, {name: fabric}, {name
     "$tmp/a100.yaml" >"$tmp/ports.yaml"
 "$ringlet" topo import "$tmp/ports.yaml" --set bandwidth=24GB/s --set latency=200ns -o "$tmp/ports.json" 2>"$tmp/err"
 expect "ports at the end are NICs" "$(grep -o '"kind": "nic"' "$tmp/ports.json" | wc -l | tr -d ' ')" 8
-t "an InfraGraph is a factor of a product" 0 '^32 accelerators' '' topo "$tmp/ports.json*fat-tree:4@200Gbps,1us"
+answers "an InfraGraph is a factor of a product" 0 '^32 accelerators' '' topo "$tmp/ports.json*fat-tree:4@200Gbps,1us"
 
-t "InfraGraph is listed" 0 '^infragraph ' '' list readers
-t "NCCL's topology has other settings" 2 '' 'nccl-topology takes only' \
+answers "InfraGraph is listed" 0 '^infragraph ' '' list readers
+answers "NCCL's topology has other settings" 2 '' 'nccl-topology takes only' \
     topo import "$tmp/a100.xml" --set latency=1us
-t "InfraGraph has not those of NCCL" 2 '' 'infragraph takes only' \
+answers "InfraGraph has not those of NCCL" 2 '' 'infragraph takes only' \
     topo import "$tmp/a100.yaml" --set nvlink=1GB/s
-t "a setting for an unknown link" 2 '' "no link has the name 'nvlnk'" \
+answers "a setting for an unknown link" 2 '' "no link has the name 'nvlnk'" \
     topo import "$tmp/a100.yaml" --set link=nvlnk:1GB/s
-t "a latency without a unit" 2 '' 'latency' topo import "$tmp/a100.yaml" --set latency=5
+answers "a latency without a unit" 2 '' 'latency' topo import "$tmp/a100.yaml" --set latency=5
 finish

@@ -9,18 +9,6 @@ of_jobs() { # FIELD: of each job
     grep '"first_rank"' "$tmp/json" | sed "s/.*\"$1\": \[*\([0-9.]*\).*/\1/" | tr '\n' ' ' | sed 's/ $//'
 }
 total() { sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/json" | head -1; }
-refused() { # status, text on standard error, then the arguments; one line, and nothing is left behind
-    status=$1 text=$2 wrong=""
-    shift 2
-    "$ringlet" run -o "$tmp/left" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
-    grep -c '^ringlet: ' "$tmp/err" | grep -qx 1 || wrong="$wrong; not one line"
-    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
-    rm -f "$tmp/left"
-    verdict "refused: $*" "$wrong"
-}
 
 # A GPT in a pipeline and a ResNet over a data-parallel group, on a switch whose cables nobody shares.
 net='--topology switch:8@50GB/s,500ns'
@@ -63,16 +51,7 @@ expect "or the command's" "$both" "$(total) $(total)"
 
 # Two switches and one cable. GPT-2 has 124 439 808 parameters (published). An all-reduce of 2 B each between two ranks takes
 # 2 x (1/2) x 248 879 616 B / 50 GB/s = 4 977 592 320 ps alone; two equal ones share the cable from end to end.
-cat >"$tmp/dumbbell.json" <<'J'
-{"nodes": [{"id": "a", "kind": "accelerator"}, {"id": "b", "kind": "accelerator"}, {"id": "c", "kind": "accelerator"},
-           {"id": "d", "kind": "accelerator"}, {"id": "s", "kind": "switch"}, {"id": "t", "kind": "switch"}],
- "links": [{"src": "a", "dst": "s", "bandwidth": "50GB/s", "latency": "0ns"},
-           {"src": "c", "dst": "s", "bandwidth": "50GB/s", "latency": "0ns"},
-           {"src": "b", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"},
-           {"src": "d", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"},
-           {"src": "s", "dst": "t", "bandwidth": "50GB/s", "latency": "0ns"}]}
-J
-cable="--topology $tmp/dumbbell.json"
+cable="--topology test/support/dumbbell.json"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "batch=2,overlap=off"}' >"$tmp/two.json"
 result $cable --job "$tmp/two.json@0,1" --job "$tmp/two.json@2,3" --alone
 alone=$(of_jobs alone_ps | cut -d' ' -f1)
@@ -94,33 +73,33 @@ expect "a recording from a file" "$(of_jobs ranks)" "8 4"
 
 job() { printf '%s' "$1" >"$tmp/b.json"; }
 job '{"model": "gpt2-small"'
-refused 3 "b.json:1:23: expected ',' or '}'" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:23: expected ',' or '}'" run $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"qp": 2}}'
-refused 3 "b.json:1:63: layout: qp: unknown setting" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:63: layout: qp: unknown setting" run $net --job "$tmp/b.json@0-3"
 job '{"topology": "switch:8@50GB/s,500ns"}'
-refused 3 "b.json:1:14: topology: no option of a job" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:14: topology: no option of a job" run $net --job "$tmp/b.json@0-3"
 job '{"modle": "gpt2-small"}'
-refused 3 "no option of a job; did you mean 'model'?" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "no option of a job; did you mean 'model'?" run $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-smal", "accelerator": "a100-40gb"}'
-refused 3 "b.json:1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:11: model: gpt2-smal: unknown model; did you mean 'gpt2-small'?" run $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "fold": true}'
-refused 3 "b.json:1:61: fold: a folded training cannot be a job" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:61: fold: a folded training cannot be a job" run $net --job "$tmp/b.json@0-3"
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"pp": 3}}'
-refused 3 "b.json: layout: 4 ranks are not a multiple" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json: layout: 4 ranks are not a multiple" run $net --job "$tmp/b.json@0-3"
 job '{}'
-refused 3 "b.json: expected --trace, --model or --job" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json: expected --trace, --model or --job" run $net --job "$tmp/b.json@0-3"
 job ''
-refused 3 "b.json:1:1: the text ends" $net --job "$tmp/b.json@0-3"
+leaves_nothing 3 "b.json:1:1: the text ends" run $net --job "$tmp/b.json@0-3"
 job '{"trace": "nowhere"}'
-refused 3 "nowhere: no such file, and no trace of that name" $net --job "$tmp/b.json@0-3"
-refused 5 "no such file" $net --job "$tmp/nowhere.json@0-3"
-refused 2 "accelerator 3 already has rank 3" $net --job "$tmp/gpt.json@0-3" --job "$tmp/gpt.json@3-6"
-refused 2 "expected an accelerator from 0 to 7" $net --job "$tmp/gpt.json@6-9"
-refused 2 "needs --job" $net --model transformer --alone
-refused 2 "--noise" $net --job "$tmp/gpt.json@0-3" --alone --noise lognormal:cv=0.1
-refused 2 "does not go with --job" $net --config "$tmp/gpt.json" --fold --job "$tmp/gpt.json@4-7"
+leaves_nothing 3 "nowhere: no such file, and no trace of that name" run $net --job "$tmp/b.json@0-3"
+leaves_nothing 5 "no such file" run $net --job "$tmp/nowhere.json@0-3"
+leaves_nothing 2 "accelerator 3 already has rank 3" run $net --job "$tmp/gpt.json@0-3" --job "$tmp/gpt.json@3-6"
+leaves_nothing 2 "expected an accelerator from 0 to 7" run $net --job "$tmp/gpt.json@6-9"
+leaves_nothing 2 "needs --job" run $net --model transformer --alone
+leaves_nothing 2 "--noise" run $net --job "$tmp/gpt.json@0-3" --alone --noise lognormal:cv=0.1
+leaves_nothing 2 "does not go with --job" run $net --config "$tmp/gpt.json" --fold --job "$tmp/gpt.json@4-7"
 # The same error if a file of options belongs to the command itself.
 job '{"model": "gpt2-small", "accelerator": "a100-40gb", "layout": {"qp": 2}}'
-refused 3 "b.json:1:63: layout: qp: unknown setting" $net --config "$tmp/b.json"
-refused 2 "--layout: rp: unknown setting" $net --config "$tmp/b.json" --layout rp=2
+leaves_nothing 3 "b.json:1:63: layout: qp: unknown setting" run $net --config "$tmp/b.json"
+leaves_nothing 2 "--layout: rp: unknown setting" run $net --config "$tmp/b.json" --layout rp=2
 finish

@@ -5,17 +5,6 @@
 . "$(dirname "$0")/../../support/tap.sh"
 job='--model gpt2-small --accelerator a100-40gb --train batch=48'
 time_of() { "$ringlet" run -q $job -f json "$@" 2>"$tmp/err" </dev/null | sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' | head -1; }
-refused() { # status, text, arguments
-    status=$1 text=$2 wrong=""
-    shift 2
-    "$ringlet" run -o "$tmp/left" $job "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ "$got" = "$status" ] || wrong="exit $got, expected $status"
-    grep -qF -- "$text" "$tmp/err" || wrong="$wrong; no '$text'"
-    [ ! -e "$tmp/left" ] || wrong="$wrong; a file was left"
-    rm -f "$tmp/left"
-    verdict "refused: $*" "$wrong"
-}
 orders() { # layouts in every order of three axes, one by one, fastest first: TIME ORDER
     for o in tp-dp-pp tp-pp-dp dp-tp-pp dp-pp-tp pp-tp-dp pp-dp-tp; do
         echo "$(time_of "$@,order=$o") $o"
@@ -48,7 +37,7 @@ grep -qF 'order tp-dp, the fastest of 2 simulated: ' "$tmp/out" && grep -qF '; t
     verdict "the runner-up is named" "" || verdict "the runner-up is named" "it is not"
 expect "with one axis there is nothing to choose" "$(auto -t "$net" --layout order=auto)" dp
 expect "steps are those asked for" "$(time_of -t "$net" --layout tp=4,order=auto --train batch=48,steps=2)" "$(time_of -t "$net" --layout tp=4 --train batch=48,steps=2)"
-refused 2 "expected axes like tp-cp-dp-pp, or auto" -t "$net" --layout order=best
+leaves_nothing 2 "expected axes like tp-cp-dp-pp, or auto" run $job -t "$net" --layout order=best
 
 # A job's order is chosen for the job's ranks: alone there it takes the time of the best order, given explicitly.
 for on in 0-7 8-15 0,2,4,6,8,10,12,14; do
@@ -76,16 +65,16 @@ expect "tp in the node alone" "$(used --layout tp=2,dp=1 --map tp=0)" 0
 expect "tp across nodes alone" "$(used --layout tp=4,dp=1 --map tp=1)" 1
 expect "both" "$(used --layout tp=2,dp=2 --map tp=0,dp=1)" 01
 expect "dp takes what is left" "$("$ringlet" run -q $job -t "$net" --layout tp=2 --map tp=0,dp=1 2>&1 | grep -o 'dp [0-9]*')" "dp 4"
-refused 2 "--map: tp 8 does not fit dimension 0 of size 4" -t "$net" --layout tp=8 --map tp=0
-refused 2 "--map: pp 2 does not fit the rest of dimension 0 (size 4): 1 are left" -t "$net" --layout tp=4,pp=2 --map tp=0,pp=0
-refused 2 "--map: pp: has no dimension" -t "$net" --layout tp=4,pp=2 --map tp=0
-refused 2 "has dimensions 0 to 1, not 2" -t "$net" --layout tp=4 --map tp=2
-refused 2 "--map: qp: unknown setting of a mapping; did you mean" -t "$net" --map qp=1
-refused 2 "--map: tp: is given twice" -t "$net" --map tp=0,tp=1
-refused 2 "expected NAME=VALUE" -t "$net" --map tp
-refused 2 "expected a whole number, got 'x'" -t "$net" --map tp=x
+leaves_nothing 2 "--map: tp 8 does not fit dimension 0 of size 4" run $job -t "$net" --layout tp=8 --map tp=0
+leaves_nothing 2 "--map: pp 2 does not fit the rest of dimension 0 (size 4): 1 are left" run $job -t "$net" --layout tp=4,pp=2 --map tp=0,pp=0
+leaves_nothing 2 "--map: pp: has no dimension" run $job -t "$net" --layout tp=4,pp=2 --map tp=0
+leaves_nothing 2 "has dimensions 0 to 1, not 2" run $job -t "$net" --layout tp=4 --map tp=2
+leaves_nothing 2 "--map: qp: unknown setting of a mapping; did you mean" run $job -t "$net" --map qp=1
+leaves_nothing 2 "--map: tp: is given twice" run $job -t "$net" --map tp=0,tp=1
+leaves_nothing 2 "expected NAME=VALUE" run $job -t "$net" --map tp
+leaves_nothing 2 "expected a whole number, got 'x'" run $job -t "$net" --map tp=x
 printf '{"ranks": [0, 1]}' >"$tmp/p.json"
-refused 2 "does not go with --placement" -t "$net" --map dp=0 --placement "$tmp/p.json"
+leaves_nothing 2 "does not go with --placement" run $job -t "$net" --map dp=0 --placement "$tmp/p.json"
 "$ringlet" run -t "$net" --trace traces/transformer-8 --map tp=0 >"$tmp/out" 2>"$tmp/err"
 expect "only of a training" "$?-$(grep -c -- '--map.* need --model' "$tmp/err")" 2-1
 finish
