@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Random batches of NCCL's calls in recordings of Nsight Systems: two processes with two threads each,
+ * groups inside groups, and calls inside calls, whose rows lie in the database in any order. While they are
+ * drawn it is known which calls each kernel carries out: all of a batch, those of a communicator, or one; or
+ * that nobody can tell.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/collective.h"
+#include "sim/base/error.h"
+#include "test/support/dice.h"
+#include "test/support/nsys.h"
+#include "workload/program/program.h"
+
+enum { PROCESSES = 2, THREADS = 2, MAX_KERNELS = 64, MAX_CALLS = 6, MAX_ROWS = 256 };
+
+typedef struct kernel_of {
+    char name[40];
+    int process;
+    int kind; /* index of a call; -1: unknown */
+    uint64_t bytes;
+} kernel_of;
+
+/* A row of one of the tables: a range of NCCL, a launch or a kernel. */
+typedef struct row {
+    char what; /* r, l or k */
+    int process, thread, from, to, schema, correlation;
+    char name[40];
+    uint64_t comm, bytes;
+    uint32_t root;
+} row;
+
+typedef struct drawn {
+    dice d;
+    row rows[MAX_ROWS];
+    uint32_t n_rows, n_kernels, unknown[PROCESSES], of[PROCESSES];
+    kernel_of kernels[MAX_KERNELS];
+    int now[PROCESSES][THREADS], correlation;
+} drawn;
+
+static const struct {
+    const char *name;
+    int schema;
+    rlt_coll_kind kind;
+} calls[] = {{"ncclAllReduce", 5, RLT_ALL_REDUCE},
+             {"ncclReduceScatter", 5, RLT_REDUCE_SCATTER},
+             {"ncclAllGather", 5, RLT_ALL_GATHER},
+             {"ncclBroadcast", 6, RLT_BROADCAST}};
+
+static row *add(drawn *x, char what, int process, int thread, int from, int to, const char *name)
+{
+    row *r = &x->rows[x->n_rows++];
+    assert_true(x->n_rows < MAX_ROWS);
+    *r = (row){.what = what, .process = process, .thread = thread, .from = from, .to = to, .schema = -1};
+    snprintf(r->name, sizeof r->name, "%s", name);
+    return r;
+}
+
+/* A kernel whose launch is in [from, to] of a thread. */
+static void launch(drawn *x, int process, int thread, int at, int kind, uint64_t bytes)
+{
+    kernel_of *k = &x->kernels[x->n_kernels];
+    *k = (kernel_of){.process = process, .kind = kind, .bytes = bytes};
+    snprintf(k->name, sizeof k->name, "ncclDevKernel_Generic_%u", x->n_kernels++);
+    x->correlation++;
+    add(x, 'l', process, thread, at, at, "cudaLaunchKernelExC_v11060")->correlation = x->correlation;
+    row *r = add(x, 'k', process, thread, at + 3, at + 4, k->name);
+    r->correlation = x->correlation;
+    x->of[process]++;
+    x->unknown[process] += kind < 0;
+}
+
+typedef struct one {
+    int kind;
+    uint64_t comm, bytes;
+    uint32_t root;
+} one;
+
+static one draw_call(drawn *x, int process, int thread, int begin, int end, uint32_t comms)
+{
+    one c = {.kind = (int)below(&x->d, below(&x->d, 3) ? 1 : 4),
+             .comm = 500 + 10 * (uint64_t)process + below(&x->d, comms)};
+    c.bytes = below(&x->d, 12) ? roll(&x->d, 100000) : ((uint64_t)1 << 50) - below(&x->d, 2);
+    c.root = calls[c.kind].schema == 6 ? below(&x->d, 2) : 0;
+    row *r = add(x, 'r', process, thread, begin, end, calls[c.kind].name);
+    r->schema = calls[c.kind].schema;
+    r->comm = c.comm;
+    r->bytes = c.bytes;
+    r->root = c.root;
+    if (below(&x->d, 4) == 0 && end > begin + 2) { /* NCCL's own */
+        row *own = add(x, 'r', process, thread, begin + 1, begin + 2, "ncclAllReduce");
+        own->schema = 5;
+        own->comm = c.comm;
+        own->bytes = 7;
+    }
+    return c;
+}
+
+/* What a kernel of some calls does: all of one kind and root are as one. -1: unknown. */
+static int together(const one *c, uint32_t n, uint64_t comm, uint64_t *bytes)
+{
+    int kind = -2;
+    uint32_t root = 0;
+    *bytes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (comm && c[i].comm != comm)
+            continue;
+        if (kind == -2)
+            root = c[i].root;
+        bool odd = c[i].bytes >= (uint64_t)1 << 50 || (kind >= 0 && (kind != c[i].kind || root != c[i].root));
+        kind = kind == -1 || odd ? -1 : c[i].kind;
+        *bytes += c[i].bytes;
+    }
+    return *bytes >= (uint64_t)1 << 50 ? -1 : kind;
+}
+
+static void draw_batch(drawn *x)
+{
+    int process = (int)below(&x->d, PROCESSES), thread = (int)below(&x->d, THREADS);
+    int *now = &x->now[process][thread];
+    one c[MAX_CALLS];
+    uint64_t bytes, seen[MAX_CALLS];
+    uint32_t n = 1 + below(&x->d, MAX_CALLS), comms = 0;
+    *now += 1 + (int)below(&x->d, 5);
+    if (below(&x->d, 2)) {
+        c[0] = draw_call(x, process, thread, *now, *now + 6, 3);
+        int kind = together(c, 1, 0, &bytes);
+        launch(x, process, thread, *now + (int)below(&x->d, 7), kind, bytes);
+        *now += 8;
+        return;
+    }
+    uint32_t most = 1 + below(&x->d, 3);
+    bool nested = below(&x->d, 3) == 0;
+    add(x, 'r', process, thread, *now, *now + 1, "ncclGroupStart");
+    for (uint32_t i = 0; i < n; i++) {
+        if (nested && i == n / 2)
+            add(x, 'r', process, thread, *now + 2, *now + 3, "ncclGroupStart");
+        c[i] = draw_call(x, process, thread, *now + 4, *now + 8, most);
+        *now += 8;
+        uint32_t k = 0;
+        while (k < comms && seen[k] != c[i].comm)
+            k++;
+        seen[k] = c[i].comm;
+        comms = k == comms ? comms + 1 : comms;
+    }
+    if (nested)
+        add(x, 'r', process, thread, *now + 2, *now + 3, "ncclGroupEnd");
+    add(x, 'r', process, thread, *now + 4, *now + 24, "ncclGroupEnd");
+    uint32_t how = below(&x->d, 3), kernels = how == 0 ? comms : how == 1 ? n : 1 + below(&x->d, n);
+    for (uint32_t i = 0; i < kernels; i++) {
+        int kind = kernels == comms ? together(c, n, seen[i], &bytes)
+                   : kernels == n   ? together(c + i, 1, 0, &bytes)
+                                    : -1;
+        launch(x, process, thread, *now + 5 + 3 * (int)i, kind, bytes);
+    }
+    *now += 26;
+}
+
+static void draw(drawn *x)
+{
+    dice d = x->d;
+    memset(x, 0, sizeof *x);
+    x->d = d;
+    for (int p = 0; p < PROCESSES; p++)
+        for (int t = 0; t < THREADS; t++)
+            x->now[p][t] = 100 + 3 * p + t;
+    for (uint32_t k = 1 + below(&x->d, 6); k > 0; k--)
+        draw_batch(x);
+    for (int p = 0; p < PROCESSES; p++) /* every process has work */
+        if (!x->of[p]) {
+            draw_call(x, p, 0, 60, 66, 1);
+            row *r = &x->rows[x->n_rows - 1];
+            r = r->bytes == 7 && r->from == 61 ? r - 1 : r;
+            *r = (row){.what = 'r',
+                       .process = p,
+                       .from = 60,
+                       .to = 66,
+                       .schema = 5,
+                       .comm = 500 + 10 * (uint64_t)p,
+                       .bytes = 40,
+                       .name = "ncclAllReduce"};
+            launch(x, p, 0, 62, 0, 40);
+        }
+}
+
+static void write_rows(drawn *x)
+{
+    begin();
+    for (int p = 0; p < PROCESSES; p++) {
+        step(p + 1, 0, 5000);
+        for (uint32_t c = 0; c < 3; c++)
+            range(p + 1, 1, 10, 11, "ncclCommInitRank", 0, 500 + 10 * (uint64_t)p + c, 1, 0);
+    }
+    for (uint32_t n = x->n_rows; n > 0; n--) {
+        uint32_t pick = below(&x->d, n);
+        const row *r = &x->rows[pick];
+        if (r->what == 'r')
+            range(r->process + 1, r->thread + 1, r->from, r->to, r->name, r->schema, r->comm, r->bytes,
+                  r->root);
+        else if (r->what == 'l')
+            call(r->process + 1, r->thread + 1, r->correlation, r->from, r->to, r->name);
+        else
+            kernel(r->process + 1, r->process, 20 + r->thread, r->correlation, r->from, r->to, r->name);
+        x->rows[pick] = x->rows[n - 1];
+    }
+}
+
+static void kernels_carry_out_their_calls(void **state)
+{
+    static drawn x;
+    uint32_t whole = 0;
+    (void)state;
+    x.d = (dice){.seed = 8};
+    for (int i = 0; i < 150; i++) {
+        rlt_program *p = NULL;
+        char says[100];
+        draw(&x);
+        write_rows(&x);
+        int rc = try_read(&p), first = x.unknown[0] ? 0 : 1;
+        snprintf(says, sizeof says, "lacks the sizes of %u of its %u NCCL operations", x.unknown[first],
+                 x.of[first]);
+        if (x.unknown[0] + x.unknown[1]) {
+            if (rc != RLT_ESCHEMA || !strstr(err.what, says))
+                fail_msg("%d: %s: %s, expected %s\n%s", rc, err.where, err.what, says,
+                         script + strlen(TABLES));
+            continue;
+        }
+        if (rc)
+            fail_msg("%s: %s\n%s", err.where, err.what, script + strlen(TABLES));
+        assert_int_equal(p->n_ranks, PROCESSES);
+        for (uint32_t k = 0; k < x.n_kernels; k++) {
+            const rlt_op *o = named(p, x.kernels[k].name);
+            const rlt_comm *c = &p->comms[o->comm];
+            assert_int_equal(o->rank, x.kernels[k].process);
+            assert_int_equal(c->kind, calls[x.kernels[k].kind].kind);
+            assert_int_equal(c->bytes, x.kernels[k].bytes);
+        }
+        rlt_program_free(p);
+        whole++;
+    }
+    assert_true(whole > 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_carry_out_their_calls),
+    };
+    return run_in_database(tests, sizeof tests / sizeof *tests);
+}
