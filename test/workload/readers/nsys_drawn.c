@@ -243,10 +243,102 @@ static void kernels_carry_out_their_calls(void **state)
     assert_true(whole > 30);
 }
 
+/* Each process sends its own number of bytes to each, and receives what they send, in any order: one
+ * exchange. */
+static void exchanges_may_be_uneven(void **state)
+{
+    dice d = {.seed = 9};
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        uint64_t sent[4][4], most = 0;
+        uint32_t n = 2 + below(&d, 3);
+        bool even = below(&d, 3) == 0;
+        begin();
+        for (uint32_t i = 0; i < n * n; i++)
+            sent[i / n][i % n] = even ? 500 : roll(&d, 1000);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t order[8];
+            int pid = (int)i + 1, now = 102;
+            step(pid, 0, 1000);
+            range(pid, 1, 1, 2, "ncclCommInitRank", 0, 500, n, i);
+            range(pid, 1, 100, 101, "ncclGroupStart", -1, 0, 0, 0);
+            for (uint32_t m = 0; m < 2 * n; m++) {
+                uint32_t at = below(&d, m + 1);
+                order[m] = order[at];
+                order[at] = m;
+            }
+            for (uint32_t m = 0; m < 2 * n; m++, now += 2) {
+                uint32_t peer = order[m] / 2;
+                bool sends = order[m] % 2;
+                range(pid, 1, now, now + 1, sends ? "ncclSend" : "ncclRecv", 8, 500,
+                      sends ? sent[i][peer] : sent[peer][i], peer);
+            }
+            range(pid, 1, 120, 140, "ncclGroupEnd", -1, 0, 0, 0);
+            call(pid, 1, 1, 121, 122, "cudaLaunchKernelExC_v11060");
+            kernel(pid, (int)i, 20, 1, 200, 210, "ncclDevKernel_SendRecv");
+        }
+        rlt_program *p = read_it();
+        assert_int_equal(p->n_comms, 1);
+        assert_int_equal(p->comms[0].kind, RLT_ALL_TO_ALL);
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t out = 0, in = 0;
+            for (uint32_t j = 0; j < n; j++) {
+                out += sent[i][j];
+                in += sent[j][i];
+                assert_int_equal(p->comms[0].counts ? p->comms[0].counts[i * n + j] : 500, sent[i][j]);
+            }
+            most = out > most ? out : most;
+            most = in > most ? in : most;
+        }
+        assert_int_equal(!p->comms[0].counts, even);
+        assert_int_equal(p->comms[0].bytes, most);
+        rlt_program_free(p);
+    }
+}
+
+/* A call waits for an event: for what was on the stream of its last record before the call, in the same
+ * process. Without one it waits for what ended last. */
+static void the_last_record_counts(void **state)
+{
+    static const char *const kernels[] = {"seven", "eight", "nine"};
+    dice d = {.seed = 10};
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        int found = 9, last = -1;
+        uint32_t n = below(&d, 12);
+        begin();
+        step(1, 0, 1000);
+        for (int s = 0; s < 3; s++)
+            launched(7 + s, 1 + s, 62 + 4 * s, 500 + s, kernels[s]);
+        call(1, 1, 50, 120, 505, "cudaEventSynchronize_v3020");
+        sync_row(1, -1, 50, 40);
+        for (uint32_t i = 0; i < n; i++) {
+            int process = (int)below(&d, 4) ? 1 : (int)below(&d, 3),
+                event = below(&d, 3) ? 40 : 39 + (int)below(&d, 3);
+            int at = 44 + (int)below(&d, 14), stream = 7 + (int)below(&d, 3);
+            if (process == 1 && event == 40 && at == last)
+                continue;
+            call(1, 1, at, 80 + at - 44, 81 + at - 44, "cudaEventRecord_v3020");
+            sql("INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (%lld, %d, %d, %d);", PID(process), event,
+                at, stream);
+            if (process == 1 && event == 40 && at < 50 && at > last) {
+                last = at;
+                found = stream;
+            }
+        }
+        rlt_program *p = read_it();
+        for (int s = 0; s < 3; s++)
+            assert_int_equal(effect(p, kernels[s]) > 900 * RLT_US, found == 7 + s);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_carry_out_their_calls),
+        cmocka_unit_test(exchanges_may_be_uneven),
+        cmocka_unit_test(the_last_record_counts),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }

@@ -24,7 +24,7 @@ typedef struct node {
     char name[16];
     uint64_t id, us, start, bytes;
     uint32_t type, coll, group, root, peer, tag;
-    bool host;
+    bool host, uneven;                       /* uneven: an all-to-all with another size on each rank */
     int stream, thread;                      /* -1: none */
     uint32_t deps[MAX_DEPS], n_deps, n_ctrl; /* places in the rank; control dependencies first */
 } node;
@@ -88,12 +88,14 @@ static void draw_collective(trace *t)
 {
     uint32_t g = below(&t->d, GROUPS), coll = below(&t->d, sizeof colls / sizeof *colls);
     uint64_t bytes = roll(&t->d, (uint64_t)1 << 40);
+    bool uneven = colls[coll].kind == RLT_ALL_TO_ALL && t->size[g] > 1 && below(&t->d, 2);
     uint32_t root = t->members[g][below(&t->d, t->size[g])];
     for (uint32_t m = 0; m < t->size[g]; m++) {
         node *x = add(t, t->members[g][m], RLT_CHAKRA_COLL);
         x->coll = coll;
         x->group = g;
-        x->bytes = bytes;
+        x->bytes = bytes + (uneven ? m * (1 + below(&t->d, 1000)) : 0);
+        x->uneven = uneven;
         x->root = root;
         if (below(&t->d, 2))
             x->stream = (int)below(&t->d, 40);
@@ -329,8 +331,8 @@ static void write_rank(trace *t, uint32_t rank)
     t->used = 0;
     say(t, t->forms[rank] == GRAPH ? "{\"workload_graph\": [" : "{\"version\": \"0.0.4\"}");
     if (t->forms[rank] == OBJECTS) {
-        say(t,
-            "{\"id\": \"0\", \"name\": \"process_group:init\", \"type\": \"METADATA_NODE\", \"inputs\": {\"values\": \"");
+        say(t, "{\"id\": \"0\", \"name\": \"process_group:init\", \"type\": \"METADATA_NODE\", "
+               "\"inputs\": {\"values\": \"");
         for (const char *c = list; *c; c++)
             say(t, *c == '"' ? "\\\"" : "%c", *c);
         say(t, "\"}}");
@@ -369,7 +371,10 @@ static void check_communication(const trace *t, const rlt_program *p, const node
     assert_int_equal(o->kind, RLT_OP_COLLECTIVE);
     assert_int_equal(c->kind, colls[x->coll].kind);
     uint32_t times = c->kind == RLT_BARRIER ? 0 : colls[x->coll].shares ? t->size[x->group] : 1;
-    assert_int_equal(c->bytes, x->bytes * times);
+    for (uint32_t m = 0, n = t->size[x->group]; m < n && x->uneven; m++)
+        assert_int_equal(c->counts[o->member * n + m], x->bytes / n + (m < x->bytes % n));
+    if (!x->uneven)
+        assert_true(c->bytes == x->bytes * times && !c->counts);
     assert_int_equal(p->group_first[c->group + 1] - p->group_first[c->group], t->size[x->group]);
     for (uint32_t m = 0; m < t->size[x->group]; m++)
         assert_int_equal(members[m], t->members[x->group][m]);
@@ -429,9 +434,9 @@ static void forms_say_what_was_drawn(void **state)
         }
         rlt_program_free(p);
         for (uint32_t r = 0; r < t.n_ranks; r++) {
-            char path[256];
-            snprintf(t.text, sizeof t.text, "t.%u.%s", r, t.forms[r] == PROTO ? "et" : "json");
-            unlink(path_of(t.text, path, sizeof path));
+            char path[256], name[32];
+            snprintf(name, sizeof name, "t.%u.%s", r, t.forms[r] == PROTO ? "et" : "json");
+            unlink(path_of(name, path, sizeof path));
         }
     }
 }

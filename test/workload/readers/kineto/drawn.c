@@ -311,7 +311,7 @@ static void leave_out(drawn *x)
 {
     work w = {.name = "outside", .stream = (int)below(&x->d, STREAMS)};
     bool after = below(&x->d, 2);
-    int64_t t = after ? x->end + jitter(x, below(&x->d, 3) * 40) : x->begin - jitter(x, 50);
+    int64_t t = !after ? x->begin - jitter(x, 50) : below(&x->d, 2) ? x->end : x->end + jitter(x, 40);
     w.start = t + jitter(x, 5);
     w.end = after ? w.start + 5000 : x->begin;
     call(x, 0, "cudaLaunchKernel", t, t + 1000);
