@@ -66,7 +66,7 @@ static void put(program *p, const char *word)
         p->line += word[i] == '\n';
 }
 
-/* What may stand between two words; `needed`: they are not words if nothing does. */
+/* Puts something that may stand between two words; `needed`: they are not words if nothing does. */
 static void gap(program *p, dice *d, bool needed)
 {
     static const char *const all[] = {" ",      "  ",         "\t",          "\n",     "\r\n",

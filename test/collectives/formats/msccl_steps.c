@@ -20,7 +20,7 @@
 
 enum { GPUS = 4, CHUNKS = 12, SCRATCH = 40, TBS = 48, BUFFERS = 48, LINES = 512 };
 
-/* What a chunk holds: numbers of members, of one block of the collective. */
+/* The contents of a chunk: numbers of members, of one block of the collective. */
 typedef struct chunk {
     uint64_t sum;
     uint32_t members; /* a bit each; 0: nothing */
@@ -297,8 +297,8 @@ typedef struct walk {
     const rlt_listed *l;
     uint64_t at[GPUS][BUFFERS][CHUNKS];
     uint32_t next[GPUS * TBS];               /* step of each lane */
-    uint64_t post[LINES][CHUNKS];            /* of each sending step: what it sent */
-    uint32_t from[LINES][2], arrived[LINES]; /* of each receiving step: what was sent to it */
+    uint64_t post[LINES][CHUNKS];            /* by sending step: its values */
+    uint32_t from[LINES][2], arrived[LINES]; /* by receiving step: its messages */
 } walk;
 
 static void land(walk *w, uint32_t member, const rlt_step *s, const uint64_t *values)

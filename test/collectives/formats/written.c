@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What writers make of the plans of all algorithms. The operations of a plan are worked out again, by a
+ * Plans of all algorithms, as writers put them. The operations of a plan are worked out again, by a
  * search through all of its steps for each receive. MSCCL files hold what their run-time needs and no more.
  * Texts in the form that a writer gives come back byte for byte.
  */
@@ -253,7 +253,7 @@ static void check_waits(xml *x, uint32_t t)
     }
 }
 
-/* What a thread block does: it sends to its peer, receives from it, or has none. */
+/* A thread block sends to its peer, receives from it, or has none. */
 static void check_block(const xml *x, const tb *b)
 {
     bool sends = false, receives = false;

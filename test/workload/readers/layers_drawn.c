@@ -43,7 +43,7 @@ typedef struct table {
     layer layers[MAX_LAYERS];
     op ops[MAX_OPS];
     uint32_t n_ops, left_out;
-    bool chain[MAX_OPS]; /* what the next compute waits for */
+    bool chain[MAX_OPS]; /* the next compute waits for these */
     char text[8192];
     size_t used;
     rlt_read_options options;

@@ -10,6 +10,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/nsys.h"
 #include "workload/program/program.h"
@@ -98,7 +99,7 @@ static one draw_call(drawn *x, int process, int thread, int begin, int end, uint
     return c;
 }
 
-/* What a kernel of some calls does: all of one kind and root are as one. -1: unknown. */
+/* The kind of call that some calls are together: all of one kind and root are as one. -1: unknown. */
 static int together(const one *c, uint32_t n, uint64_t comm, uint64_t *bytes)
 {
     int kind = -2;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/collective.h"
 #include "net/import/import.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collectives/collective.h"
+#include "net/import/import.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -552,7 +553,7 @@ static int try_bound(const char *spec, const char *system, rlt_coll_request req,
 }
 
 #define SYSTEM(more) "{\"preferred-dataset-splits\": 1, \"endpoint-delay\": 0" more "}"
-#define DIRECT_ALL   ", \"all-to-all-implementation\": [\"direct\"], \"all-reduce-implementation\": [\"ring\"]"
+#define DIRECT_ALL   ", \"all-to-all-implementation\": [\"direct\"]"
 
 /* 2^61 ps are the limit of simulated time: 2 305 843 009 213 693 ns. A message of as many bytes passes a
  * link of 1 GB/s in this time. */
@@ -592,7 +593,7 @@ static void times_have_a_limit(void **state)
     assert_non_null(strstr(err.what, "5 members exceed the network's 4 ranks"));
 }
 
-/* What a system file may say, and the last value of each number that is read. */
+/* Values of a system file: the last of each that is read, and one beyond. */
 static void files_have_limits(void **state)
 {
     static const struct {

@@ -16,6 +16,7 @@
 #include "test/support/chakra.h"
 #include "test/support/dice.h"
 #include "workload/program/program.h"
+#include "workload/readers/chakra/node.h"
 
 enum { MAX_RANKS = 4, MAX_NODES = 24, MAX_DEPS = 4, GROUPS = 3 };
 typedef enum form { PROTO, OBJECTS, GRAPH } form;
