@@ -14,6 +14,7 @@
 #include "test/support/dice.h"
 #include "test/support/nsys.h"
 #include "workload/program/program.h"
+#include "workload/program/reader.h"
 
 enum { PROCESSES = 2, THREADS = 2, MAX_KERNELS = 64, MAX_CALLS = 6, MAX_ROWS = 256 };
 
@@ -334,12 +335,59 @@ static void the_last_record_counts(void **state)
     }
 }
 
+/* A message on a communicator whose begin is not recorded: its peer is a rank. */
+static void peers_without_a_communicator(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 2; i++) {
+        step(i + 1, 0, 1000);
+        range(i + 1, 1, 100, 140, i ? "ncclRecv" : "ncclSend", 8, 77, 60, i ? 0 : 1);
+        call(i + 1, 1, 1, 110, 111, "cudaLaunchKernelExC_v11060");
+        kernel(i + 1, i, 20, 1, 200, 210, "ncclDevKernel_SendRecv");
+    }
+    rlt_program *p = read_it();
+    assert_int_equal(p->n_comms, 1);
+    assert_int_equal(p->comms[0].kind, RLT_SEND_RECV);
+    assert_int_equal(p->comms[0].bytes, 60);
+    assert_int_equal(p->ops[p->comm_ops[p->comms[0].first_op]].rank, 0);
+    assert_int_equal(p->ops[p->comm_ops[p->comms[0].first_op + 1]].rank, 1);
+    rlt_program_free(p);
+}
+
+/* One process of a world of three, whose recording all ranks replay: shares on an unknown communicator are
+ * of all. */
+static void a_world_of_one_recording(void **state)
+{
+    const rlt_replicate all = {RLT_NONE, 0};
+    rlt_read_options o = options();
+    const char *list[] = {path};
+    rlt_program *p = NULL;
+    (void)state;
+    begin();
+    step(1, 0, 1000);
+    range(1, 1, 1, 2, "ncclCommInitRank", 0, 500, 3, 0);
+    range(1, 1, 100, 140, "ncclReduceScatter", 5, 77, 60, 0);
+    call(1, 1, 1, 110, 111, "cudaLaunchKernelExC_v11060");
+    kernel(1, 0, 20, 1, 200, 210, "ncclDevKernel_ReduceScatter");
+    write_database();
+    o.step_mark = "iteration";
+    o.replicate = &all;
+    o.n_replicate = 1;
+    if (rlt_reader_nsys.read(list, 1, &o, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(p->n_ranks, 3);
+    assert_int_equal(p->n_comms, 1);
+    assert_int_equal(p->comms[0].bytes, 3 * 60);
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_carry_out_their_calls),
-        cmocka_unit_test(exchanges_may_be_uneven),
-        cmocka_unit_test(the_last_record_counts),
+        cmocka_unit_test(kernels_carry_out_their_calls), cmocka_unit_test(exchanges_may_be_uneven),
+        cmocka_unit_test(the_last_record_counts),        cmocka_unit_test(peers_without_a_communicator),
+        cmocka_unit_test(a_world_of_one_recording),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }
