@@ -88,7 +88,7 @@ static void draw_work(trace *t)
 static void draw_collective(trace *t)
 {
     uint32_t g = below(&t->d, GROUPS), coll = below(&t->d, sizeof colls / sizeof *colls);
-    uint64_t bytes = roll(&t->d, (uint64_t)1 << 40);
+    uint64_t bytes = below(&t->d, 6) ? roll(&t->d, (uint64_t)1 << 40) : 0;
     bool uneven = colls[coll].kind == RLT_ALL_TO_ALL && t->size[g] > 1 && below(&t->d, 2);
     uint32_t root = t->members[g][below(&t->d, t->size[g])];
     for (uint32_t m = 0; m < t->size[g]; m++) {
@@ -189,7 +189,7 @@ static uint32_t attrs_of(trace *t, const node *x, attr *a)
         a[n++] = (attr){"stream", NULL, (uint64_t)x->stream, false};
     if (x->thread >= 0)
         a[n++] = (attr){"tid", NULL, (uint64_t)x->thread, false};
-    if (!work)
+    if (!work && (x->bytes || below(&t->d, 2)))
         a[n++] = (attr){"comm_size", NULL, x->bytes, false};
     if (x->type == RLT_CHAKRA_COLL) {
         a[n++] = (attr){"comm_type", NULL, x->coll, false};
