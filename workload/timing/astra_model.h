@@ -44,7 +44,7 @@ typedef struct rlt_astra_ranks {
 /* A phase of a chunk, in one dimension. */
 typedef struct rlt_astra_part {
     uint32_t dim;
-    int kind; /* of an all-reduce's phases: its own, or reduce-scatter and all-gather */
+    int kind; /* for the phases of an all-reduce: its own, or reduce-scatter and all-gather */
     uint8_t algorithm;
     uint64_t chunk;
 } rlt_astra_part;
