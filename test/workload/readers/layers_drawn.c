@@ -295,12 +295,13 @@ static void draw_astra1(table *t)
     t->model = t->expert = t->stages = 1;
     t->ranks = 4 + 2 * below(&t->d, 3);
     t->options.n_ranks = dims && below(&t->d, 2) ? 0 : t->ranks;
+    bool other = dims && t->options.n_ranks && below(&t->d, 2); /* dimensions of another number of ranks */
     if (policy == 3 || policy == 4)
-        t->model = dims ? 2 : t->ranks;
+        t->model = dims && !other ? 2 : t->ranks;
     if (dims) {
         t->options.n_dims = 2;
         t->options.dims[0] = 2;
-        t->options.dims[1] = t->ranks / 2;
+        t->options.dims[1] = t->ranks / 2 + other;
     }
     for (uint32_t i = 0; i < t->n; i++)
         set_scopes(&t->layers[i], bare ? 5 : policy);

@@ -105,6 +105,27 @@ static void sums_have_limits(void **state)
     }
 }
 
+/* A message quotes 80 bytes of a line at most. */
+static void quotes_are_short(void **state)
+{
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    (void)state;
+    for (size_t n = 79; n <= 82; n++)
+        for (int digits = 0; digits < 2; digits++) {
+            char word[100] = "", text[400], quoted[100];
+            rlt_program *p;
+            rlt_error err;
+            memset(word, digits ? '9' : 'z', n);
+            snprintf(text, sizeof text, GRAPH("1", "%s", "0", "1", "1"), word);
+            if (!digits) /* what stands at the place of a number, to the end of the line */
+                snprintf(text, sizeof text, "node1 -- A -- forward_compute_time=%s", word);
+            assert_true(try_text(text, &o, &p, &err) < 0);
+            snprintf(quoted, sizeof quoted, "'%.80s'", word);
+            if (!strstr(err.what, quoted))
+                fail_msg("%zu: %s", n, err.what);
+        }
+}
+
 /* The number of ranks: that of the options, else of the file, else of the topology, else one that is enough.
  * */
 static void who_says_the_ranks(void **state)
@@ -141,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_limits),
         cmocka_unit_test(sums_have_limits),
+        cmocka_unit_test(quotes_are_short),
         cmocka_unit_test(who_says_the_ranks),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

@@ -55,6 +55,8 @@ static void formats_are_told_apart(void **state)
         {NULL, "x", "[rank1 ~ rank7]\n"},
         {"aicb", "x", "comm_type,comm_group,comm_group_size,msg_size,stage\n"},
         {NULL, "x", "comm_type,comm_group,comm_group_size,msg\n"},
+        {NULL, "x", "comm_type,comm_group,comm_group_size,msg_size"},
+        {NULL, "x", "[rank0 ~ rank"},
         {"simai", "x", "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2\n"},
         {"simai", "x", "\n HYBRID_TRANSFORMER ep: 1\n"},
         {"simai", "x", "MICRO\n1\nmicro_test -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 100 1\n"},
