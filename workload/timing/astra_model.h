@@ -41,6 +41,14 @@ typedef struct rlt_astra_ranks {
     uint32_t n;
 } rlt_astra_ranks;
 
+/* A phase of a chunk, in one dimension. */
+typedef struct rlt_astra_part {
+    uint32_t dim;
+    int kind; /* for the phases of an all-reduce: its own, or reduce-scatter and all-gather */
+    uint8_t algorithm;
+    uint64_t chunk;
+} rlt_astra_part;
+
 static inline uint64_t rlt__astra_bound(rlt_astra_wide ns)
 {
     return ns > RLT_ASTRA_MAX_NS ? RLT_ASTRA_MAX_NS : (uint64_t)ns;
@@ -57,8 +65,7 @@ int rlt__astra_check(int kind, uint8_t algorithm, uint64_t n, rlt_error *err) RL
 /* Returns k if n = 2^k, else -1. */
 int rlt__astra_log2(uint64_t n);
 /* Computes the time of a chunk's phase in a dimension. */
-int rlt__astra_phase(const rlt_astra *a, uint32_t dim, int kind, uint64_t chunk, uint64_t *ns,
-                     rlt_error *err) RLT_MUST_USE;
+int rlt__astra_phase(const rlt_astra *a, const rlt_astra_part *p, uint64_t *ns, rlt_error *err) RLT_MUST_USE;
 /* Computes the time of a whole collective over a list of ranks as one dimension. */
 int rlt__astra_listed(const rlt_astra_ranks *r, int kind, uint8_t algorithm, uint64_t chunk, uint32_t chunks,
                       uint64_t *end, rlt_error *err) RLT_MUST_USE;

@@ -181,23 +181,22 @@ static int check_shared(const rlt_astra *a, const rlt_astra_dim *d, int kind, ui
     return 0;
 }
 
-int rlt__astra_phase(const rlt_astra *a, uint32_t dim, int kind, uint64_t chunk, uint64_t *ns, rlt_error *err)
+int rlt__astra_phase(const rlt_astra *a, const rlt_astra_part *p, uint64_t *ns, rlt_error *err)
 {
-    const rlt_astra_dim *d = &a->dims[dim];
-    uint8_t algorithm = a->system.implementation[kind].algorithm[dim];
-    int rc = rlt__astra_check(kind, algorithm, d->size, err);
+    const rlt_astra_dim *d = &a->dims[p->dim];
+    int rc = rlt__astra_check(p->kind, p->algorithm, d->size, err);
     if (rc == 0 && a->system.shares_links)
-        rc = check_shared(a, d, kind, algorithm, err);
+        rc = check_shared(a, d, p->kind, p->algorithm, err);
     if (rc < 0)
         return rc;
-    if (algorithm == RLT_ASTRA_TREE)
+    if (p->algorithm == RLT_ASTRA_TREE)
         return rlt__astra_unsupported(
-            kind, "doubleBinaryTree in one of several dimensions has no closed form", err);
-    if (algorithm == RLT_ASTRA_RING)
-        *ns = rlt__astra_bound(ring_ns(a, d, kind, chunk));
-    else if (algorithm == RLT_ASTRA_DIRECT)
-        *ns = rlt__astra_bound(direct_ns(a, d, kind, chunk));
+            p->kind, "doubleBinaryTree in one of several dimensions has no closed form", err);
+    if (p->algorithm == RLT_ASTRA_RING)
+        *ns = rlt__astra_bound(ring_ns(a, d, p->kind, p->chunk));
+    else if (p->algorithm == RLT_ASTRA_DIRECT)
+        *ns = rlt__astra_bound(direct_ns(a, d, p->kind, p->chunk));
     else
-        *ns = rlt__astra_bound(halving_ns(a, d, kind, chunk, rlt__astra_log2(d->size)));
+        *ns = rlt__astra_bound(halving_ns(a, d, p->kind, p->chunk, rlt__astra_log2(d->size)));
     return 0;
 }

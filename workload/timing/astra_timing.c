@@ -33,29 +33,31 @@ typedef struct phase {
     uint64_t ns;
 } phase;
 
-static int add_phase(const rlt_astra *a, phase *list, uint32_t *n, uint32_t dim, int kind, uint64_t chunk,
-                     rlt_error *err)
+static int add_phase(const rlt_astra *a, phase *list, uint32_t *n, const rlt_astra_part *p, rlt_error *err)
 {
-    list[*n].queue = dim;
-    return rlt__astra_phase(a, dim, kind, chunk, &list[(*n)++].ns, err);
+    list[*n].queue = p->dim;
+    return rlt__astra_phase(a, p, &list[(*n)++].ns, err);
 }
 
 /* Lists the phases of a chunk: reduce-scatter from the first dimension up, all-gather from the last one
- * down. */
+ * down. All of them use the algorithms of the collective's own kind, as in ASTRA-sim. */
 static int plan_phases(const rlt_astra *a, int kind, uint64_t chunk, phase *list, uint32_t *n, rlt_error *err)
 {
+    const uint8_t *algorithm = a->system.implementation[kind].algorithm;
     uint32_t last = a->n_dims - 1;
     bool aware = kind == RLT_ASTRA_ALL_REDUCE && !a->system.baseline;
     int rc = 0;
     *n = 0;
     for (uint32_t d = 0; d <= last && rc == 0 && kind != RLT_ASTRA_ALL_GATHER; d++) {
-        rc = add_phase(a, list, n, d, aware && d < last ? RLT_ASTRA_REDUCE_SCATTER : kind, chunk, err);
+        rlt_astra_part p = {d, aware && d < last ? RLT_ASTRA_REDUCE_SCATTER : kind, algorithm[d], chunk};
+        rc = add_phase(a, list, n, &p, err);
         if (kind == RLT_ASTRA_REDUCE_SCATTER || (aware && d < last))
             chunk /= a->dims[d].size;
     }
     uint32_t down = aware ? last : kind == RLT_ASTRA_ALL_GATHER ? a->n_dims : 0;
     for (uint32_t d = down; d-- > 0 && rc == 0;) {
-        rc = add_phase(a, list, n, d, RLT_ASTRA_ALL_GATHER, chunk, err);
+        rlt_astra_part p = {d, RLT_ASTRA_ALL_GATHER, algorithm[d], chunk};
+        rc = add_phase(a, list, n, &p, err);
         if (chunk > INT64_MAX / a->dims[d].size)
             return rlt_fail(err, RLT_ERANGE, "--timing astra", "an all-gather of more than 2^63 bytes");
         chunk *= a->dims[d].size;

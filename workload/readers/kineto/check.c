@@ -1,45 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks recordings: what they lack for a good replay, and how to record it. */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/mem.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/kineto.h"
-
-typedef struct text {
-    char *at;
-    uint32_t used, capacity;
-    int rc;
-    rlt_error *err;
-} text;
-
-static void line(text *t, const char *fmt, ...) RLT_PRINTF(2);
-
-static void line(text *t, const char *fmt, ...)
-{
-    char buffer[600];
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(buffer, sizeof buffer - 1, fmt, args);
-    va_end(args);
-    if (t->rc < 0 || n < 0)
-        return;
-    uint32_t length = (size_t)n < sizeof buffer - 1 ? (uint32_t)n : (uint32_t)sizeof buffer - 2;
-    t->rc = rlt_grow(&t->at, &t->capacity, 1, (uint64_t)t->used + length + 2, 1 << 26, "bytes of findings",
-                     t->err);
-    if (t->rc < 0)
-        return;
-    memcpy(t->at + t->used, buffer, length);
-    t->used += length;
-    t->at[t->used++] = '\n';
-    t->at[t->used] = '\0';
-}
 
 typedef struct tally {
     uint64_t kernels, copies, unlaunched, waits, syncs, cpu_ops, unknown, marked, sync_records;
@@ -71,7 +38,7 @@ static void count(const rlt_kin_recording *k, tally *t)
     t->most_steps = k->n_steps > t->most_steps ? k->n_steps : t->most_steps;
 }
 
-static void check_ranks(const rlt_kin_run *run, text *out)
+static void check_ranks(const rlt_kin_run *run, rlt_growing *out)
 {
     uint32_t missing = 0, first = RLT_NONE;
     for (uint32_t r = 0; r < run->n_ranks; r++)
@@ -80,27 +47,28 @@ static void check_ranks(const rlt_kin_run *run, text *out)
             first = first == RLT_NONE ? r : first;
         }
     if (missing == 0)
-        line(out, "ok: ranks: %" PRIu32 " of %" PRIu32 " present", run->n_ranks, run->n_ranks);
+        rlt_growing_add(out, "ok: ranks: %" PRIu32 " of %" PRIu32 " present\n", run->n_ranks, run->n_ranks);
     else
-        line(out,
-             "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no recording (first: rank %" PRIu32
-             "); profile every "
-             "rank over the same steps, or use another rank's recording: --replicate %" PRIu32 "=%" PRIu32,
-             missing, run->n_ranks, first, first, run->recordings[0].rank);
+        rlt_growing_add(out,
+                        "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no recording (first: rank %" PRIu32
+                        "); profile every "
+                        "rank over the same steps, or use another rank's recording: --replicate %" PRIu32
+                        "=%" PRIu32 "\n",
+                        missing, run->n_ranks, first, first, run->recordings[0].rank);
 }
 
-static void check_steps(const rlt_kin_run *run, const tally *t, text *out)
+static void check_steps(const rlt_kin_run *run, const tally *t, rlt_growing *out)
 {
     if (t->marked < run->n_files)
-        line(out, "lacks: steps: %" PRIu64 " of %" PRIu32 " recordings have no step marks; %s",
-             run->n_files - t->marked, run->n_files, run->format->steps);
+        rlt_growing_add(out, "lacks: steps: %" PRIu64 " of %" PRIu32 " recordings have no step marks; %s\n",
+                        run->n_files - t->marked, run->n_files, run->format->steps);
     else if (t->least_steps != t->most_steps)
-        line(out,
-             "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32
-             " steps; profile the same steps on every rank",
-             t->least_steps, t->most_steps);
+        rlt_growing_add(out,
+                        "lacks: steps: the ranks have between %" PRIu32 " and %" PRIu32
+                        " steps; profile the same steps on every rank\n",
+                        t->least_steps, t->most_steps);
     else
-        line(out, "ok: steps: %" PRIu32 " marked", t->most_steps);
+        rlt_growing_add(out, "ok: steps: %" PRIu32 " marked\n", t->most_steps);
 }
 
 /* Counts the sizes that the replay finds. */
@@ -119,56 +87,63 @@ static int count_sizes(const rlt_kin_run *run, const rlt_kin_recording *k, tally
     return 0;
 }
 
-static void check_sizes(const rlt_kin_run *run, const tally *t, text *out)
+static void check_sizes(const rlt_kin_run *run, const tally *t, rlt_growing *out)
 {
     uint64_t early = t->continued + t->early_unknown;
     if (t->nccl == 0)
-        line(out, "ok: collectives: none recorded");
+        rlt_growing_add(out, "ok: collectives: none recorded\n");
     else if (early + t->launched_unknown == 0)
-        line(out, "ok: collectives: %" PRIu64 " NCCL kernels, all with sizes%s", t->nccl,
-             run->n_host_traces ? " (some from host traces)" : "");
+        rlt_growing_add(out, "ok: collectives: %" PRIu64 " NCCL kernels, all with sizes%s\n", t->nccl,
+                        run->n_host_traces ? " (some from host traces)" : "");
     if (early)
-        line(out,
-             "lacks: collective sizes: %" PRIu64 " of %" PRIu64
-             " NCCL kernels were launched before the recording began and do not say their bytes; %" PRIu64
-             " take those of the same place one period later, %" PRIu64
-             " keep their recorded time, waiting included; leave out the first step (--steps), or warm up "
-             "(schedule(warmup=2))",
-             early, t->nccl, t->continued, t->early_unknown);
+        rlt_growing_add(
+            out,
+            "lacks: collective sizes: %" PRIu64 " of %" PRIu64
+            " NCCL kernels were launched before the recording began and do not say their bytes; %" PRIu64
+            " take those of the same place one period later, %" PRIu64
+            " keep their recorded time, waiting included; leave out the first step (--steps), or warm up "
+            "(schedule(warmup=2))\n",
+            early, t->nccl, t->continued, t->early_unknown);
     if (t->launched_unknown)
-        line(out,
-             "lacks: collective sizes: %" PRIu64 " of %" PRIu64 " NCCL kernels do not say their bytes; %s",
-             t->launched_unknown, t->nccl, run->format->sizes);
+        rlt_growing_add(out,
+                        "lacks: collective sizes: %" PRIu64 " of %" PRIu64
+                        " NCCL kernels do not say their bytes; %s\n",
+                        t->launched_unknown, t->nccl, run->format->sizes);
 }
 
-static void check_events(const rlt_kin_format *f, const tally *t, text *out)
+static void check_events(const rlt_kin_format *f, const tally *t, rlt_growing *out)
 {
     if (t->kernels)
-        line(out, "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets", t->kernels, t->copies);
+        rlt_growing_add(out, "ok: device work: %" PRIu64 " kernels, %" PRIu64 " copies and sets\n",
+                        t->kernels, t->copies);
     else
-        line(out, "lacks: device work: 0 kernels, %" PRIu64 " copies; %s", t->copies, f->device);
+        rlt_growing_add(out, "lacks: device work: 0 kernels, %" PRIu64 " copies; %s\n", t->copies, f->device);
     if (f->host && t->cpu_ops == 0)
-        line(out, "lacks: host operators; %s", f->host);
+        rlt_growing_add(out, "lacks: host operators; %s\n", f->host);
     if (t->unlaunched)
-        line(out, "lacks: launches of %" PRIu64 " device operations: placed by their recorded time",
-             t->unlaunched);
+        rlt_growing_add(out,
+                        "lacks: launches of %" PRIu64 " device operations: placed by their recorded time\n",
+                        t->unlaunched);
     if (t->sync_records)
-        line(out, "ok: synchronisation: %" PRIu64 " cuda_sync events", t->sync_records);
+        rlt_growing_add(out, "ok: synchronisation: %" PRIu64 " cuda_sync events\n", t->sync_records);
     else if (t->waits + t->syncs)
-        line(out,
-             "lacks: cuda_sync events: the targets of %" PRIu64 " stream waits and %" PRIu64 " synchronising "
-             "calls are inferred from times; %s",
-             t->waits, t->syncs, f->syncs);
+        rlt_growing_add(out,
+                        "lacks: cuda_sync events: the targets of %" PRIu64 " stream waits and %" PRIu64
+                        " synchronising "
+                        "calls are inferred from times; %s\n",
+                        t->waits, t->syncs, f->syncs);
     if (t->unknown)
-        line(out, "lacks: knowledge of %" PRIu64 " events of unknown categories: ignored", t->unknown);
+        rlt_growing_add(out, "lacks: knowledge of %" PRIu64 " events of unknown categories: ignored\n",
+                        t->unknown);
 }
 
 int rlt__kin_check(const rlt_kin_format *format, const char *const *paths, uint32_t n,
                    const rlt_read_options *opts, char **out, rlt_error *err)
 {
     rlt_kin_run run;
-    text lines = {.err = err};
+    rlt_growing lines = {0};
     tally t = {.least_steps = UINT32_MAX};
+    size_t length;
     *out = NULL;
     int rc = rlt__kin_run_open(format, paths, n, opts, &run, err);
     if (rc == 0) {
@@ -182,12 +157,8 @@ int rlt__kin_check(const rlt_kin_format *format, const char *const *paths, uint3
         check_steps(&run, &t, &lines);
         check_events(run.format, &t, &lines);
         check_sizes(&run, &t, &lines);
-        rc = lines.rc;
+        rc = rlt_growing_finish(&lines, out, &length, err);
     }
     rlt__kin_run_close(&run);
-    if (rc < 0)
-        free(lines.at);
-    else
-        *out = lines.at;
     return rc;
 }
