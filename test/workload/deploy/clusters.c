@@ -262,9 +262,9 @@ static void wrong_lists(void **state)
 
 /* ---- files ---- */
 
-#define FILE_OF(devices)                                                                                            \
-    "{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"4GB/s\",\"latency\":\"0\"}],\"_devices\":" devices \
-    "}"
+#define FILE_OF(devices)                                                                                     \
+    "{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"4GB/s\",\"latency\":\"0\"}],"               \
+    "\"_devices\":" devices "}"
 
 static int load(const char *text, rlt_cluster *c)
 {
