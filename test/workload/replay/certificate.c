@@ -235,7 +235,8 @@ static void sentences(void **state)
     } rows[] = {
         {{.recorded = false}, ""},
         {{.recorded = false, .untimed = 1},
-         "none: the trace does not say when its operations ran, so that waits inside their durations do not show"},
+         "none: the trace does not say when its operations ran, so that waits inside their durations "
+         "do not show"},
         {{.recorded = true}, "0 ps of the recorded 0 ps (0.0 %) could hide communication"},
         {{.recorded = true, .span_ps = 8000000, .hidden_ps = 2000000, .gap_ps = 1000000, .untimed = 5},
          "2 us of the recorded 8 us (25.0 %) could hide communication, 1 us in gaps"},
