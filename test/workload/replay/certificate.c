@@ -246,8 +246,8 @@ static void sentences(void **state)
           .gap_ps = 1000000,
           .fixed_ps = 2000000,
           .inside_ps = 3000000},
-         "4 us of the recorded 8 us (50.0 %) could hide communication, 1 us in gaps, 2 us in communication of "
-         "recorded time, 3 us in kernels that communicate"},
+         "4 us of the recorded 8 us (50.0 %) could hide communication, 1 us in gaps, 2 us in communication "
+         "of recorded time, 3 us in kernels that communicate"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
