@@ -195,6 +195,25 @@ static void totals(void **state)
     rlt_opgraph_free(g);
 }
 
+/* A name keeps 63 bytes. */
+static void names_of_graphs(void **state)
+{
+    const rlt_operator one = simple(0, 1);
+    (void)state;
+    for (size_t length = 62; length < 67; length++) {
+        char name[80];
+        rlt_opgraph_builder *b = NULL;
+        rlt_opgraph *g = NULL;
+        memset(name, 'n', sizeof name);
+        name[length] = '\0';
+        assert_int_equal(rlt_opgraph_begin(name, &b, NULL), 0);
+        (void)rlt_opgraph_op(b, &one);
+        assert_int_equal(rlt_opgraph_finish(b, &g, NULL), 0);
+        assert_int_equal(strlen(g->name), length < 63 ? length : 63);
+        rlt_opgraph_free(g);
+    }
+}
+
 static uint64_t hash(const diamond *d)
 {
     rlt_opgraph *g;
@@ -485,6 +504,7 @@ static void groups_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_graphs),
         cmocka_unit_test(ends_of_tensors),
         cmocka_unit_test(limits),
         cmocka_unit_test(sizes),

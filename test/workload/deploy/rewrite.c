@@ -60,7 +60,9 @@ static void draw_graph(trial *x, dice *d)
     for (uint32_t i = 0; i < x->n_ops; i++) {
         x->ops[i] = (rlt_operator){.name = names[i],
                                    .kind = "x",
-                                   .time_ps = below(d, 4) ? (rlt_time)(1 + roll(d, 90000000)) : 1000000,
+                                   .time_ps = below(d, 4) || i == 0 ? (rlt_time)(1 + roll(d, 90000000))
+                                              : below(d, 2)         ? 1000000
+                                                                    : 0,
                                    .launch_ps = below(d, 2) ? 0 : 8000000,
                                    .parameter_bytes = below(d, 2) ? 0 : roll(d, 1000000),
                                    .kept_bytes = below(d, 2) ? 0 : roll(d, 1000000),
@@ -150,7 +152,7 @@ static void check_groups(trial *x)
         assert_int_equal(x->g->order[k], next);
         uint32_t group = x->of_op[next], with = x->ops[next].together;
         done[next] = true;
-        x->position[next] = (double)before[group] / (double)x->p.time_ps[group];
+        x->position[next] = x->p.time_ps[group] ? (double)before[group] / (double)x->p.time_ps[group] : 0;
         before[group] += x->ops[next].time_ps;
         if (with != RLT_NONE && of[with] < 0)
             of[with] = x->position[next];
@@ -172,7 +174,8 @@ static place where(const trial *x, uint32_t op)
         if (a.placement & 1u << x->c.group_of[d])
             p.devices[p.n++] = d;
     if (a.use == RLT_USE_MODEL) {
-        p.devices[0] = p.devices[(uint32_t)floor(x->position[op] * p.n)];
+        uint32_t at = (uint32_t)floor(x->position[op] * p.n);
+        p.devices[0] = p.devices[at == p.n ? at - 1 : at]; /* behind all that takes time */
         p.n = 1;
     }
     p.parts = x->ops[op].splittable && p.n > 1 && a.use != RLT_USE_DUPLICATE &&

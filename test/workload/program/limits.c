@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Limits of what a builder takes, from program.h; and joined programs, operation by operation beside their parts
- * (join.h): random programs, whose numbers move on by those of the parts before.
+ * Limits of what a builder takes, from program.h; and joined programs, operation by operation beside their
+ * parts (join.h): random programs, whose numbers move on by those of the parts before.
  */
 #include "workload/program/program.h"
 
