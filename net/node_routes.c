@@ -59,6 +59,14 @@ static int move_inside(rlt_node_routes *r, rlt_graph_routes *any, uint32_t src, 
     return rc == RLT_ETOPOLOGY ? rlt_graph_routes_route(any, src, dst, pick, walk) : rc;
 }
 
+/* Takes back what was added to a walk. */
+static void go_back(rlt_walk *walk, const rlt_walk *before)
+{
+    walk->n = before->n;
+    walk->latency_ps = before->latency_ps;
+    walk->bw_Bps = before->bw_Bps;
+}
+
 /* Goes from node to node by the ports of both accelerators. On failure the walk is as before. */
 static int cross(rlt_node_routes *r, rlt_graph_routes *any, uint32_t src, uint32_t dst, rlt_graph_pick pick,
                  rlt_walk *walk)
@@ -74,11 +82,8 @@ static int cross(rlt_node_routes *r, rlt_graph_routes *any, uint32_t src, uint32
         rc = rlt_graph_routes_route(r->outside, out, in, to, walk);
     if (!rc)
         rc = move_inside(r, any, in, dst, pick, walk);
-    if (rc == RLT_ETOPOLOGY) {
-        walk->n = before.n;
-        walk->latency_ps = before.latency_ps;
-        walk->bw_Bps = before.bw_Bps;
-    }
+    if (rc == RLT_ETOPOLOGY)
+        go_back(walk, &before);
     return rc;
 }
 
@@ -86,6 +91,7 @@ int rlt_node_routes_route(rlt_node_routes *r, rlt_graph_routes *any, uint32_t sr
                           rlt_graph_pick pick, rlt_walk *walk)
 {
     const rlt_node_ports *p = &r->ports;
+    const rlt_walk before = *walk;
     uint32_t relay = src - src % p->node + dst % p->node;
     int rc = RLT_ETOPOLOGY;
     if (rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE)
@@ -99,7 +105,8 @@ int rlt_node_routes_route(rlt_node_routes *r, rlt_graph_routes *any, uint32_t sr
         rc = move_inside(r, any, src, relay, pick, walk);
         if (!rc)
             rc = cross(r, any, relay, dst, pick, walk);
-        src = relay;
+        if (rc == RLT_ETOPOLOGY)
+            go_back(walk, &before);
     }
     return rc == RLT_ETOPOLOGY ? rlt_graph_routes_route(any, src, dst, pick, walk) : rc;
 }

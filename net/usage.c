@@ -212,9 +212,6 @@ static void cut_series(rlt_usage *u, rlt_time now)
             return;
     /* A cancelled run may have planned intervals beyond its end. */
     uint64_t last = (uint64_t)(now / u->bin_ps) + (now % u->bin_ps != 0);
-    for (uint32_t i = 0; i < u->n; i++)
-        for (uint64_t b = last; b < u->series[i].room; b++)
-            u->series[i].bytes[b] = 0;
     if (last < u->bins)
         u->bins = (uint32_t)last;
 }

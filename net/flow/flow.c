@@ -6,7 +6,6 @@
  * Messages of equal path and size that begin together are one flow of the solver. They form a ring: the flow
  * names the last message, and each message names the next.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "net/endpoint/endpoint.h"
@@ -474,10 +473,7 @@ static void count_partial(flow_net *net, uint32_t flow, rlt_time now)
     const rlt_mm_hop *h = rlt_maxmin_hops(net->mm, f);
     double left = rlt_maxmin_remaining(net->mm, flow, now);
     uint64_t wire_bytes = message_at(net, f->user)->wire_bytes;
-    double carried = (double)wire_bytes - left;
-    if (carried <= 0)
-        return;
-    uint64_t bytes = (uint64_t)nearbyint(carried);
+    uint64_t bytes = rlt__flow_whole_bytes((double)wire_bytes - left);
     for (uint32_t k = 0; k < f->n; k++)
         net->core.base.usage->links[h[k].link].bytes += bytes * f->weight * rlt_maxmin_times(net->mm, &h[k]);
 }

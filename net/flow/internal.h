@@ -98,4 +98,11 @@ bool rlt__flow_diverted(rlt__flow_net *net, uint32_t index);
 void rlt__flow_relink(rlt_net *net, const uint32_t *links, uint32_t n);
 uint64_t rlt__flow_waits(const rlt_net *net, char *text, size_t size);
 
+/* Rounds down to whole bytes (up to the noise of doubles), so that no link is busy longer than it was
+ * used. */
+static inline uint64_t rlt__flow_whole_bytes(double bytes)
+{
+    return bytes > 0 ? (uint64_t)(bytes + 1e-3) : 0;
+}
+
 #endif

@@ -102,18 +102,11 @@ bool rlt__flow_diverted(rlt__flow_net *net, uint32_t index)
     return true;
 }
 
-/* Rounds down to whole bytes (up to the noise of doubles), so that no link is busy longer than it was
- * used. */
-static uint64_t whole_bytes(double bytes)
-{
-    return bytes > 0 ? (uint64_t)(bytes + 1e-3) : 0;
-}
-
 /* Returns the bytes that each message of a flow has carried so far; at least one byte is left. */
 static uint64_t carried_by(const rlt__flow_net *net, uint32_t flow, rlt_time now)
 {
     uint64_t bytes = rlt__flow_message(net, net->mm->flows[flow].user)->wire_bytes;
-    uint64_t carried = whole_bytes((double)bytes - rlt_maxmin_remaining(net->mm, flow, now));
+    uint64_t carried = rlt__flow_whole_bytes((double)bytes - rlt_maxmin_remaining(net->mm, flow, now));
     return carried < bytes ? carried : bytes - 1;
 }
 

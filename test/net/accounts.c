@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Classes of links and their names, the check of the accounts, stretches that repeat, messages in line, handlers
- * that run out, and the books behind them: bins of a series, and capacities that change. */
+/* Classes of links and their names, the check of the accounts, stretches that repeat, messages in line,
+ * handlers that run out, and the books behind them: bins of a series, and capacities that change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,8 @@ static void finish(bench *b)
     assert_int_equal(rlt_sim_run(b->sim, RLT_TIME_MAX, NULL), 0);
 }
 
-/* A ring of four of 1 GB/s links: everyone sends 1000 bytes to the next, the first one twice as many: 2 us. */
+/* A ring of four of 1 GB/s links: everyone sends 1000 bytes to the next, the first one twice as many: 2
+ * us. */
 static void classes_of_links(void **state)
 {
     (void)state;
@@ -323,8 +324,8 @@ static void note_arrival(void *ctx, uint64_t tx, uint64_t rx)
     a->at[tx] = rlt_sim_now(a->sim);
 }
 
-/* A packet of 1000 bytes at half of 10 GB/s, over two links of twice 700 ns, and twice the endpoint's 3 ns a message
- * and 1 ps a byte. */
+/* A packet of 1000 bytes at half of 10 GB/s, over two links of twice 700 ns, and twice the endpoint's 3
+ * ns a message and 1 ps a byte. */
 static void packets_with_delays(void **state)
 {
     (void)state;
@@ -362,7 +363,8 @@ static void packets_with_delays(void **state)
     }
 }
 
-/* A network takes some handlers of its simulation: with one less than it needs it is refused, never half made. */
+/* A network takes some handlers of its simulation: with one less than it needs it is refused, never half
+ * made. */
 static void handlers_run_out(void **state)
 {
     (void)state;
@@ -395,6 +397,7 @@ static void handlers_run_out(void **state)
             b.cfg.orderly = cases[i].orderly;
             for (int k = 0; left >= 0 && k < all - left; k++)
                 assert_true(rlt_sim_handler(b.sim, nothing, NULL) >= 0);
+            b.net = (rlt_net *)(void *)&b; /* nothing is left of it */
             int rc = cases[i].model->create(&b.cfg, &b.net, &err);
             if (left < 0) { /* nobody else takes one */
                 assert_int_equal(rc, 0);
@@ -572,15 +575,78 @@ static void capacities_by_hand(void **state)
     close_usage(u, t);
 }
 
+/* Whether two links belong together, as net/links.h says. */
+static bool alike(const rlt_topology *t, const rlt_usage *u, uint32_t i, uint32_t k)
+{
+    rlt_link_usage x = rlt_usage_link(u, i), y = rlt_usage_link(u, k);
+    return rlt_topology_link(t, i).dim == rlt_topology_link(t, k).dim && x.bytes == y.bytes &&
+           x.busy_ps == y.busy_ps && x.active_ps == y.active_ps;
+}
+
+/* Random accounts of few values: a class has its lowest link, all that are like it, and its place after
+ * those that are busier, and after lower ones that are as busy. */
+static void random_classes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        rlt_topology *t = NULL;
+        rlt_usage *u = NULL;
+        rlt_link_class *list;
+        uint64_t k = 0;
+        uint32_t n, all = 0, classes = 0;
+        const rlt_time end = 40000;
+        assert_int_equal(rlt_topology_load(seed % 2 ? "ring:4@2GB/s,0*ring:3@2GB/s,0" : "switch:5@1GB/s,0",
+                                           NULL, &t, NULL),
+                         0);
+        assert_int_equal(rlt_usage_create(t, 0, &u, NULL), 0);
+        const uint32_t links = rlt_topology_links(t);
+        for (uint32_t i = 0; i < links; i++) {
+            u->links[i].bytes = 10 * rlt_random_below(seed, 0, 0, k++, 2);
+            if (rlt_random_below(seed, 0, 0, k++, 4) == 0)
+                assert_int_equal(rlt__usage_capacity(u, i, 0, 500000000), 0);
+            u->links[i].bytes += 10 * rlt_random_below(seed, 0, 0, k++, 2);
+            u->links[i].active = (rlt_time)rlt_random_below(seed, 0, 0, k++, 2) + 1;
+        }
+        assert_int_equal(rlt_links_list(t, u, end, true, &list, &n, NULL), 0);
+        for (uint32_t i = 0; i < links; i++) {
+            uint32_t first = 0, members = 0, before = 0;
+            while (!alike(t, u, first, i))
+                first++;
+            for (uint32_t l = 0; l < links; l++) {
+                rlt_time busy = rlt_usage_link(u, l).busy_ps, own = rlt_usage_link(u, i).busy_ps;
+                uint32_t of = 0;
+                while (!alike(t, u, of, l))
+                    of++;
+                members += of == first;
+                before += of == l && (busy > own || (busy == own && of < first));
+            }
+            if (first != i)
+                continue;
+            classes++;
+            assert_in_range(before, 0, n - 1);
+            assert_int_equal(list[before].first, i);
+            assert_int_equal(list[before].count, members);
+            assert_int_equal(list[before].usage.busy_ps, rlt_usage_link(u, i).busy_ps);
+            assert_true(list[before].utilization * (double)end > (double)list[before].usage.busy_ps - 0.001 &&
+                        list[before].utilization * (double)end < (double)list[before].usage.busy_ps + 0.001);
+            all += members;
+        }
+        assert_int_equal(n, classes);
+        assert_int_equal(all, links);
+        free(list);
+        close_usage(u, t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_of_links),       cmocka_unit_test(crowded_links),
-        cmocka_unit_test(names_of_busy_links),    cmocka_unit_test(stretches_repeat),
-        cmocka_unit_test(lines_are_sorted),       cmocka_unit_test(handlers_run_out),
-        cmocka_unit_test(delays_of_the_endpoint), cmocka_unit_test(packets_with_delays),
-        cmocka_unit_test(bins_by_hand),           cmocka_unit_test(bins_are_merged),
-        cmocka_unit_test(capacities_by_hand),
+        cmocka_unit_test(classes_of_links),    cmocka_unit_test(random_classes),
+        cmocka_unit_test(crowded_links),       cmocka_unit_test(names_of_busy_links),
+        cmocka_unit_test(stretches_repeat),    cmocka_unit_test(lines_are_sorted),
+        cmocka_unit_test(handlers_run_out),    cmocka_unit_test(delays_of_the_endpoint),
+        cmocka_unit_test(packets_with_delays), cmocka_unit_test(bins_by_hand),
+        cmocka_unit_test(bins_are_merged),     cmocka_unit_test(capacities_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,7 +223,7 @@ int rlt_cluster_load(const char *spec, const char *dirs, const char *devices, rl
     out->n_devices = (uint32_t)n;
     for (uint32_t d = 0; d < n && !rc; d++)
         out->rank_of[d] = d;
-    if (!rc)
+    if (!rc && n) /* without devices, rlt_cluster_ready says what is missing */
         rc = find_bandwidths(out, err);
     if (!rc)
         rc = rlt_cluster_ready(out, err);

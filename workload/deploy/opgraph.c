@@ -150,9 +150,8 @@ static int total(rlt_opgraph_builder *b, rlt_error *err)
         *sum = rlt_time_add(*sum, o->time_ps);
         if (o->pass == RLT_OPERATOR_FORWARD)
             g->parameter_bytes += o->parameter_bytes;
-        if (o->parameter_bytes >= MAX_SUM || o->kept_bytes >= MAX_SUM)
-            bytes = MAX_SUM;
-        if ((bytes += o->parameter_bytes + o->kept_bytes) >= MAX_SUM)
+        if (o->parameter_bytes >= MAX_SUM || o->kept_bytes >= MAX_SUM ||
+            (bytes += o->parameter_bytes + o->kept_bytes) >= MAX_SUM)
             return rlt_fail(err, RLT_ERANGE, o->name,
                             "the sizes of the operators sum to more than 2^62 bytes");
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A run of three ranks, worked out by hand under every option that changes its time. Rank 0 computes 3 us and sends
- * 4 kB; rank 1 computes 2 us and sends 2 kB; rank 2 computes 1 us. Links of 1 GB/s and 500 ns, two on each path:
- *
- *   3 + (4 + 1) + 2 + (2 + 1) + 1 = 14 us
+ * A run of three ranks, worked out by hand under every option that changes its time. Rank 0 computes 3 us
+ * and sends 4 kB; rank 1 computes 2 us and sends 2 kB; rank 2 computes 1 us. Links of 1 GB/s and 500 ns,
+ * two on each path: 3 + (4 + 1) + 2 + (2 + 1) + 1 = 14 us
  */
 #include "workload/experiment/run/run.h"
 
@@ -12,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/network.h"
+#include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
@@ -23,6 +24,7 @@
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/training.h"
 #include "workload/experiment/run/workload.h"
+#include "workload/replay/background.h"
 #include "workload/replay/replay.h"
 #include "workload/setup/settings.h"
 #include "workload/setup/trace_options.h"
@@ -164,7 +166,8 @@ static void jobs_alone(void **state)
     asked a;
     rlt_error err;
     (void)state;
-    /* Both jobs send from accelerator 0's neighbours to one switch; job 1's rank 0 is on 1, as fast as ever alone. */
+    /* Both jobs send from accelerator 0's neighbours to one switch; job 1's rank 0 is on 1, as fast as
+     * ever alone. */
     assert_int_equal(
         go(&a,
            "topology=switch:6@1GB/s,500ns job=CHAIN@0,1,2 job=CHAIN@3,4,5 alone background=0>1:1GB/s,size=1000B "
@@ -194,6 +197,109 @@ static void stopped_at_a_time(void **state)
     done(&a);
     assert_int_equal(go(&a, HERE "until=14us", &err), 0);
     assert_int_equal(rlt_replay_time(a.run.replay), 14 * RLT_US);
+    done(&a);
+}
+
+/* Flows from each accelerator of a list to one of the other, with sizes of 10 us of the rate, from 4 KiB
+ * to 1 MiB. */
+static void other_traffic(void **state)
+{
+    static const struct {
+        const char *words;
+        uint32_t n, src[4], dst[4];
+        rlt_background like;
+    } rows[] = {
+        {"background=0>1:1GB/s", 1, {0}, {1}, {.rate_Bps = 1000000000, .bytes = 10000}},
+        {"background=0>1:rate=1GB/s", 1, {0}, {1}, {.rate_Bps = 1000000000, .bytes = 10000}},
+        {"background=0>1:409600000B/s", 1, {0}, {1}, {.rate_Bps = 409600000, .bytes = 4096}},
+        {"background=0>1:1MB/s", 1, {0}, {1}, {.rate_Bps = 1000000, .bytes = 4096}},
+        {"background=0>1:104GB/s", 1, {0}, {1}, {.rate_Bps = 104000000000, .bytes = 1040000}},
+        {"background=0>1:105GB/s", 1, {0}, {1}, {.rate_Bps = 105000000000, .bytes = 1048576}},
+        {"background=0>1:1GB/s,size=1B", 1, {0}, {1}, {.rate_Bps = 1000000000, .bytes = 1}},
+        {"background=2>0:1GB/s,size=5KB,on=1us,off=3us",
+         1,
+         {2},
+         {0},
+         {.rate_Bps = 1000000000, .bytes = 5000, .on_ps = 1000000, .off_ps = 3000000}},
+        {"background=0-2>3:1GB/s", 3, {0, 1, 2}, {3, 3, 3}, {.rate_Bps = 1000000000, .bytes = 10000}},
+        {"background=5>0,1,4:1GB/s", 3, {5, 5, 5}, {0, 1, 4}, {.rate_Bps = 1000000000, .bytes = 10000}},
+        {"background=0-1>5,3:1GB/s", 2, {0, 1}, {5, 3}, {.rate_Bps = 1000000000, .bytes = 10000}},
+        {"background=5>4:1GB/s background=0>5:1GB/s",
+         2,
+         {5, 0},
+         {4, 5},
+         {.rate_Bps = 1000000000, .bytes = 10000}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asked a;
+        rlt_error err;
+        char words[200];
+        snprintf(words, sizeof words, "topology=switch:6@1GB/s,500ns trace=CHAIN %s", rows[i].words);
+        if (go(&a, words, &err))
+            fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
+        assert_int_equal(a.run.jobs.n_background, rows[i].n);
+        const rlt_placement *p = &a.run.jobs.placement;
+        for (uint32_t k = 0; k < rows[i].n; k++) {
+            const rlt_background *b = &a.run.jobs.background[k];
+            if (rlt_placed(p, b->src) != rows[i].src[k] || rlt_placed(p, b->dst) != rows[i].dst[k] ||
+                b->bytes != rows[i].like.bytes || b->rate_Bps != rows[i].like.rate_Bps ||
+                b->on_ps != rows[i].like.on_ps || b->off_ps != rows[i].like.off_ps)
+                fail_msg("%s: flow %u from %u to %u, %llu B", rows[i].words, k, b->src, b->dst,
+                         (unsigned long long)b->bytes);
+        }
+        done(&a);
+    }
+}
+
+/* Accounts that do not balance are found; the bounds of messages are there unless nobody asks for them. */
+static void checks(void **state)
+{
+    asked a;
+    rlt_error err;
+    (void)state;
+    for (int unbounded = 0; unbounded < 2; unbounded++) {
+        err = (rlt_error){0};
+        assert_int_equal(read_words(&a, HERE "no-skew", &err), 0);
+        a.run.args = &a.args;
+        a.run.settings = &a.settings;
+        a.run.unbounded = unbounded;
+        assert_int_equal(rlt_run_load(&a.run, &err), 0);
+        assert_int_equal(rlt_run_prepare(&a.run, &err), 0);
+        assert_true(a.run.options.no_skew);
+        assert_int_equal(rlt_run_simulate(&a.run, &err), 0);
+        /* 4000 bytes at 1 GB/s, behind two links of 500 ns */
+        rlt_time bound = rlt_replay_comm(a.run.replay, 0).bound_ps;
+        assert_true(unbounded ? bound == 0 : bound > 0 && bound <= 5000000);
+        assert_int_equal(rlt_run_check(&a.run, NULL, &err), 0);
+        rlt_net *net = (rlt_net *)(uintptr_t)rlt_replay_net(a.run.replay);
+        net->bytes_offered++;
+        assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
+        net->bytes_offered--;
+        done(&a);
+    }
+    assert_int_equal(go(&a, HERE, &err), 0);
+    assert_false(a.run.options.no_skew);
+    a.run.causes[1].ps[0]++;
+    assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
+    assert_string_equal(err.what, "rank 1: the causes of its time do not sum to the time of the run");
+    done(&a);
+}
+
+/* The time of an event has 39 characters at most. */
+static void long_events(void **state)
+{
+    asked a;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(go(&a, HERE "link-event=0000000000000000000000000000000000004us:acc0=0.5", &err), 0);
+    assert_int_equal(rlt_replay_time(a.run.replay), 17 * RLT_US);
+    done(&a);
+    assert_int_equal(go(&a, HERE "link-event=00000000000000000000000000000000000004us:acc0=0.5", &err),
+                     RLT_EUSAGE);
+    assert_non_null(strstr(err.what, "expected TIME:LINK=X"));
+    done(&a);
+    assert_int_equal(go(&a, HERE "link-event=4us:acc0=1e6", &err), 0);
     done(&a);
 }
 
@@ -269,8 +375,10 @@ static int remove_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_by_hand),     cmocka_unit_test(accounts_by_hand), cmocka_unit_test(jobs_alone),
-        cmocka_unit_test(stopped_at_a_time), cmocka_unit_test(wrong_words),
+        cmocka_unit_test(times_by_hand), cmocka_unit_test(accounts_by_hand),
+        cmocka_unit_test(jobs_alone),    cmocka_unit_test(stopped_at_a_time),
+        cmocka_unit_test(wrong_words),   cmocka_unit_test(other_traffic),
+        cmocka_unit_test(checks),        cmocka_unit_test(long_events),
     };
     return cmocka_run_group_tests(tests, write_chain, remove_chain);
 }
