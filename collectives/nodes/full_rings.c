@@ -5,7 +5,7 @@
 
 enum { LEAST = 3, MOST = 32, EIGHT = 8 };
 
-/* Found by search; test/collectives/full_rings.c proves it. */
+/* Found by search; test/collectives/nodes/full_rings.c proves it. */
 static const uint8_t of_eight[EIGHT - 1][EIGHT] = {
     {0, 1, 2, 3, 4, 5, 6, 7}, {0, 6, 1, 7, 3, 2, 5, 4}, {0, 3, 7, 6, 2, 4, 1, 5}, {0, 4, 7, 2, 6, 5, 3, 1},
     {0, 2, 7, 4, 3, 5, 1, 6}, {0, 7, 5, 2, 1, 4, 6, 3}, {0, 5, 7, 1, 3, 6, 4, 2},

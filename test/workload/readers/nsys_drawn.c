@@ -123,7 +123,7 @@ static void draw_batch(drawn *x)
     int process = (int)below(&x->d, PROCESSES), thread = (int)below(&x->d, THREADS);
     int *now = &x->now[process][thread];
     one c[MAX_CALLS];
-    uint64_t bytes, seen[MAX_CALLS];
+    uint64_t bytes = 0, seen[MAX_CALLS];
     uint32_t n = 1 + below(&x->d, MAX_CALLS), comms = 0;
     *now += 1 + (int)below(&x->d, 5);
     if (below(&x->d, 2)) {
