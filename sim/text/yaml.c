@@ -17,7 +17,7 @@ enum { MAX_DEPTH = RLT__JSON_DEPTH };
 
 typedef struct reader {
     rlt_json_doc *doc;
-    const char *text, *p, *end, *line_start;
+    const char *text, *p, *end, *line_start; /* *end is a zero byte */
     char *scratch; /* room for a scalar, as long as the text */
     int depth;
     rlt_error *err;
@@ -115,7 +115,7 @@ static int put_character(reader *r, char **out)
 static int put_escape(reader *r, char **out)
 {
     static const char names[] = "\"\\/nrtbfe0", values[] = "\"\\/\n\r\t\b\f\x1b";
-    const char *name = r->p + 1 < r->end && r->p[1] ? strchr(names, r->p[1]) : NULL;
+    const char *name = r->p[1] ? strchr(names, r->p[1]) : NULL;
     if (!name || *name == '0')
         return fail(r, "expected one of the escapes \\\" \\\\ \\/ \\n \\r \\t \\b \\f \\e");
     *(*out)++ = values[name - names];
@@ -130,7 +130,7 @@ static int read_quoted(reader *r)
     while (rc == 0) {
         if (r->p == r->end || *r->p == '\n' || *r->p == '\r')
             return fail(r, "expected the closing quote");
-        if (*r->p == quote && !(quote == '\'' && r->p + 1 < r->end && r->p[1] == quote))
+        if (*r->p == quote && !(quote == '\'' && r->p[1] == quote))
             break;
         if (*r->p == quote)
             r->p++;
