@@ -454,62 +454,57 @@ expect "every dimension listed: proven for speed per dollar, too" "$(grep -c 'be
 expect "each shape takes one" "$(awk -F, 'NR > 1 { print $5 + 0 }' "$tmp/out" | sort -un | grep -vx '12.5\|50')" ""
 
 # ---- refusals: status, text on standard error, then the arguments; no file is left
-refused() { # status, text, arguments of design
-    refused_status=$1 refused_text=$2
-    shift 2
-    leaves_nothing "$refused_status" "$refused_text" design "$@"
-}
 two="bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns --any-memory -w gpt3-175b@tp=4"
-refused 1 "no split meets all of: total = 500 GB/s, b1>=300GB/s, b2>=300GB/s" $two --total 500GB/s --constraint 'b1>=300GB/s' --constraint 'b1<=400GB/s' \
+leaves_nothing 1 "no split meets all of: total = 500 GB/s, b1>=300GB/s, b2>=300GB/s" design $two --total 500GB/s --constraint 'b1>=300GB/s' --constraint 'b1<=400GB/s' \
     --constraint 'b2>=300GB/s' --constraint 'cost<=1e9'
-refused 1 "no split meets all of: total = 500 GB/s, cost<=100" $two --total 500GB/s --constraint 'b1>=b2' --constraint 'cost<=100'
-refused 1 "no split meets all of: b1<=0, b1 > 0" $two --total 500GB/s --constraint 'b1<=0'
-refused 2 "b2 has no upper bound" $two --constraint 'b1<=1GB/s'
-refused 2 "--total: expected RATE, got nothing" $two --total ''
-refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,
-refused 2 "--total: expected a rate with a unit" $two --total 100GB/s,5
-refused 2 "--total: the end of the range, 10GB/s, is below its start, 20GB/s" $two --total 20GB/s:10GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:+0GB/s
-refused 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" $two --total 10GB/s:20GB/s:x1
-refused 2 "--total: expected a step such as x2 or +50GB/s, got '5'" $two --total 10GB/s:20GB/s:5
-refused 2 "--total: every budget must be above zero" $two --total 0GB/s,1GB/s
-refused 2 "--total: too many rates: 1001; the limit is 1000" $two --total 1GB/s:9PB/s:+1B/s
-refused 2 "--plot: needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s" $two --total 1GB/s --plot "$tmp/p.svg"
-refused 2 "--plot: needs several budgets" $two --constraint 'total<=1GB/s' --plot "$tmp/p.svg"
-refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --plot /nosuch/p.svg
-refused 5 "/nosuch/p.svg: cannot create" $two --total 1GB/s,2GB/s --no-simulation --plot /nosuch/p.svg
-refused 2 "--total: expected a rate with a unit" dimensions -n 16 -w "$tmp/17B" --total 1GB/s,2GB/s
-refused 2 "5 needs a unit" $two --constraint 'b1<=5'
-refused 2 "expected b1 to b2, a level, total" $two --constraint 'b3<=5GB/s'
-refused 2 "compares dollars with bandwidths" $two --constraint 'cost<=b1'
-refused 2 "expected <=, >= or =" $two --constraint 'b1'
-refused 2 "no dimension is at the level node" $two --total 1GB/s --constraint 'node<=5GB/s'
-refused 3 "prices.json: has no prices for level 'package' of dimension 1" $two --total 1GB/s --objective perf-per-cost --cost "$tmp/prices.json"
-refused 3 "a trace of 16 ranks for 32 accelerators" bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/trace" --total 1GB/s
-refused 3 "gpt3-175b: stage 0 needs 785.7 GB" bandwidth -t ring:4@1GB/s,1ns*switch:2@1GB/s,1ns -w gpt3-175b@tp=4 --total 1GB/s
-refused 2 "recompute=: design recomputes whole blocks, with --loop recompute" $two,recompute=full --total 1GB/s
-refused 2 "--nic: expected a rate with a unit" $two --total 1GB/s --nic 100
-refused 2 "--nic: expected a rate with a unit" $two --total 1GB/s --nic ''
-refused 2 "--nic: 'b=1GB/s': expected a level or b1 to b8 before '='" $two --total 1GB/s --nic b=1GB/s
-refused 2 "--nic: b3: the network has 2 dimensions" $two --total 1GB/s --nic b3=1GB/s
-refused 2 "--nic: no dimension without a list is at the level node" $two --total 1GB/s --nic node=1GB/s
-refused 2 "--nic: every speed must be above zero" $two --total 1GB/s --nic 0GB/s
-refused 2 "the same dimensions have a list already" $two --total 1GB/s --nic 1GB/s --nic pod=2GB/s
-refused 1 "--nic: no combination of these speeds meets the limits" $two --total 1GB/s --nic 1GB/s,2GB/s
-refused 2 "has no b1" $two --constraint '1GB/s<=2GB/s'
-refused 2 "dimension 1 is a ring: only switches can aggregate" $two --total 1GB/s --in-network 1
-refused 2 "2 levels for 3 dimensions" bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-2.7b --total 1GB/s --levels node,pod
-refused 2 "expected libra, sc22, 2021, clos or a file" $two --total 1GB/s --cost nothing
-refused 3 "design does not support pipeline parallelism" $two,pp=2 --total 1GB/s
-refused 3 "cannot be divided into groups of 5" bandwidth -t ring:4@1GB/s,1ns -w gpt3-175b@tp=5 --total 1GB/s
-refused 3 "does not divide dimension 1 of size 4" bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
-refused 3 "design supports products of ring" bandwidth -t fat-tree:16@1GB/s,1ns,levels=2,hosts_per_leaf=4 -w gpt3-175b --total 1GB/s
+leaves_nothing 1 "no split meets all of: total = 500 GB/s, cost<=100" design $two --total 500GB/s --constraint 'b1>=b2' --constraint 'cost<=100'
+leaves_nothing 1 "no split meets all of: b1<=0, b1 > 0" design $two --total 500GB/s --constraint 'b1<=0'
+leaves_nothing 2 "b2 has no upper bound" design $two --constraint 'b1<=1GB/s'
+leaves_nothing 2 "--total: expected RATE, got nothing" design $two --total ''
+leaves_nothing 2 "--total: expected a rate with a unit" design $two --total 100GB/s,
+leaves_nothing 2 "--total: expected a rate with a unit" design $two --total 100GB/s,5
+leaves_nothing 2 "--total: the end of the range, 10GB/s, is below its start, 20GB/s" design $two --total 20GB/s:10GB/s
+leaves_nothing 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" design $two --total 10GB/s:20GB/s:+0GB/s
+leaves_nothing 2 "--total: the range from 10GB/s to 20GB/s never ends: expected a step above 0" design $two --total 10GB/s:20GB/s:x1
+leaves_nothing 2 "--total: expected a step such as x2 or +50GB/s, got '5'" design $two --total 10GB/s:20GB/s:5
+leaves_nothing 2 "--total: every budget must be above zero" design $two --total 0GB/s,1GB/s
+leaves_nothing 2 "--total: too many rates: 1001; the limit is 1000" design $two --total 1GB/s:9PB/s:+1B/s
+leaves_nothing 2 "--plot: needs several budgets, such as --total 100GB/s:1TB/s:+100GB/s" design $two --total 1GB/s --plot "$tmp/p.svg"
+leaves_nothing 2 "--plot: needs several budgets" design $two --constraint 'total<=1GB/s' --plot "$tmp/p.svg"
+leaves_nothing 5 "/nosuch/p.svg: cannot create" design $two --total 1GB/s,2GB/s --plot /nosuch/p.svg
+leaves_nothing 5 "/nosuch/p.svg: cannot create" design $two --total 1GB/s,2GB/s --no-simulation --plot /nosuch/p.svg
+leaves_nothing 2 "--total: expected a rate with a unit" design dimensions -n 16 -w "$tmp/17B" --total 1GB/s,2GB/s
+leaves_nothing 2 "5 needs a unit" design $two --constraint 'b1<=5'
+leaves_nothing 2 "expected b1 to b2, a level, total" design $two --constraint 'b3<=5GB/s'
+leaves_nothing 2 "compares dollars with bandwidths" design $two --constraint 'cost<=b1'
+leaves_nothing 2 "expected <=, >= or =" design $two --constraint 'b1'
+leaves_nothing 2 "no dimension is at the level node" design $two --total 1GB/s --constraint 'node<=5GB/s'
+leaves_nothing 3 "prices.json: has no prices for level 'package' of dimension 1" design $two --total 1GB/s --objective perf-per-cost --cost "$tmp/prices.json"
+leaves_nothing 3 "a trace of 16 ranks for 32 accelerators" design bandwidth -t ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/trace" --total 1GB/s
+leaves_nothing 3 "gpt3-175b: stage 0 needs 785.7 GB" design bandwidth -t ring:4@1GB/s,1ns*switch:2@1GB/s,1ns -w gpt3-175b@tp=4 --total 1GB/s
+leaves_nothing 2 "recompute=: design recomputes whole blocks, with --loop recompute" design $two,recompute=full --total 1GB/s
+leaves_nothing 2 "--nic: expected a rate with a unit" design $two --total 1GB/s --nic 100
+leaves_nothing 2 "--nic: expected a rate with a unit" design $two --total 1GB/s --nic ''
+leaves_nothing 2 "--nic: 'b=1GB/s': expected a level or b1 to b8 before '='" design $two --total 1GB/s --nic b=1GB/s
+leaves_nothing 2 "--nic: b3: the network has 2 dimensions" design $two --total 1GB/s --nic b3=1GB/s
+leaves_nothing 2 "--nic: no dimension without a list is at the level node" design $two --total 1GB/s --nic node=1GB/s
+leaves_nothing 2 "--nic: every speed must be above zero" design $two --total 1GB/s --nic 0GB/s
+leaves_nothing 2 "the same dimensions have a list already" design $two --total 1GB/s --nic 1GB/s --nic pod=2GB/s
+leaves_nothing 1 "--nic: no combination of these speeds meets the limits" design $two --total 1GB/s --nic 1GB/s,2GB/s
+leaves_nothing 2 "has no b1" design $two --constraint '1GB/s<=2GB/s'
+leaves_nothing 2 "dimension 1 is a ring: only switches can aggregate" design $two --total 1GB/s --in-network 1
+leaves_nothing 2 "2 levels for 3 dimensions" design bandwidth -t ring:4@1GB/s,1ns*ring:4@1GB/s,1ns*switch:8@1GB/s,1ns -w gpt3-2.7b --total 1GB/s --levels node,pod
+leaves_nothing 2 "expected libra, sc22, 2021, clos or a file" design $two --total 1GB/s --cost nothing
+leaves_nothing 3 "design does not support pipeline parallelism" design $two,pp=2 --total 1GB/s
+leaves_nothing 3 "cannot be divided into groups of 5" design bandwidth -t ring:4@1GB/s,1ns -w gpt3-175b@tp=5 --total 1GB/s
+leaves_nothing 3 "does not divide dimension 1 of size 4" design bandwidth -t ring:4@1GB/s,1ns*switch:3@1GB/s,1ns -w "$tmp/17B@tp=3" --total 1GB/s
+leaves_nothing 3 "design supports products of ring" design bandwidth -t fat-tree:16@1GB/s,1ns,levels=2,hosts_per_leaf=4 -w gpt3-175b --total 1GB/s
 head -3 "$tmp/17B" | sed '2s/NONE/SOME/' >"$tmp/broken"
-refused 3 "broken:2:" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken" --total 1GB/s
+leaves_nothing 3 "broken:2:" design bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken" --total 1GB/s
 echo '{"layers": [{"forward": {"collective": "all_reduce", "bytes": "1GB", "over": "some"}}]}' >"$tmp/broken.json"
-refused 3 "layers[0].forward.over: expected model, data or all" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken.json" --total 1GB/s
+leaves_nothing 3 "layers[0].forward.over: expected model, data or all" design bandwidth -t ring:4@1GB/s,1ns -w "$tmp/broken.json" --total 1GB/s
 echo '{"source": "x", "pod": {"link": -1}}' >"$tmp/broken.json"
-refused 3 "pod.link" $two --total 1GB/s --cost "$tmp/broken.json"
+leaves_nothing 3 "pod.link" design $two --total 1GB/s --cost "$tmp/broken.json"
 
 # An equal split of 90 gives 30 to the first dimension, below its limit of 40: the reference split violates the limit.
 for limit in 40 20; do
@@ -547,20 +542,20 @@ expect "times that differ little have ticks, too" "$(grep -cE '>[0-9.]+ (s|ms)</
 expect "JSON" "$(jq -r '.designs | length > 0' "$tmp/out")" true
 "$ringlet" design bandwidth -t "$(net 2D 50/50 GB/s)" -w "$tmp/175B@tp=16" --total 100GB/s -f json >"$tmp/out" 2>"$tmp/err"
 expect "JSON of a split" "$(jq -r '.splits | map(.split) | join(" ")' "$tmp/out")" "given equal chosen"
-refused 5 "/nosuch/p.svg: cannot create" dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --plot /nosuch/p.svg
-refused 5 "/nosuch/p.svg: cannot create" dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --study added-dimension --plot /nosuch/p.svg
+leaves_nothing 5 "/nosuch/p.svg: cannot create" design dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --plot /nosuch/p.svg
+leaves_nothing 5 "/nosuch/p.svg: cannot create" design dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --study added-dimension --plot /nosuch/p.svg
 "$ringlet" design dimensions -n 16 -w "$tmp/17B" --total 1GB/s --max-dims 2 --plot "$tmp/p.svg" -o /nosuch/left >"$tmp/out" 2>"$tmp/err"
 expect "nor a plot without its report" "$? $(ls "$tmp/p.svg" 2>/dev/null)" "5 "
 awk 'BEGIN { printf "{\"layers\": ["; for (i = 0; i < 17; i++) printf "%s{\"repeat\": 65536}", i ? "," : ""; print "]}" }' >"$tmp/many.json"
-refused 3 "too many layers" bandwidth -t ring:4@1GB/s,1ns -w "$tmp/many.json" --total 1GB/s
+leaves_nothing 3 "too many layers" design bandwidth -t ring:4@1GB/s,1ns -w "$tmp/many.json" --total 1GB/s
 many="dimensions -n 64 -w $tmp/17B --max-dims 2"
 # One shape has one dimension; with two, 2, 4, 8 or 16 as a ring or a switch.
-refused 1 "no shape is left: 0 not divisible into groups, 9 that cannot meet the limits, 0 with parts without a price" $many --total 1GB/s --constraint 'cost<=1'
-refused 2 "--study: needs --total" $many --study added-dimension --constraint 'total<=1GB/s'
-refused 2 "above --max-dims" $many --min-dims 3 --total 1GB/s
-refused 2 "expected ring, fully-connected or switch" $many --shapes torus --total 1GB/s
-refused 2 "applies to the dimensions of one network" $many --levels pod --total 1GB/s
-refused 2 "--objective cost and --deadline must be given together" $many --objective cost
-refused 1 "no split within the limits reaches 1 ms; without any communication an iteration takes 327.149 ms" \
+leaves_nothing 1 "no shape is left: 0 not divisible into groups, 9 that cannot meet the limits, 0 with parts without a price" design $many --total 1GB/s --constraint 'cost<=1'
+leaves_nothing 2 "--study: needs --total" design $many --study added-dimension --constraint 'total<=1GB/s'
+leaves_nothing 2 "above --max-dims" design $many --min-dims 3 --total 1GB/s
+leaves_nothing 2 "expected ring, fully-connected or switch" design $many --shapes torus --total 1GB/s
+leaves_nothing 2 "applies to the dimensions of one network" design $many --levels pod --total 1GB/s
+leaves_nothing 2 "--objective cost and --deadline must be given together" design $many --objective cost
+leaves_nothing 1 "no split within the limits reaches 1 ms; without any communication an iteration takes 327.149 ms" design \
     bandwidth -t ring:8@1GB/s,1ns*switch:8@1GB/s,1ns -w "$tmp/17B" --objective cost --deadline 1ms
 finish

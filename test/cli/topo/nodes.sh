@@ -4,27 +4,27 @@
 # Speaks TAP; the last line is "N passed, N failed".
 . "$(dirname "$0")/../../support/tap.sh"
 
-refused() { # text, topology: one error with its column, from topo and coll alike
+wrong_nodes() { # text, topology: one error with its column, from topo and coll alike
     for command in "topo export" "coll -b 1MiB -t"; do
         # shellcheck disable=SC2086
         leaves_nothing 3 "$1" $command "$2"
         expect "one line: $2" "$(wc -l <"$tmp/err")" 1
     done
 }
-refused "column 13: 'l40s-pcie-8' has no NICs: state how many a node has with nics=" 'l40s-pcie-8*rail:4@50GB/s,500ns'
-refused "column 13: 'dgx1-v100-8' has no NICs" 'dgx1-v100-8*fat-tree:4@12.5GB/s,1us'
-refused '3 NICs do not divide the 8 accelerators of a node' 'switch:8@450GB/s,500ns*rail:4@50GB/s,500ns,nics=3'
-refused 'nics=16 for nodes of 8 accelerators: at most one each' 'hgx-h100-8*rail:4@50GB/s,500ns,nics=16'
-refused '3 planes do not divide the 4 NICs of a node' 'hgx-h100-8*fat-tree:4@50GB/s,500ns,nics=4,planes=3'
-refused 'pxn=off, but each of the 8 NICs has a network of its own' 'hgx-h100-8*rail:4@50GB/s,500ns,planes=8,pxn=off'
-refused 'pxn moves messages inside a node, but nodes have one accelerator here' 'rail:4@50GB/s,500ns,pxn=on'
-refused "parameter 'nics' is given twice" 'hgx-h100-8*rail:4@50GB/s,500ns,nics=4,nics=2'
-refused 'network=efa, but a dimension before it states roce' \
+wrong_nodes "column 13: 'l40s-pcie-8' has no NICs: state how many a node has with nics=" 'l40s-pcie-8*rail:4@50GB/s,500ns'
+wrong_nodes "column 13: 'dgx1-v100-8' has no NICs" 'dgx1-v100-8*fat-tree:4@12.5GB/s,1us'
+wrong_nodes '3 NICs do not divide the 8 accelerators of a node' 'switch:8@450GB/s,500ns*rail:4@50GB/s,500ns,nics=3'
+wrong_nodes 'nics=16 for nodes of 8 accelerators: at most one each' 'hgx-h100-8*rail:4@50GB/s,500ns,nics=16'
+wrong_nodes '3 planes do not divide the 4 NICs of a node' 'hgx-h100-8*fat-tree:4@50GB/s,500ns,nics=4,planes=3'
+wrong_nodes 'pxn=off, but each of the 8 NICs has a network of its own' 'hgx-h100-8*rail:4@50GB/s,500ns,planes=8,pxn=off'
+wrong_nodes 'pxn moves messages inside a node, but nodes have one accelerator here' 'rail:4@50GB/s,500ns,pxn=on'
+wrong_nodes "parameter 'nics' is given twice" 'hgx-h100-8*rail:4@50GB/s,500ns,nics=4,nics=2'
+wrong_nodes 'network=efa, but a dimension before it states roce' \
     'hgx-h100-8*rail:2@50GB/s,500ns,network=roce*rail:2@25GB/s,1us,network=efa'
-refused "network: expected one of" 'hgx-h100-8*rail:2@50GB/s,500ns,network=myrinet'
+wrong_nodes "network: expected one of" 'hgx-h100-8*rail:2@50GB/s,500ns,network=myrinet'
 echo '{"dims": [{"shape": "switch", "size": 8, "bandwidth": "450GB/s", "latency": "1us"},
     {"shape": "rail", "size": 2, "bandwidth": "50GB/s", "latency": "1us", "nics": 4}]}' >"$tmp/pair.json"
-refused "states NICs for nodes of 8 accelerators: it can only come first" "switch:2@450GB/s,500ns*$tmp/pair.json"
+wrong_nodes "states NICs for nodes of 8 accelerators: it can only come first" "switch:2@450GB/s,500ns*$tmp/pair.json"
 
 # Graphs whose nodes are stated wrongly.
 graph() { # fields
@@ -34,13 +34,13 @@ graph() { # fields
         {"src": "a3", "dst": "s", "bandwidth": "50GB/s", "latency": "1us"}]}' "$1" >"$tmp/graph.json"
 }
 graph '"node_size": 3'
-refused 'node_size 3 does not divide the 4 accelerators' "$tmp/graph.json"
+wrong_nodes 'node_size 3 does not divide the 4 accelerators' "$tmp/graph.json"
 graph '"node_size": 2, "dims": [4]'
-refused 'node_size 2 is no product of the first of the dims' "$tmp/graph.json"
+wrong_nodes 'node_size 2 is no product of the first of the dims' "$tmp/graph.json"
 graph '"pxn": "on"'
-refused 'pxn is about messages between nodes: state node_size' "$tmp/graph.json"
+wrong_nodes 'pxn is about messages between nodes: state node_size' "$tmp/graph.json"
 graph '"node_size": 2, "pxn": "maybe"'
-refused "expected on or off, got 'maybe'" "$tmp/graph.json"
+wrong_nodes "expected on or off, got 'maybe'" "$tmp/graph.json"
 
 # NCCL's XML of two hosts with two GPUs and a NIC each: the hosts are nodes. NVLinks between GPUs: PXN.
 gpu() { # BUS DEV RANK PEER-BUS
