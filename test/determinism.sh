@@ -127,7 +127,8 @@ fi
 columns=$(wc -l <"$tmp/commands")
 if [ -s "$tmp/wrong" ]; then
     cat "$tmp/wrong"
-    echo "hashes: more than 1, of $columns commands in $rows settings"
+    grep -q '^differs: ' "$tmp/wrong" && hashes="more than 1" || hashes="1 where all went well, but something failed"
+    echo "hashes: $hashes, of $columns commands in $rows settings"
     exit 1
 fi
 echo "$columns commands in $rows settings, $(($(date +%s) - began)) s"
