@@ -18,7 +18,7 @@ enum { MAX_DEPTH = RLT__JSON_DEPTH };
 typedef struct reader {
     rlt_json_doc *doc;
     const char *text, *p, *end, *line_start; /* *end is a zero byte */
-    char *scratch; /* room for a scalar, as long as the text */
+    char *scratch;                           /* room for a scalar, as long as the text */
     int depth;
     rlt_error *err;
 } reader;
