@@ -276,10 +276,10 @@ static void lines_are_sorted(void **state)
         uint32_t n = (uint32_t)rlt_random_below(seed, 0, 0, k++, MOST) + 1;
         rlt_arrivals line = {.items = memory + SPARE, .n = n, .room = 2 * n};
         memset(memory, 0x5a, sizeof memory);
-        for (uint32_t i = 0; i < n; i++)
-            sorted[i] = line.items[i] = (rlt_arrival){.port = (uint32_t)rlt_random_below(seed, 0, 0, k++, 3),
-                                                      .rx = rlt_random_below(seed, 0, 0, k++, 4),
-                                                      .tx = rlt_random_below(seed, 0, 0, k++, 1 << 20),
+        for (uint32_t i = 0; i < n; i++, k += 3)
+            sorted[i] = line.items[i] = (rlt_arrival){.port = (uint32_t)rlt_random_below(seed, 0, 0, k, 3),
+                                                      .rx = rlt_random_below(seed, 0, 0, k + 1, 4),
+                                                      .tx = rlt_random_below(seed, 0, 0, k + 2, 1 << 20),
                                                       .index = i};
         qsort(sorted, n, sizeof *sorted, by_place);
         const rlt_arrival *got = rlt__line_take(&line);

@@ -86,7 +86,7 @@ static void bandwidth(void **state)
                    form = rows[i].b_GBps * (n - 1) / (n - rows[i].g);
             /* rail: the first node's shares move inside alone */
             if (busbw < (a ? 0.9 : 0.999) * form || busbw > form ||
-                r.bound_ps < 0.99 * (double)r.time_ps * busbw / form)
+                (double)r.bound_ps < 0.99 * (double)r.time_ps * busbw / form)
                 fail_msg("%s on %s: %.2f GB/s of %.2f", algorithms[a]->name, rows[i].topology, busbw, form);
         }
 }
