@@ -67,11 +67,10 @@ static void go_back(rlt_walk *walk, const rlt_walk *before)
     walk->bw_Bps = before->bw_Bps;
 }
 
-/* Goes from node to node by the ports of both accelerators. On failure the walk is as before. */
+/* Goes from node to node by the ports of both accelerators. On failure the walk has a part of the way. */
 static int cross(rlt_node_routes *r, rlt_graph_routes *any, uint32_t src, uint32_t dst, rlt_graph_pick pick,
                  rlt_walk *walk)
 {
-    rlt_walk before = *walk;
     uint32_t out = r->ports.port[src], in = r->ports.port[dst];
     rlt_graph_pick to = pick;
     to.digits = true;
@@ -82,8 +81,6 @@ static int cross(rlt_node_routes *r, rlt_graph_routes *any, uint32_t src, uint32
         rc = rlt_graph_routes_route(r->outside, out, in, to, walk);
     if (!rc)
         rc = move_inside(r, any, in, dst, pick, walk);
-    if (rc == RLT_ETOPOLOGY)
-        go_back(walk, &before);
     return rc;
 }
 
@@ -91,22 +88,24 @@ int rlt_node_routes_route(rlt_node_routes *r, rlt_graph_routes *any, uint32_t sr
                           rlt_graph_pick pick, rlt_walk *walk)
 {
     const rlt_node_ports *p = &r->ports;
-    const rlt_walk before = *walk;
     uint32_t relay = src - src % p->node + dst % p->node;
     int rc = RLT_ETOPOLOGY;
     if (rlt_map_get(&r->t->graph.route_of, (uint64_t)src << 32 | dst) != RLT_NONE)
         return rlt_graph_routes_route(any, src, dst, pick, walk);
     if (relay == dst)
         return move_inside(r, any, src, dst, pick, walk);
+    const rlt_walk before = *walk;
     bool moves = r->t->graph.pxn == RLT_PXN_ON && p->place[src] != p->place[dst];
     if (!moves)
         rc = cross(r, any, src, dst, pick, walk);
     if (rc == RLT_ETOPOLOGY && relay != src) {
+        go_back(walk, &before);
         rc = move_inside(r, any, src, relay, pick, walk);
         if (!rc)
             rc = cross(r, any, relay, dst, pick, walk);
-        if (rc == RLT_ETOPOLOGY)
-            go_back(walk, &before);
     }
-    return rc == RLT_ETOPOLOGY ? rlt_graph_routes_route(any, src, dst, pick, walk) : rc;
+    if (rc != RLT_ETOPOLOGY)
+        return rc;
+    go_back(walk, &before);
+    return rlt_graph_routes_route(any, src, dst, pick, walk);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texts of plans, word by word: what is refused, where, and in which words; what the writer says. */
+/* The texts of plans, word by word: what is refused, where, and in which words. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
 #include "collectives/listed.h"
-#include "collectives/plan.h"
 #include "sim/base/error.h"
 #include "test/support/support.h"
 
@@ -151,78 +148,6 @@ static void damage_is_named(void **state)
     }
 }
 
-/* Two blocks apart, twice; the second message lands in the other buffer and is copied from there. */
-static const char canonical[] = "{\n  \"format\": \"ringlet-plan\",\n  \"version\": 1,\n  \"name\": \"x\",\n"
-                                "  \"collective\": \"broadcast\",\n  \"ranks\": 2,\n  \"root\": 0,\n"
-                                "  \"lanes\": 1,\n  \"blocks\": 4,\n  \"blocks_of\": \"all\",\n"
-                                "  \"buffers\": 2,\n  \"result\": 0,\n  \"programs\": [\n"
-                                "    {\"rank\": 0, \"lane\": 0, \"steps\": [\n"
-                                "      {\"to\": 1, \"step\": 0, \"send\": [0, 1, 2, 2]},\n"
-                                "      {\"to\": 1, \"step\": 1, \"send\": [1, 1, 2, 2], \"land\": [0, 2], "
-                                "\"into\": 1}]},\n"
-                                "    {\"rank\": 1, \"lane\": 0, \"steps\": [\n"
-                                "      {\"receives\": 1, \"from\": 0},\n"
-                                "      {\"receives\": 1, \"from\": 0},\n"
-                                "      {\"send\": [0, 2], \"land\": [1, 1, 2, 2], \"buffer\": 1, "
-                                "\"copy\": true}]}]\n}\n";
-
-/* The plan of a text on two members. */
-static void read_plan(const test_group *p, const char *from, rlt_listed *l, rlt_plan *plan)
-{
-    rlt_error err = {0};
-    rlt_coll_request req = rlt_group_request(&p->g, RLT_BROADCAST, 1 << 20);
-    req.listed = l;
-    if (rlt_plan_parse("f", from, strlen(from), NULL, l, &err) < 0 ||
-        rlt_plan_create(&rlt_custom, &req, plan, &err) < 0)
-        fail_msg("%s: %s", err.where, err.what);
-}
-
-/* A text in the form that the writer gives comes back byte for byte: no key is said without need. */
-static void json_says_no_more_than_needed(void **state)
-{
-    (void)state;
-    test_group p;
-    rlt_listed l;
-    rlt_plan plan;
-    rlt_error err = {0};
-    char *text = NULL;
-    size_t length = 0;
-    test_group_open(&p, "switch:2@50GB/s,1us", 0);
-    read_plan(&p, canonical, &l, &plan);
-    assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_JSON, &text, &length, &err), 0);
-    assert_string_equal(text, canonical);
-    assert_int_equal(length, strlen(canonical));
-    free(text);
-    rlt_plan_free(&plan);
-    rlt_listed_free(&l);
-    test_group_close(&p);
-}
-
-/* The first message is for the second step. A connection of MSCCL keeps the order of its messages. */
-static void msccl_refuses_messages_that_overtake(void **state)
-{
-    (void)state;
-    static const char crossed[] =
-        "{\"format\": \"ringlet-plan\", \"version\": 1, \"name\": \"x\", \"collective\": \"broadcast\", "
-        "\"ranks\": 2, \"lanes\": 1, \"blocks\": 2, \"blocks_of\": \"all\", \"buffers\": 1, \"result\": 0, "
-        "\"programs\": [{\"rank\": 0, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 1, \"send\": [0]}, "
-        "{\"to\": 1, \"step\": 0, \"send\": [1]}]}, {\"rank\": 1, \"lane\": 0, \"steps\": ["
-        "{\"receives\": 1, \"from\": 0}, {\"receives\": 1, \"from\": 0}]}]}";
-    test_group p;
-    rlt_listed l;
-    rlt_plan plan;
-    rlt_error err = {0};
-    char *text = NULL;
-    size_t length = 0;
-    test_group_open(&p, "switch:2@50GB/s,1us", 0);
-    read_plan(&p, crossed, &l, &plan);
-    assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_MSCCL, &text, &length, &err), RLT_EUNSUPPORTED);
-    assert_non_null(strstr(err.what, "member 1 does not receive in the order in which member 0 sends"));
-    rlt_plan_free(&plan);
-    rlt_listed_free(&l);
-    test_group_close(&p);
-}
-
 /* A byte order mark before the text is no part of it. */
 static void marks_are_passed_over(void **state)
 {
@@ -245,8 +170,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_is_named),
-        cmocka_unit_test(json_says_no_more_than_needed),
-        cmocka_unit_test(msccl_refuses_messages_that_overtake),
         cmocka_unit_test(marks_are_passed_over),
     };
     return cmocka_run_group_tests_name("plan_texts", tests, NULL, NULL);

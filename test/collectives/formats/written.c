@@ -5,6 +5,7 @@
  * Texts in the form that a writer gives come back byte for byte.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
@@ -378,30 +379,47 @@ static void msccl_has_what_its_run_time_needs(void **state)
     assert_true(every_plan(2, check_msccl) > 50);
 }
 
-/* Reads a text on as many members, and writes it again. */
-static void comes_back(const char *text, rlt_plan_format format, const char *topology)
-{
+typedef struct text_plan {
     test_group g;
     rlt_listed l;
     rlt_plan plan;
+} text_plan;
+
+/* Reads a plan for all ranks of a topology. */
+static void read_plan(text_plan *p, const char *text, const char *topology)
+{
+    rlt_error err = {0};
+    test_group_open(&p->g, topology, 0);
+    if (rlt_plan_parse("f", text, strlen(text), NULL, &p->l, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_coll_request req = rlt_group_request(&p->g.g, p->l.kind, p->l.untracked ? p->l.bytes : 1 << 20);
+    req.root = p->l.root;
+    req.listed = &p->l;
+    if (rlt_plan_create(&rlt_custom, &req, &p->plan, &err))
+        fail_msg("%s: %s", err.where, err.what);
+}
+
+static void close_plan(text_plan *p)
+{
+    rlt_plan_free(&p->plan);
+    rlt_listed_free(&p->l);
+    test_group_close(&p->g);
+}
+
+/* A text in the form that the writer gives comes back byte for byte: no key is said without need. */
+static void comes_back(const char *text, rlt_plan_format format, const char *topology)
+{
+    text_plan p;
     rlt_error err = {0};
     char *again = NULL;
     size_t length = 0;
-    test_group_open(&g, topology, 0);
-    if (rlt_plan_parse("f", text, strlen(text), NULL, &l, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    rlt_coll_request req = rlt_group_request(&g.g, l.kind, l.untracked ? l.bytes : 1 << 20);
-    req.root = l.root;
-    req.listed = &l;
-    if (rlt_plan_create(&rlt_custom, &req, &plan, &err) ||
-        rlt_plan_write(&plan, format, &again, &length, &err))
+    read_plan(&p, text, topology);
+    if (rlt_plan_write(&p.plan, format, &again, &length, &err))
         fail_msg("%s: %s", err.where, err.what);
     assert_string_equal(again, text);
     assert_int_equal(length, strlen(text));
     free(again);
-    rlt_plan_free(&plan);
-    rlt_listed_free(&l);
-    test_group_close(&g);
+    close_plan(&p);
 }
 
 #define HEAD(kind, root, lanes, blocks, of, buffers, result)                                                 \
@@ -462,12 +480,47 @@ static void texts_come_back(void **state)
         "/* ringlet plan: x collective broadcast root 1 bytes 70 */\nnum_ranks 2\n\n"
         "rank 0 {\nl1: recv 30b from 1 tag 0\nl2: recv 40b from 1 tag 1\nl2 requires l1\n}\n\n"
         "rank 1 {\nl1: send 30b to 0 tag 0\nl2: send 40b to 0 tag 1\nl2 requires l1\n}\n";
+    /* Two blocks apart, twice; the second message lands in the other buffer and is copied from there. */
+    static const char apart[] = "{\n  \"format\": \"ringlet-plan\",\n  \"version\": 1,\n  \"name\": \"x\",\n"
+                                "  \"collective\": \"broadcast\",\n  \"ranks\": 2,\n  \"root\": 0,\n"
+                                "  \"lanes\": 1,\n  \"blocks\": 4,\n  \"blocks_of\": \"all\",\n"
+                                "  \"buffers\": 2,\n  \"result\": 0,\n  \"programs\": [\n"
+                                "    {\"rank\": 0, \"lane\": 0, \"steps\": [\n"
+                                "      {\"to\": 1, \"step\": 0, \"send\": [0, 1, 2, 2]},\n"
+                                "      {\"to\": 1, \"step\": 1, \"send\": [1, 1, 2, 2], \"land\": [0, 2], "
+                                "\"into\": 1}]},\n"
+                                "    {\"rank\": 1, \"lane\": 0, \"steps\": [\n"
+                                "      {\"receives\": 1, \"from\": 0},\n"
+                                "      {\"receives\": 1, \"from\": 0},\n"
+                                "      {\"send\": [0, 2], \"land\": [1, 1, 2, 2], \"buffer\": 1, "
+                                "\"copy\": true}]}]\n}\n";
+    comes_back(apart, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(lanes, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(own, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(untracked, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(reduces, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(at_all, RLT_PLAN_JSON, "switch:2@50GB/s,1us");
     comes_back(goal, RLT_PLAN_GOAL, "switch:2@50GB/s,1us");
+}
+
+/* The first message is for the second step. A connection of MSCCL keeps the order of its messages. */
+static void msccl_refuses_messages_that_overtake(void **state)
+{
+    (void)state;
+    static const char crossed[] =
+        "{\"format\": \"ringlet-plan\", \"version\": 1, \"name\": \"x\", \"collective\": \"broadcast\", "
+        "\"ranks\": 2, \"lanes\": 1, \"blocks\": 2, \"blocks_of\": \"all\", \"buffers\": 1, \"result\": 0, "
+        "\"programs\": [{\"rank\": 0, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 1, \"send\": [0]}, "
+        "{\"to\": 1, \"step\": 0, \"send\": [1]}]}, {\"rank\": 1, \"lane\": 0, \"steps\": ["
+        "{\"receives\": 1, \"from\": 0}, {\"receives\": 1, \"from\": 0}]}]}";
+    text_plan p;
+    rlt_error err = {0};
+    char *text = NULL;
+    size_t length = 0;
+    read_plan(&p, crossed, "switch:2@50GB/s,1us");
+    assert_int_equal(rlt_plan_write(&p.plan, RLT_PLAN_MSCCL, &text, &length, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "member 1 does not receive in the order in which member 0 sends"));
+    close_plan(&p);
 }
 
 /* Letters, digits and a few marks stay; all others become '_'. A name is cut to its room. */
@@ -500,6 +553,7 @@ int main(void)
         cmocka_unit_test(operations_are_those_of_the_steps),
         cmocka_unit_test(msccl_has_what_its_run_time_needs),
         cmocka_unit_test(texts_come_back),
+        cmocka_unit_test(msccl_refuses_messages_that_overtake),
         cmocka_unit_test(names_are_plain),
     };
     return cmocka_run_group_tests_name("formats_written", tests, NULL, NULL);
