@@ -257,6 +257,73 @@ static void same_request_same_plan(void **state)
     test_group_close(&s);
 }
 
+/* A broadcast is cut into pieces of 512 KiB, at least one and at most 64; other kinds have a share of each member. */
+static void pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        uint32_t pieces;
+    } cases[] = {{0, 1},          {1, 1},         {524288, 1},    {524289, 2},
+                 {2 * 524288, 2}, {33030144, 63}, {33030145, 64}, {34 << 20, 64}};
+    test_group s;
+    test_group_open(&s, "ring:3@20GB/s,1us", 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t k = 0; k < 2; k++) {
+            rlt_plan plan;
+            rlt_coll_request req = rlt_group_request(&s.g, k ? RLT_REDUCE : RLT_BROADCAST, cases[i].bytes);
+            assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
+            assert_int_equal(plan.chunks, cases[i].pieces);
+            assert_int_equal(plan.blocks, cases[i].pieces);
+            rlt_plan_free(&plan);
+            req.kind = RLT_ALL_GATHER;
+            assert_int_equal(rlt_plan_create(&rlt_tacos, &req, &plan, NULL), 0);
+            assert_int_equal(plan.chunks, 1);
+            assert_int_equal(plan.blocks, 3);
+            rlt_plan_free(&plan);
+        }
+    test_group_close(&s);
+}
+
+/* Edges of a ring: two for each member. A switch is unwound into a ring one way. Which networks are uneven, in
+ * bandwidth or in latency. */
+static void edges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        uint32_t edges, links;
+        bool uneven;
+    } cases[] = {{"ring:5@20GB/s,1us", 10, 10, false},
+                 {"switch:5@20GB/s,1us", 5, 10, false},
+                 {"mesh:3x3@40GB/s,1us", 24, 24, false},
+                 {"ring:3@20GB/s,1us*ring:3@20GB/s,1us", 36, 36, false},
+                 {"ring:3@20GB/s,1us*ring:3@20GB/s,2us", 36, 36, true},
+                 {"ring:3@20GB/s,1us*ring:3@30GB/s,1us", 36, 36, true},
+                 {"ring:3@30GB/s,2us*ring:3@20GB/s,1us", 36, 36, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_group s;
+        rlt_tacos_net net;
+        test_group_open(&s, cases[i].topology, 0);
+        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_GATHER, 1000000);
+        assert_int_equal(rlt_tacos_net_create(&req, &net, NULL), 0);
+        assert_int_equal(net.n, s.g.n);
+        assert_int_equal(net.n_edges, cases[i].edges);
+        assert_int_equal(net.n_links, cases[i].links);
+        assert_int_equal(net.uneven, cases[i].uneven);
+        for (uint32_t m = 0; m < net.n; m++) {
+            for (uint32_t k = net.out_first[m]; k < net.out_first[m + 1]; k++)
+                assert_int_equal(net.edges[net.out[k]].src, m);
+            for (uint32_t k = net.in_first[m]; k < net.in_first[m + 1]; k++)
+                assert_int_equal(net.edges[net.in[k]].dst, m);
+        }
+        assert_int_equal(net.out_first[net.n], net.n_edges);
+        assert_int_equal(net.in_first[net.n], net.n_edges);
+        rlt_tacos_net_free(&net);
+        test_group_close(&s);
+    }
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -289,6 +356,8 @@ int main(void)
         cmocka_unit_test(costs_in_force),
         cmocka_unit_test(tries_of_one_link),
         cmocka_unit_test(same_request_same_plan),
+        cmocka_unit_test(pieces),
+        cmocka_unit_test(edges),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("tacos", tests, NULL, NULL);
