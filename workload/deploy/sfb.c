@@ -230,7 +230,7 @@ int rlt_sfb_solve(const rlt_sfb_problem *p, uint8_t *x, double *value, rlt_error
     uint32_t n = p->n_ops;
     size_t room = 2 * (size_t)n + p->n_edges + 1;
     arcs a = {.sink = 2 * n, .source = 2 * n + 1};
-    double sum = 0, per_us = (double)RLT_US, cut = 0, gain = 0;
+    double sum, per_us = (double)RLT_US, cut = 0, gain = 0;
     *value = 0;
     int rc = check(p, &sum, err);
     if (rc)

@@ -91,6 +91,71 @@ static void refused(void **state)
     }
 }
 
+/* Every member of a group of devices and of an operator with a word, a list or a number beyond its range instead; and
+ * without it. */
+static void members(void **state)
+{
+    static const char text[] = DEPLOYED("{\"devices\": [0, 1], \"use\": \"model\"}",
+                                        "{\"name\": \"x\", \"group\": 0, \"time_ps\": 7, \"launch_ps\": 0,"
+                                        "\"parameter_bytes\": 0, \"kept_bytes\": 0, \"forward\": 0, "
+                                        "\"together\": 0, \"pass\": 0, \"splittable\": true}",
+                                        "");
+    static const struct {
+        const char *key, *beyond;
+        bool may_lack;
+    } keys[] = {{"type", "7", false},
+                {"count", "18446744073709551615", false},
+                {"factor", "1e999", false},
+                {"memory_bytes", "9223372036854775808", false},
+                {"name", "7", false},
+                {"time_ps", "9223372036854775807", false},
+                {"launch_ps", "9223372036854775807", false},
+                {"parameter_bytes", "9223372036854775808", false},
+                {"kept_bytes", "9223372036854775808", false},
+                {"forward", "4294967296", false},
+                {"together", "4294967296", true},
+                {"pass", "3", false},
+                {"splittable", "2", false},
+                {"graph", "2", false}};
+    rlt_program *p = NULL;
+    rlt_error err;
+    (void)state;
+    if (load(text, 0, &p, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_program_free(p);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (int k = 0; k < 4; k++) {
+            char quoted[40], changed[1500];
+            snprintf(quoted, sizeof quoted, "\"%s\": ", keys[i].key);
+            const char *at = strstr(text, quoted), *value = at + strlen(quoted);
+            size_t length = strcspn(value, ",}]");
+            if (k == 3)
+                snprintf(changed, sizeof changed, "%.*s\"_%s", (int)(at - text), text, at + 1);
+            else
+                snprintf(changed, sizeof changed, "%.*s%s%s", (int)(value - text), text,
+                         k == 0   ? "[1]"
+                         : k == 1 ? keys[i].beyond
+                                  : "{}",
+                         value + length);
+            p = NULL;
+            int rc = load(changed, 0, &p, &err);
+            if ((rc >= 0) != (k == 3 && keys[i].may_lack) || (p != NULL) != (rc >= 0))
+                fail_msg("%s, %d: %d: '%s' of %s", keys[i].key, k, rc, err.what, changed);
+            rlt_program_free(p);
+        }
+}
+
+/* The mark of a deployment may stand anywhere in what is read of a file, up to its end. */
+static void recognised(void **state)
+{
+    static const char text[] = "{\"manifest\": {\"x\": 1, \"command\": \"deploy\"";
+    (void)state;
+    assert_int_equal(rlt_reader_deployment.probe("x.json", text, sizeof text - 1), 100);
+    assert_int_equal(rlt_reader_deployment.probe("x.json", text, sizeof text - 2), 0);
+    assert_int_equal(rlt_reader_deployment.probe("x.json", strchr(text, 'c') - 1, 19), 100);
+    assert_int_equal(rlt_reader_deployment.probe("x.json", text, 0), 0);
+}
+
 /* A single device needs no bandwidth to others of its group; two do. */
 static void alone(void **state)
 {
@@ -108,6 +173,7 @@ static void alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_devices), cmocka_unit_test(refused),
+                                       cmocka_unit_test(members), cmocka_unit_test(recognised),
                                        cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
