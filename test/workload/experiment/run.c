@@ -14,20 +14,14 @@
 #include "net/network.h"
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
-#include "sim/base/options.h"
 #include "sim/base/time.h"
-#include "test/support/option_words.h"
+#include "test/support/run_words.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
-#include "workload/experiment/run/faults.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
-#include "workload/experiment/run/training.h"
-#include "workload/experiment/run/workload.h"
 #include "workload/replay/background.h"
 #include "workload/replay/replay.h"
-#include "workload/setup/settings.h"
-#include "workload/setup/trace_options.h"
 
 static const char chain[] = "num_ranks 3\n"
                             "rank 0 {\nl1: calc 3000\nl2: send 4000b to 1 tag 5\nl2 requires l1\n}\n"
@@ -35,63 +29,8 @@ static const char chain[] = "num_ranks 3\n"
                             "l3: send 2000b to 2 tag 6\nl3 requires l2\n}\n"
                             "rank 2 {\nl1: recv 2000b from 1 tag 6\nl2: calc 1000\nl2 requires l1\n}\n";
 
-#define AT(field) offsetof(rlt_run_settings, field)
-static const rlt_option_group groups[] = {{"Workload", rlt_workload_options, 0},
-                                          {"Training", rlt_training_options, 0},
-                                          {"Recording", rlt_trace_option_table, AT(recording)},
-                                          {"Network", rlt_settings_options, AT(sim)},
-                                          {"What if", rlt_what_if_options, 0},
-                                          {"Other traffic", rlt_job_options, AT(jobs)},
-                                          {"Faults", rlt_fault_options, AT(faults)},
-                                          {0}};
-#undef AT
-
-static char trace[] = "/tmp/ringlet-chain-XXXXXX";
-
-typedef struct asked {
-    char text[600]; /* the settings point into it */
-    rlt_run_settings settings;
-    rlt_parsed args;
-    rlt_run run;
-} asked;
-
-/* Reads "topology=switch:3@1GB/s,500ns no-skew ...". CHAIN stands for the trace. */
-static int read_words(asked *a, const char *words, rlt_error *err)
-{
-    *a = (asked){.args = {0}};
-    size_t used = 0;
-    for (const char *at = words; *at; at++)
-        if (strncmp(at, "CHAIN", 5) == 0) {
-            used += (size_t)snprintf(a->text + used, sizeof a->text - used, "%s", trace);
-            at += 4;
-        } else {
-            a->text[used++] = *at;
-        }
-    assert_int_equal(rlt_options_begin(groups, &a->settings, &a->args, err), 0);
-    return test_give_words(groups, &a->args, a->text, err);
-}
-
-/* Runs to the end. Closing is the caller's. */
-static int go(asked *a, const char *words, rlt_error *err)
-{
-    *err = (rlt_error){0};
-    int rc = read_words(a, words, err);
-    a->run.args = &a->args;
-    a->run.settings = &a->settings;
-    if (!rc && !(rc = rlt_run_load(&a->run, err)) && !(rc = rlt_run_prepare(&a->run, err)) &&
-        !(rc = rlt_run_simulate(&a->run, err)))
-        rc = rlt_run_check(&a->run, NULL, err);
-    return rc;
-}
-
-static void done(asked *a)
-{
-    rlt_run_close(&a->run);
-    rlt_parsed_free(&a->args);
-}
-
 #define STAR "topology=switch:3@1GB/s,500ns "
-#define HERE STAR "trace=CHAIN "
+#define HERE STAR "trace=TRACE "
 
 static void times_by_hand(void **state)
 {
@@ -118,13 +57,13 @@ static void times_by_hand(void **state)
         {HERE "link-event=11us:acc1=0.25 link-event=20us:acc1=1", 17000}, /* 1 kB at a quarter */
         {HERE "link-scale=acc0=0.5", 18000},
         {HERE "dim-scale=0=2", 11000},
-        {STAR "trace=CHAIN algorithm=ring", 14000},
-        {"topology=ring:4@1GB/s,500ns trace=CHAIN",
+        {STAR "trace=TRACE algorithm=ring", 14000},
+        {"topology=ring:4@1GB/s,500ns trace=TRACE",
          19000}, /* one link on each path, of 500 MB/s: half of a rank */
-        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-5", 14000},
-        {"topology=switch:6@1GB/s,500ns job=CHAIN@5,1,3", 14000},
-        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-5 rank-delay=3=5us", 19000},
-        {"topology=switch:6@1GB/s,500ns job=CHAIN@0-2 job=CHAIN@3-5 rank-scale=5:compute=0.1", 23000},
+        {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-5", 14000},
+        {"topology=switch:6@1GB/s,500ns job=TRACE@5,1,3", 14000},
+        {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-5 rank-delay=3=5us", 19000},
+        {"topology=switch:6@1GB/s,500ns job=TRACE@0-2 job=TRACE@3-5 rank-scale=5:compute=0.1", 23000},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -170,7 +109,7 @@ static void jobs_alone(void **state)
      * ever alone. */
     assert_int_equal(
         go(&a,
-           "topology=switch:6@1GB/s,500ns job=CHAIN@0,1,2 job=CHAIN@3,4,5 alone background=0>1:1GB/s,size=1000B "
+           "topology=switch:6@1GB/s,500ns job=TRACE@0,1,2 job=TRACE@3,4,5 alone background=0>1:1GB/s,size=1000B "
            "rank-scale=3:compute=0.5",
            &err),
         0);
@@ -235,7 +174,7 @@ static void other_traffic(void **state)
         asked a;
         rlt_error err;
         char words[200];
-        snprintf(words, sizeof words, "topology=switch:6@1GB/s,500ns trace=CHAIN %s", rows[i].words);
+        snprintf(words, sizeof words, "topology=switch:6@1GB/s,500ns trace=TRACE %s", rows[i].words);
         if (go(&a, words, &err))
             fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
         assert_int_equal(a.run.jobs.n_background, rows[i].n);
@@ -331,20 +270,20 @@ static void wrong_words(void **state)
         {HERE "iterations=5", RLT_EUSAGE, "--iterations: needs --failures"},
         {HERE "failures=mtbf=10h", RLT_EUSAGE, "--failures: needs --iterations"},
         {HERE "alone", RLT_EUSAGE, "--alone: needs --job"},
-        {HERE "job=CHAIN@0-2", RLT_EUSAGE, "accelerator 0 already has rank 0"},
-        {"topology=switch:6@1GB/s,500ns trace=CHAIN job=CHAIN@3-4", RLT_EUSAGE,
+        {HERE "job=TRACE@0-2", RLT_EUSAGE, "accelerator 0 already has rank 0"},
+        {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-4", RLT_EUSAGE,
          "has 3 ranks, but 2 accelerators are listed"},
-        {"topology=switch:6@1GB/s,500ns job=CHAIN@3-6", RLT_EUSAGE,
+        {"topology=switch:6@1GB/s,500ns job=TRACE@3-6", RLT_EUSAGE,
          "expected an accelerator from 0 to 5, got 6"},
-        {"topology=switch:6@1GB/s,500ns job=CHAIN@5-3", RLT_EUSAGE, "'5-3' counts down"},
+        {"topology=switch:6@1GB/s,500ns job=TRACE@5-3", RLT_EUSAGE, "'5-3' counts down"},
         {"topology=switch:6@1GB/s,500ns job=@3-5", RLT_EUSAGE, "expected WORKLOAD@ACCELERATORS"},
-        {"topology=switch:6@1GB/s,500ns job=CHAIN", RLT_EUSAGE, "expected WORKLOAD@ACCELERATORS"},
+        {"topology=switch:6@1GB/s,500ns job=TRACE", RLT_EUSAGE, "expected WORKLOAD@ACCELERATORS"},
         {HERE "background=0>0:1GB/s", RLT_EUSAGE, "traffic from accelerator 0 to itself"},
         {HERE "background=0-1>0-2:1GB/s", RLT_EUSAGE, "2 sources for 3 destinations"},
         {HERE "background=0>1", RLT_EUSAGE, "expected FROM>TO:RATE"},
         {HERE "background=0>1:1GB/s,on=1us", RLT_EUSAGE, "expected both on and off, or neither"},
         {HERE "background=0>1:size=1KB", RLT_EUSAGE, ""},
-        {"topology=switch:2@1GB/s,500ns trace=CHAIN", 0, "3"},
+        {"topology=switch:2@1GB/s,500ns trace=TRACE", 0, "3"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs of a model: figures that follow from one another, memory that is checked or not, what a job is taken for.
+ * A pass over s samples of t tokens that takes T seconds on n accelerators with peak P: s t / T tokens a second,
+ * FLOP / (T n P) of the peak.
+ */
+#include "workload/experiment/run/run.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/run_words.h"
+#include "test/support/text_file.h"
+#include "workload/experiment/run/job_file.h"
+#include "workload/experiment/run/result.h"
+#include "workload/models/accelerator.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
+
+#define SMALL "model=transformer:layers=2,hidden=256,heads=4,sequence=128,vocabulary=1000 "
+#define ON    "topology=switch:4@10GB/s,1us accelerator=h100-sxm "
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void figures(void **state)
+{
+    static const struct {
+        const char *words;
+        uint32_t batch, steps, ranks;
+    } rows[] = {{ON SMALL "layout=dp=2 train=batch=4", 4, 1, 2},
+                {ON SMALL "layout=dp=2 train=batch=4,steps=3", 4, 3, 2},
+                {ON SMALL "layout=dp=4 train=batch=16,steps=2", 16, 2, 4},
+                {ON SMALL "layout=dp=2,tp=2 train=batch=6,steps=2", 6, 2, 4}};
+    (void)state;
+    double flop_of_sample = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asked a;
+        rlt_error err;
+        if (go(&a, rows[i].words, &err))
+            fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
+        rlt_training_figures f = rlt_run_training_figures(&a.run);
+        double pass_s = (double)rlt_replay_time(a.run.replay) / 1e12 / rows[i].steps;
+        uint64_t peak = 0;
+        assert_int_equal(rlt_accelerator_peak(&a.run.accelerator, a.run.training.precision, &peak, NULL), 0);
+        assert_true(near(f.tokens_per_s, rows[i].batch * 128 / pass_s));
+        double flop = f.utilization * pass_s * rows[i].ranks * (double)peak;
+        flop_of_sample = flop_of_sample > 0 ? flop_of_sample : flop / rows[i].batch;
+        assert_true(near(flop, flop_of_sample * rows[i].batch));
+        assert_true(f.utilization > 0 && f.utilization < 1);
+        assert_true(near(f.iteration_low_s, pass_s * f.grounds.spread.low));
+        assert_true(near(f.iteration_high_s, pass_s * f.grounds.spread.high));
+        assert_true(f.iteration_low_s < pass_s && pass_s < f.iteration_high_s);
+        done(&a);
+    }
+    /* 2 layers of 12 h^2 + 2 s h for each token, 4 of 1000 x 256 for its word; a multiplication and an addition
+     * forward, twice backward. */
+    double weights = 2 * (12.0 * 256 * 256 + 2 * 128 * 256) + 1000.0 * 256;
+    assert_true(flop_of_sample > 0.9 * 6 * 128 * weights && flop_of_sample < 1.1 * 6 * 128 * weights);
+}
+
+/* 70e9 parameters with 16 bytes each are more than 80 GB on each of four. */
+static void memory(void **state)
+{
+    static const char model[] = ON "model=llama3-70b:layers=40 layout=dp=4 network=alpha-beta ";
+    (void)state;
+    for (int any = 0; any < 2; any++) {
+        char words[200];
+        asked a;
+        rlt_error err;
+        snprintf(words, sizeof words, "%s%s", model, any ? "any-memory" : "no-skew");
+        int rc = go(&a, words, &err);
+        if ((rc == 0) != any || strcmp(err.where, any ? "" : "memory") != 0)
+            fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
+        done(&a);
+        /* What does not fit the ranks is refused in both cases, and first. */
+        snprintf(words, sizeof words, "%s%s", ON "model=llama3-70b layout=dp=3,tp=2 ",
+                 any ? "any-memory" : "no-skew");
+        assert_true(go(&a, words, &err) < 0 && err.what[0]);
+        assert_string_not_equal(err.where, "memory");
+        done(&a);
+    }
+}
+
+/* A job that begins with "transformer" is a model if its name ends there. */
+static void models_as_jobs(void **state)
+{
+    static const struct {
+        const char *job;
+        bool works;
+        const char *what;
+    } rows[] = {{"transformer:layers=1,hidden=64,heads=2,sequence=16@2-3", true, ""},
+                {"transformer@2-3", true, ""},
+                {"transformers:layers=1@2-3", false, "transformers"},
+                {"transformer-8@2-3", false, "transformer-8"},
+                {"llama3-8b@2-3", false, "is a model: to run it on an accelerator"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char words[300];
+        asked a;
+        rlt_error err;
+        snprintf(words, sizeof words, "topology=switch:4@10GB/s,1us network=alpha-beta job=%s", rows[i].job);
+        int rc = go(&a, words, &err);
+        if ((rc == 0) != rows[i].works ||
+            (!strstr(err.what, rows[i].what) && !strstr(err.where, rows[i].what)))
+            fail_msg("%s: %d: %s: %s", rows[i].job, rc, err.where, err.what);
+        done(&a);
+    }
+}
+
+/* A file of options has the name of a JSON file, and no reader of traces knows it. */
+static void job_files(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        bool is;
+    } rows[] = {
+        {"a.json", "{\"model\": \"resnet50\"}", true},
+        {".json", "{\"model\": \"resnet50\"}", true},
+        {"json", "{\"model\": \"resnet50\"}", false},
+        {"b.txt", "{\"model\": \"resnet50\"}", false},
+        {"c.jsonl", "{\"model\": \"resnet50\"}", false},
+        {"d.json",
+         "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 1, \"tid\": 1, "
+         "\"ts\": 1, \"dur\": 1}]}",
+         false}};
+    char folder[] = "/tmp/ringlet-jobs-XXXXXX", before[4096];
+    (void)state;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        FILE *f = fopen(rows[i].name, "w");
+        assert_non_null(f);
+        fputs(rows[i].text, f);
+        fclose(f);
+        if (rlt_is_job_file(rows[i].name) != rows[i].is)
+            fail_msg("%s", rows[i].name);
+        unlink(rows[i].name);
+        assert_false(rlt_is_job_file(rows[i].name));
+    }
+    assert_int_equal(mkdir("e.json", 0700), 0);
+    assert_false(rlt_is_job_file("e.json"));
+    rmdir("e.json");
+    assert_int_equal(chdir(before), 0);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figures), cmocka_unit_test(memory),
+                                       cmocka_unit_test(models_as_jobs), cmocka_unit_test(job_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
