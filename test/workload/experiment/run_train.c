@@ -19,7 +19,6 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
 #include "workload/experiment/run/job_file.h"
