@@ -28,6 +28,7 @@ import suite
 from mutants import Mutant, mutants
 
 LIBRARY = "libringlet.so.0"
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 
 
 @dataclass(frozen=True)
@@ -173,11 +174,7 @@ class Gate:
         with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
             if self.compiled(place.path, place.mutant.applied(place.text), folder) is None:
                 return "invalid"
-            # Its functions are found first, all others in the library that it needs.
-            link = [self.command(place.path)[0], "-shared", f"-Wl,-soname,{LIBRARY}", "-Wl,--no-as-needed"]
-            whole = os.path.abspath(f"{self.build}/whole.so")
-            link += ["-o", f"{folder}/{LIBRARY}", f"{folder}/mutant.o", whole]
-            subprocess.run(link, check=True)
+            self.link(place, folder)
             # Before the tests: an equivalent one would have to pass all of them.
             if self.equivalent(place, folder):
                 return "equivalent"
@@ -194,7 +191,43 @@ class Gate:
                 if not ran.passed:
                     return f"killed {name} {ran.why}"
                 spent += ran.cpu_s
-            return f"survives {dear} {len(order)}"
+            return self.sanitized(place, order, folder) or f"survives {dear} {len(order)}"
+
+    def link(self, place: Place, folder: str, *more: str) -> None:
+        """Makes a library of the object: its functions are found first, all others in the library that it needs."""
+        link = [self.command(place.path)[0], "-shared", f"-Wl,-soname,{LIBRARY}", "-Wl,--no-as-needed", *more]
+        whole = os.path.abspath(f"{self.build}/whole.so")
+        link += ["-o", f"{folder}/{LIBRARY}", f"{folder}/mutant.o", whole]
+        subprocess.run(link, check=True)
+
+    def sanitized(self, place: Place, order: list[str], folder: str) -> str | None:
+        """Whether a test fails that passes without the mutant, both with its file under sanitizers, as in CI."""
+        runtime = subprocess.run(
+            [self.command(place.path)[0], "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        names = [n for n in order if not n.endswith(".sh") and self.cost(n) is not None]
+        if not os.path.isabs(runtime):
+            return None
+
+        def fails(name: str) -> bool:
+            test = self.tests[name]
+            watched = suite.Test(name, ("env", f"LD_PRELOAD={runtime}", *test.command), test.changed)
+            limit = 5 * (self.cost(name) or 0) + 5
+            # Sanitizers reserve addresses, so memory has no limit.
+            return not suite.run(watched, self.build, limit, {"LD_LIBRARY_PATH": folder}, memory=False).passed
+
+        def build(text: str) -> bool:
+            made = self.compiled(place.path, text, folder, *SANITIZED) is not None
+            if made:
+                self.link(place, folder, SANITIZED[0])
+            return made
+
+        if not build(place.mutant.applied(place.text)):
+            return None
+        found = next((n for n in names if not suite.stopped.is_set() and fails(n)), None)
+        if found is None or not build(place.text) or fails(found):
+            return None
+        return f"killed {found} sanitizers"
 
     def tried(self, place: Place) -> str:
         verdict = "equivalent" if place.listed_as() in self.listed else self.known(place)

@@ -179,14 +179,13 @@ static void add_arc(arcs *a, uint32_t from, uint32_t to, double capacity)
     a->capacity[a->n++] = capacity;
 }
 
-/* Checks the program. *sum: all finite capacities together, picoseconds. */
+/* Checks the program. Adds all finite capacities to *sum, picoseconds. */
 static int check(const rlt_sfb_problem *p, double *sum, rlt_error *err)
 {
     static const char place[] = "sufficient factors";
     if (p->n_ops > RLT_MAX_OPERATORS || p->n_edges > RLT_MAX_TENSORS)
         return rlt_fail(err, RLT_ERANGE, place, "%u operators and %u tensors, where %d and %d are possible",
                         p->n_ops, p->n_edges, RLT_MAX_OPERATORS, RLT_MAX_TENSORS);
-    *sum = 0;
     for (uint32_t i = 0; i < p->n_ops; i++) {
         double all = fabs(p->cost[i]) + p->gather[i];
         if (!(all < 1e18) || !(p->gather[i] >= 0))
@@ -230,7 +229,7 @@ int rlt_sfb_solve(const rlt_sfb_problem *p, uint8_t *x, double *value, rlt_error
     uint32_t n = p->n_ops;
     size_t room = 2 * (size_t)n + p->n_edges + 1;
     arcs a = {.sink = 2 * n, .source = 2 * n + 1};
-    double sum, per_us = (double)RLT_US, cut = 0, gain = 0;
+    double sum = 0, per_us = (double)RLT_US, cut = 0, gain = 0;
     *value = 0;
     int rc = check(p, &sum, err);
     if (rc)

@@ -151,7 +151,7 @@ static int prove_kind(grid *g, rlt_coll_kind kind, rlt_error *err)
     return rc;
 }
 
-static int prove_members(grid *g, uint32_t n, uint32_t done[RLT_COLL_KINDS], rlt_error *err)
+static int prove_members(grid *g, uint32_t n, bool done[RLT_COLL_KINDS], rlt_error *err)
 {
     char spec[64];
     snprintf(spec, sizeof spec, "switch:%u@10GB/s,500ns", n);
@@ -163,7 +163,7 @@ static int prove_members(grid *g, uint32_t n, uint32_t done[RLT_COLL_KINDS], rlt
         uint32_t before = g->plans;
         if (g->algorithm->kinds >> kind & 1 && (kind != RLT_SEND_RECV || n == 2))
             rc = prove_kind(g, (rlt_coll_kind)kind, err);
-        done[kind] += g->plans - before;
+        done[kind] |= g->plans != before;
     }
     rlt_group_free(&g->group);
     rlt_router_free(g->router);
@@ -177,7 +177,7 @@ static int prove_members(grid *g, uint32_t n, uint32_t done[RLT_COLL_KINDS], rlt
 int rlt__prove_algorithm(const rlt_algorithm *a, char *line, size_t size, rlt_error *err)
 {
     grid g = {.algorithm = a};
-    uint32_t done[RLT_COLL_KINDS] = {0};
+    bool done[RLT_COLL_KINDS] = {0};
     int rc = 0;
     if (a->kinds >> RLT_COLL_KINDS)
         return rlt_fail(err, RLT_ECHECK, "kinds", "claims unknown kinds of collectives");

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
@@ -380,6 +381,40 @@ static void advice_is_simulated(void **state)
     rlt_parsed_free(&a.args);
 }
 
+/* A network of one dimension has one bandwidth to change. */
+static void advice_on_one_dimension(void **state)
+{
+    search_asked a;
+    rlt_layouts l;
+    rlt_error err = {0};
+    rlt_layouts_advice advice;
+    search_words w = small, other;
+    const rlt_layout_search how = {.within = 0.1};
+    const rlt_layouts_advise asked = {.changes = true, .searches = true};
+    (void)state;
+    w.topology = "switch:8@10GB/s,2us";
+    w.layout = "tp=2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
+    w.train = "batch=24,microbatch=3,recompute=none,zero=1,schedule=1f1b";
+    search_open(&l, &a, &w);
+    if (rlt_layouts_find(&l, &how, &err) ||
+        rlt_layouts_advice_find(&l, &a.settings, &a.args, &how, &asked, &advice, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    const rlt_layout_point *best = l.result.points;
+    other = w;
+    other.dim_scale[0] = "0=2";
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < advice.n_changes; i++)
+        if (strstr(advice.changes[i].what, "bandwidth")) {
+            assert_string_equal(advice.changes[i].what, "bandwidth x 2");
+            named += advice.changes[i].searched ? 10 : 1;
+        }
+    assert_int_equal(named, 11);
+    assert_gain(&advice, "bandwidth x 2", false, gain_of(&other, 0, best, false, 1));
+    assert_gain(&advice, "bandwidth x 2", true, gain_of(&other, 0, best, true, 1));
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&a.args);
+}
+
 /* Settings of "zero=2 or recompute=full", each of which makes a layout fit; a milder value of it does not. */
 static void assert_fits_with(const rlt_training *t, const char *list, double room)
 {
@@ -479,6 +514,7 @@ int main(void)
         cmocka_unit_test(regrets_are_those_of_the_walk),
         cmocka_unit_test(ranges_by_name),
         cmocka_unit_test(advice_is_simulated),
+        cmocka_unit_test(advice_on_one_dimension),
         cmocka_unit_test(what_is_out_of_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,9 @@ static void times_by_hand(void **state)
          19000}, /* one link on each path, of 500 MB/s: half of a rank */
         {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-5", 14000},
         {"topology=switch:6@1GB/s,500ns job=TRACE@5,1,3", 14000},
+        {"topology=ring:6@1GB/s,500ns job=TRACE@1,2,3", 19000},
+        {"topology=ring:6@1GB/s,500ns job=TRACE@0,2,4", 20000}, /* two links on each path */
+        {"topology=ring:6@1GB/s,500ns job=TRACE@1,3,0", 20500}, /* two, and three */
         {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-5 rank-delay=3=5us", 19000},
         {"topology=switch:6@1GB/s,500ns job=TRACE@0-2 job=TRACE@3-5 rank-scale=5:compute=0.1", 23000},
     };
@@ -219,9 +222,16 @@ static void checks(void **state)
     }
     assert_int_equal(go(&a, HERE, &err), 0);
     assert_false(a.run.options.no_skew);
-    a.run.causes[1].ps[0]++;
-    assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
-    assert_string_equal(err.what, "rank 1: the causes of its time do not sum to the time of the run");
+    for (uint32_t i = 0; i < 3; i++) {
+        char what[100];
+        a.run.causes[i].ps[0]++;
+        err = (rlt_error){0};
+        assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
+        snprintf(what, sizeof what, "rank %u: the causes of its time do not sum to the time of the run", i);
+        assert_string_equal(err.what, what);
+        a.run.causes[i].ps[0]--;
+    }
+    assert_int_equal(rlt_run_check(&a.run, NULL, &err), 0);
     done(&a);
 }
 
@@ -284,6 +294,25 @@ static void wrong_words(void **state)
         {HERE "background=0>1:1GB/s,on=1us", RLT_EUSAGE, "expected both on and off, or neither"},
         {HERE "background=0>1:size=1KB", RLT_EUSAGE, ""},
         {"topology=switch:2@1GB/s,500ns trace=TRACE", 0, "3"},
+        {HERE "accelerator=h100-sxm", RLT_EUSAGE, "--accelerator: needs --model"},
+        {HERE "layout=dp=3", RLT_EUSAGE, "--fold-stages need --model"},
+        {HERE "train=batch=3", RLT_EUSAGE, "--fold-stages need --model"},
+        {HERE "strategy=zero", RLT_EUSAGE, "--fold-stages need --model"},
+        {HERE "map=dp:0", RLT_EUSAGE, "--fold-stages need --model"},
+        {HERE "any-memory", RLT_EUSAGE, "--fold-stages need --model"},
+        {HERE "fold-stages", RLT_EUSAGE, "--fold-stages need --model"},
+        {STAR "fold", RLT_EUSAGE, "--fold that or --trace"},
+        {HERE "verify-fold", RLT_EUSAGE, "--verify-fold: needs --fold or --fold-stages"},
+        {HERE "model=resnet50", RLT_EUSAGE, "--trace: does not go with --model"},
+        {STAR "model=resnet50 ideal", RLT_EUSAGE, "--ideal: needs --trace"},
+        {STAR "model=resnet50 map=dp:0 placement=0,1,2", RLT_EUSAGE, "--map: places ranks"},
+        {STAR "model=resnet50 map=dp:0 layout=order=dp-tp-cp-pp", RLT_EUSAGE, "--map: orders the axes"},
+        {STAR "model=resnet50 map=dp:0 train=order=dp-tp-cp-pp", RLT_EUSAGE, "--map: orders the axes"},
+        {STAR "model=resnet50 layout=dp=3,dp=3", RLT_EUSAGE, "--layout: "},
+        {STAR "model=resnet50 train=batch=3,batch=3", RLT_EUSAGE, "--train: "},
+        {STAR "model=resnet50 train=batch=0", RLT_EUSAGE, "--train: "},
+        {"topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3-5 fold", RLT_EUSAGE,
+         "--fold: is for a single workload"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -418,6 +418,10 @@ static void algorithms(void **state)
     plan_is = RIGHT;
     star.kinds |= 1u << RLT_COLL_KINDS;
     prove(&p, RLT_ECHECK, "algorithm star: kinds", "claims unknown kinds of collectives");
+    plan_is = NO_LANES;
+    star.kinds = 1u << RLT_BARRIER; /* it has no bytes */
+    prove(&p, RLT_ECHECK, "algorithm star: barrier of 0 bytes, 2 members, 0 channels, root 0: plan",
+          "sets 0 lanes");
 }
 
 int main(void)

@@ -222,6 +222,39 @@ static void aicb(void **state)
     refuse("[rank0 ~ rank3]\ncomm_type,comm_group\n", RLT_ESCHEMA, ":2", "comm_group_size");
 }
 
+/* Recorded times of communications instead of the network's, 0 ms too; those without a time are simulated: 2000 B
+ * in 2000 + 2000 ns. */
+static void aicb_as_recorded(void **state)
+{
+    static const struct {
+        const char *times[3]; /* of an all-reduce, a computation and another all-reduce */
+        int64_t ns;
+    } rows[] = {{{"0", "0.5", "0.25"}, 750000},
+                {{"0.125", "0", "0"}, 125000},
+                {{"None", "0.5", "0"}, 504000},
+                {{"0", "0.5", "None"}, 504000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[500], path[] = "/tmp/ringlet-layers-XXXXXX";
+        const char *paths[] = {path};
+        rlt_read_options o = {.first_step = -1, .last_step = -1, .keep_waits = true};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        snprintf(text, sizeof text,
+                 HEADING "CommType.all_reduce,CommGroup.tp_group,2,2000,a,%s\n"
+                         "CommType.computation,None,None,0,c,%s\n"
+                         "CommType.all_reduce,CommGroup.tp_group,2,2000,b,%s\n",
+                 rows[i].times[0], rows[i].times[1], rows[i].times[2]);
+        memcpy(strstr(text, "rank3"), "rank1", 5);
+        test_write_new(path, text, strlen(text));
+        if (rlt_trace_read(paths, 1, &o, &p, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        unlink(path);
+        assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), rows[i].ns * 1000);
+        rlt_program_free(p);
+    }
+}
+
 /* The published list: 128 ranks, tensor groups of 8; sums by awk over the lines that have bytes. */
 static void published_aicb(void **state)
 {
@@ -372,9 +405,11 @@ static void published_pipedream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),        cmocka_unit_test(exchanges), cmocka_unit_test(refusals),
-        cmocka_unit_test(published),      cmocka_unit_test(aicb),      cmocka_unit_test(aicb_measured),
-        cmocka_unit_test(published_aicb), cmocka_unit_test(pipedream), cmocka_unit_test(published_pipedream),
+        cmocka_unit_test(by_hand),       cmocka_unit_test(exchanges),
+        cmocka_unit_test(refusals),      cmocka_unit_test(published),
+        cmocka_unit_test(aicb),          cmocka_unit_test(aicb_as_recorded),
+        cmocka_unit_test(aicb_measured), cmocka_unit_test(published_aicb),
+        cmocka_unit_test(pipedream),     cmocka_unit_test(published_pipedream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
