@@ -194,17 +194,16 @@ class Gate:
             return self.sanitized(place, order, folder) or f"survives {dear} {len(order)}"
 
     def link(self, place: Place, folder: str, *more: str) -> None:
-        """Makes a library of the object: its functions are found first, all others in the library that it needs."""
+        """Makes a library of the object: its functions come first, all others are in the library it needs."""
         link = [self.command(place.path)[0], "-shared", f"-Wl,-soname,{LIBRARY}", "-Wl,--no-as-needed", *more]
         whole = os.path.abspath(f"{self.build}/whole.so")
         link += ["-o", f"{folder}/{LIBRARY}", f"{folder}/mutant.o", whole]
         subprocess.run(link, check=True)
 
     def sanitized(self, place: Place, order: list[str], folder: str) -> str | None:
-        """Whether a test fails that passes without the mutant, both with its file under sanitizers, as in CI."""
-        runtime = subprocess.run(
-            [self.command(place.path)[0], "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        """Whether a test fails that passes without the mutant, the file under sanitizers both times."""
+        ask = [self.command(place.path)[0], "-print-file-name=libasan.so"]
+        runtime = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
         names = [n for n in order if not n.endswith(".sh") and self.cost(n) is not None]
         if not os.path.isabs(runtime):
             return None
@@ -214,7 +213,8 @@ class Gate:
             watched = suite.Test(name, ("env", f"LD_PRELOAD={runtime}", *test.command), test.changed)
             limit = 5 * (self.cost(name) or 0) + 5
             # Sanitizers reserve addresses, so memory has no limit.
-            return not suite.run(watched, self.build, limit, {"LD_LIBRARY_PATH": folder}, memory=False).passed
+            here = {"LD_LIBRARY_PATH": folder}
+            return not suite.run(watched, self.build, limit, here, memory=False).passed
 
         def build(text: str) -> bool:
             made = self.compiled(place.path, text, folder, *SANITIZED) is not None
