@@ -20,6 +20,9 @@
 #include "test/support/text_file.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/workload.h"
+#include "workload/program/program.h"
+#include "workload/program/reader.h"
 #include "workload/replay/background.h"
 #include "workload/replay/replay.h"
 
@@ -235,6 +238,26 @@ static void checks(void **state)
     done(&a);
 }
 
+/* Traces are those of --trace, then those of the operands: any of them may be the only one. */
+static void traces_and_operands(void **state)
+{
+    (void)state;
+    const char *const given[] = {trace};
+    char *operands[] = {trace, trace};
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    for (uint32_t n = 0; n < 2; n++)
+        for (uint32_t k = 0; k < 3; k++) {
+            rlt_run_settings s = {.trace = {.items = (const char **)(uintptr_t)given, .n = n}};
+            rlt_program *p = NULL;
+            rlt_error err = {0};
+            int rc = rlt_workload_trace(&s, operands, k, &o, &p, &err);
+            /* A GOAL file has all ranks, so several are refused. */
+            assert_int_equal(rc == 0, n + k == 1);
+            assert_true(rc || p->n_ranks == 3);
+            rlt_program_free(p);
+        }
+}
+
 /* The time of an event has 39 characters at most. */
 static void long_events(void **state)
 {
@@ -343,10 +366,15 @@ static int remove_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_by_hand), cmocka_unit_test(accounts_by_hand),
-        cmocka_unit_test(jobs_alone),    cmocka_unit_test(stopped_at_a_time),
-        cmocka_unit_test(wrong_words),   cmocka_unit_test(other_traffic),
-        cmocka_unit_test(checks),        cmocka_unit_test(long_events),
+        cmocka_unit_test(times_by_hand),
+        cmocka_unit_test(accounts_by_hand),
+        cmocka_unit_test(jobs_alone),
+        cmocka_unit_test(stopped_at_a_time),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(other_traffic),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(long_events),
+        cmocka_unit_test(traces_and_operands),
     };
     return cmocka_run_group_tests(tests, write_chain, remove_chain);
 }

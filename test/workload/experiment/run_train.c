@@ -32,7 +32,7 @@
 
 static bool near(double a, double b)
 {
-    return fabs(a - b) <= 1e-9 * fabs(b);
+    return fabs(a - b) <= 1e-13 * fabs(b);
 }
 
 static void figures(void **state)
