@@ -15,9 +15,8 @@ time_of() {
     sed -n 's/^ *"time_ps": *\([0-9]*\).*/\1/p' "$tmp/out" | head -1
 }
 said() { grep -c -- "$1" "$tmp/out"; }
-refused() { # settings, text
-    run "$1" --fold
-    expect "refused: $1" "$(grep -cF -- "$2" "$tmp/err")" 1
+wrong() { # status, text of the message, settings
+    refused "refused: $3" "$1" "$2" run -q $job -t "$net" --layout tp=8,ep=32 --train "$base,$3" --fold
 }
 
 run "" --fold
@@ -37,13 +36,13 @@ expect "and capacity drops" "$(said 'experts get 1.250 of the mean.* 16.36 % of 
 run capacity=1.25,routing=zipf:0.5 --fold -f json
 expect "in JSON, too" "$(grep -c '"dropped": 0.163' "$tmp/out")" 1
 
-refused dispatcher=two-levle "did you mean 'two-level'?"
-refused capacity=0 "capacity: expected 0.01 to 1000, got '0'"
-refused ep=3 "ep 3 does not divide cp 1 x dp 4, nor these x tp 8 (etp=1)"
-refused etp=3 "etp 3 does not divide tp 8"
-refused routing=zipf:-1 "expected zipf:S with S from 0 to 10"
+wrong 2 "did you mean 'two-level'?" dispatcher=two-levle
+wrong 2 "capacity: expected 0.01 to 1000, got '0'" capacity=0
+wrong 3 "ep 3 does not divide cp 1 x dp 4, nor these x tp 8 (etp=1)" ep=3
+wrong 3 "etp 3 does not divide tp 8" etp=3
+wrong 2 "expected zipf:S with S from 0 to 10" routing=zipf:-1
 printf '1,2,x\n' >"$tmp/counts"
-refused routing="$tmp/counts" "$tmp/counts:1:5: expected a count, 0 or more, got 'x'"
+wrong 3 "$tmp/counts:1:5: expected a count, 0 or more, got 'x'" routing="$tmp/counts"
 
 measured=test/data/throughput/measured_dispatch.csv
 "$ringlet" calibrate-training --check "$measured" >"$tmp/out" 2>"$tmp/err"

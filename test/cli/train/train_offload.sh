@@ -37,13 +37,9 @@ within "12B: 520 GB" $((before * 2)) 520000000000 0.06
 within "12B offloaded: 130.24 GB" $((after * 2)) 130240000000 0.06
 within "a quarter of it" "$(echo "$after $before" | awk '{ printf "%.4f", $1 / $2 }')" 0.25046 0.01
 
-refused() { # status, text, settings
-    "$ringlet" run $job --strategy "axonn-offload:stack=any,$3" -o "$tmp/left" >"$tmp/out" 2>"$tmp/err" </dev/null
-    expect "refused: $3" "$?-$(grep -cF -- "$2" "$tmp/err")-$([ -e "$tmp/left" ] && echo left)" "$1-1-"
-}
-refused 3 "offload: needs zero=0" zero=1
-refused 3 "offload: needs" sparsity=0.9
-refused 2 "offload_bucket: expected 1 to" offload_bucket=0
-refused 2 "the unit is missing" offload_bandwidth=50
-refused 2 "offload: expected one of off, on" offload=yes
+leaves_nothing 3 "offload: needs zero=0" run $job --strategy axonn-offload:stack=any,zero=1
+leaves_nothing 3 "offload: needs" run $job --strategy axonn-offload:stack=any,sparsity=0.9
+leaves_nothing 2 "offload_bucket: expected 1 to" run $job --strategy axonn-offload:stack=any,offload_bucket=0
+leaves_nothing 2 "the unit is missing" run $job --strategy axonn-offload:stack=any,offload_bandwidth=50
+leaves_nothing 2 "offload: expected one of off, on" run $job --strategy axonn-offload:stack=any,offload=yes
 finish
