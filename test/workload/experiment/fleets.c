@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
@@ -16,7 +17,9 @@
 #include "test/support/dice.h"
 #include "test/support/search.h"
 #include "test/support/support.h"
+#include "test/support/text_file.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/models/model.h"
 #include "workload/plan/plan.h"
 
 enum { SIZES = 7, GOALS = 4, CASES = 60 };
@@ -256,11 +259,63 @@ static void lists_of_numbers(void **state)
     }
 }
 
+/* With a deadline that nothing meets each number is skipped, and what it takes at least is said: the FLOP of all
+ * samples over those of its accelerators at the best efficiency that their file knows, here half of 1 TFLOP/s. */
+static void floors_by_hand(void **state)
+{
+    static const char *const models[] = {"resnet50", "transformer:layers=2,hidden=256,heads=4,sequence=128"};
+    static const char accelerator[] =
+        "{\"name\": \"half\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"1TB/s\", \"peaks\": "
+        "{\"fp32\": \"1TFLOPS\", \"bf16\": \"9TFLOPS\"}, \"kernels\": {\"most\": {\"matmul\": 0.3, \"attention\": 0.2, "
+        "\"convolution\": 0.5, \"lookup\": 0.1, \"vector\": 0.1}, \"memory\": 1}}\n";
+    char path[] = "/tmp/ringlet-half-XXXXXX";
+    (void)state;
+    test_write_new(path, accelerator, sizeof accelerator - 1);
+    for (int i = 0; i < 2; i++) {
+        search_asked a;
+        rlt_model m;
+        rlt_error err = {0};
+        rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1, .deadline_ps = 1};
+        double flop = 0;
+        assert_int_equal(rlt_model_open(models[i], &m, &err), 0);
+        for (uint32_t k = 0; k < m.n_layers; k++) {
+            const rlt_model_layer *l = &m.layers[k];
+            bool attention =
+                l->work == RLT_WORK_ATTENTION; /* its kernel computes again, and half of the square */
+            assert_int_equal(l->executed_forward > 0, attention);
+            flop +=
+                attention ? l->executed_forward + l->executed_backward : l->forward_flop + l->backward_flop;
+        }
+        rlt_model_free(&m);
+        search_begin(&a);
+        search_give(&a, "topology", "switch:2@200GB/s,300ns*switch:4@20GB/s,2us");
+        search_give(&a, "model", models[i]);
+        search_give(&a, "accelerator", path);
+        search_give(&a, "layout", "auto");
+        search_give(&a, "train", "batch=48,precision=fp32");
+        search_finish(&a);
+        const rlt_layout_search how = {.within = 0};
+        if (rlt_fleets_open(&c, "4+12", &a.settings, &a.args, &err) || rlt_fleets_find(&c, &how, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(c.n, 2);
+        assert_int_equal(c.n_found, 0);
+        for (uint32_t k = 0; k < 2; k++) {
+            double least = flop * 48 / (0.5 * 1e12) * 1e12 / c.at[k].ranks;
+            assert_int_equal(c.at[k].end, RLT_FLEET_SKIPPED);
+            assert_true(fabs((double)c.at[k].least_ps / least - 1) < 2e-6);
+        }
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_walk),
         cmocka_unit_test(lists_of_numbers),
+        cmocka_unit_test(floors_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
