@@ -145,6 +145,36 @@ static void members(void **state)
         }
 }
 
+/* Every figure of an operator counts in the hash, by which recordings are told apart. */
+static void hashed(void **state)
+{
+    static const char *const figures[] = {"1, 0, 0, 0, 0", "1, 1, 0, 0, 0", "1, 0, 1, 0, 0",
+                                          "1, 0, 0, 1, 0", "1, 0, 0, 0, 1", "2, 0, 0, 0, 0"};
+    uint64_t hash[6];
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) {
+        unsigned time, launch, parameters, kept, pass;
+        char text[1000];
+        rlt_program *p = NULL;
+        rlt_error err;
+        assert_int_equal(sscanf(figures[i], "%u, %u, %u, %u, %u", &time, &launch, &parameters, &kept, &pass),
+                         5);
+        snprintf(text, sizeof text,
+                 DEPLOYED("{\"devices\": [0], \"use\": \"model\"}",
+                          "{\"name\": \"x\", \"group\": 0, \"time_ps\": %u, \"launch_ps\": %u, "
+                          "\"parameter_bytes\": %u, \"kept_bytes\": %u, \"forward\": 0, \"pass\": %u, "
+                          "\"splittable\": true}",
+                          ""),
+                 time, launch, parameters, kept, pass);
+        if (load(text, 0, &p, &err))
+            fail_msg("%s: %s: %s", figures[i], err.where, err.what);
+        hash[i] = p->hash;
+        rlt_program_free(p);
+        for (uint32_t k = 0; k < i; k++)
+            assert_true(hash[k] != hash[i]);
+    }
+}
+
 /* The mark of a deployment may stand anywhere in what is read of a file, up to its end. */
 static void recognised(void **state)
 {
@@ -173,7 +203,7 @@ static void alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_devices), cmocka_unit_test(refused),
-                                       cmocka_unit_test(members), cmocka_unit_test(recognised),
-                                       cmocka_unit_test(alone)};
+                                       cmocka_unit_test(members),     cmocka_unit_test(hashed),
+                                       cmocka_unit_test(recognised),  cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

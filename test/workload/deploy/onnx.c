@@ -574,6 +574,15 @@ static void refusals(void **state)
     refused(&m, RLT_EMALFORMED,
             "node 'y' (DepthToSpace): expected 4 dimensions and a block size of at least 1");
 
+    static const char *const short_lists[] = {"strides=[2]", "dilations=[1]", "pads=[1]", "pads=[1,1,1]"};
+    for (int i = 0; i < 4; i++) {
+        m = (model){0};
+        input(&m, "x", "N 8 9 9");
+        weight(&m, "w", "4 8 3 3");
+        node(&m, "Conv", "x w", "y", short_lists[i]);
+        refused(&m, RLT_EMALFORMED, "which is too few");
+    }
+
     m = (model){.opset = 5};
     input(&m, "x", "N 8");
     node(&m, "Relu", "x", "y", NULL);
@@ -636,6 +645,57 @@ static void longest_contents(void **state)
         }
         rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 1});
         assert_true(count(g, "Gemm") == 2 * 2 * 4 * 3);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
+/* Squeeze without axes takes all dimensions of 1, here to two of them, as Gemm wants. */
+static void squeeze_all(void **state)
+{
+    (void)state;
+    model m = {0};
+    input(&m, "x", "N 1 6 1");
+    weight(&m, "w", "6 4");
+    node(&m, "Squeeze", "x", "s", NULL);
+    node(&m, "Gemm", "s w", "y", NULL);
+    rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 3});
+    assert_true(count(g, "Gemm") == 2 * 3 * 6 * 4);
+    rlt_opgraph_free(g);
+    rlt__pb_out_free(&m.graph);
+}
+
+/* An input that has nothing but its batch. */
+static void batch_alone(void **state)
+{
+    (void)state;
+    model m = {0};
+    input(&m, "x", "N");
+    node(&m, "Relu", "x", "y", NULL);
+    rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 7});
+    assert_true(count(g, "Relu") == 7);
+    rlt_opgraph_free(g);
+    rlt__pb_out_free(&m.graph);
+}
+
+/* Scales are floats: from a list of them, or raw. Twice as high and half as wide. */
+static void float_contents(void **state)
+{
+    static const float scales[] = {1, 1, 2, 0.5f};
+    (void)state;
+    for (int raw = 0; raw < 2; raw++) {
+        model m = {0};
+        rlt_pb_out t = {0};
+        input(&m, "x", "N 3 4 8");
+        rlt__pb_put_uint(&t, 1, 4);
+        rlt__pb_put_uint(&t, 2, 1);
+        put_text(&t, 8, "scales");
+        rlt__pb_put_bytes(&t, raw ? 9 : 4, scales, sizeof scales);
+        put(&m.graph, 5, &t);
+        node(&m, "Resize", "x - scales", "y", NULL);
+        node(&m, "Relu", "y", "z", NULL);
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 2});
+        assert_true(count(g, "Relu") == 2 * 3 * 8 * 4);
         rlt_opgraph_free(g);
         rlt__pb_out_free(&m.graph);
     }
@@ -737,11 +797,12 @@ static void recognised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lenet),       cmocka_unit_test(test_batch), cmocka_unit_test(residual),
-        cmocka_unit_test(test_transformer), cmocka_unit_test(vgg19),      cmocka_unit_test(resnet50),
-        cmocka_unit_test(operators),        cmocka_unit_test(outputs),    cmocka_unit_test(weights),
-        cmocka_unit_test(refusals),         cmocka_unit_test(declared),   cmocka_unit_test(longest_contents),
-        cmocka_unit_test(external),         cmocka_unit_test(recognised), cmocka_unit_test(damaged),
+        cmocka_unit_test(test_lenet),       cmocka_unit_test(test_batch),  cmocka_unit_test(residual),
+        cmocka_unit_test(test_transformer), cmocka_unit_test(vgg19),       cmocka_unit_test(resnet50),
+        cmocka_unit_test(operators),        cmocka_unit_test(outputs),     cmocka_unit_test(weights),
+        cmocka_unit_test(refusals),         cmocka_unit_test(declared),    cmocka_unit_test(longest_contents),
+        cmocka_unit_test(squeeze_all),      cmocka_unit_test(batch_alone), cmocka_unit_test(float_contents),
+        cmocka_unit_test(external),         cmocka_unit_test(recognised),  cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

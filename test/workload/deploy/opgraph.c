@@ -310,10 +310,12 @@ static void wrong_layers(void **state)
         many[i] = (rlt_layer_node){.name = "l", .kind = "x"};
     assert_int_equal(make_layers(many, RLT_MAX_OPERATORS / 3, edge, 0, 1, &g), RLT_EMALFORMED);
     assert_string_equal(err.what, "no operator has a time: expected a profile with compute times");
-    edge[1] = 2;
-    assert_int_equal(make_layers(two, 2, edge, 1, 1, &g), RLT_EMALFORMED);
-    assert_string_equal(err.what, "an edge names layer 2, but there are only 2");
-    edge[1] = 1;
+    for (int i = 0; i < 2; i++) {
+        edge[i] = 2;
+        assert_int_equal(make_layers(two, 2, edge, 1, 1, &g), RLT_EMALFORMED);
+        assert_string_equal(err.what, "an edge names layer 2, but there are only 2");
+        edge[i] = (uint32_t)i;
+    }
     for (int i = 0; i < 2; i++) {
         rlt_layer_node wrong[2] = {two[0], two[1]};
         *(i ? &wrong[1].forward_ps : &wrong[1].backward_ps) = -1;
