@@ -222,7 +222,10 @@ static void refuses_bad_groups(void **state)
     refused(b, RLT_ESCHEMA, "", "rank 1 twice");
     b = builder(2);
     rlt_build_group(b, "g", far, 2);
-    refused(b, RLT_ERANGE, "", "rank 5");
+    refused(b, RLT_ERANGE, "", "names rank 5, but there are only 2 ranks");
+    b = builder(1);
+    rlt_build_group(b, "g", far, 2);
+    refused(b, RLT_ERANGE, "", "names rank 5, but there is only 1 rank");
     b = builder(2);
     rlt_build_group(b, "g", both, 2);
     rlt_build_group(b, "g", swapped, 2);

@@ -255,6 +255,38 @@ static void aicb_as_recorded(void **state)
     }
 }
 
+/* Steps as asked for: those of the list, in their order. */
+static void aicb_steps(void **state)
+{
+    static const char text[] =
+        "[rank0 ~ rank1]\ncomm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time\n"
+        "CommType.computation,None,None,0,c,1\nCommType.epoch_end,None,None,0,,None\n"
+        "CommType.computation,None,None,0,c,2\nCommType.epoch_end,None,None,0,,None\n"
+        "CommType.computation,None,None,0,c,4\n";
+    static const struct {
+        int first, last;
+        int64_t ms; /* -1: refused */
+    } rows[] = {{-1, -1, 7}, {0, 0, 1},  {1, 1, 2},  {2, 2, 4},  {0, 1, 3},
+                {1, 2, 6},   {0, 3, -1}, {3, 3, -1}, {1, 0, -1}, {2, 1, -1}};
+    char path[] = "/tmp/ringlet-layers-XXXXXX";
+    const char *paths[] = {path};
+    (void)state;
+    test_write_new(path, text, sizeof text - 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_read_options o = {.first_step = rows[i].first, .last_step = rows[i].last};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        int rc = rlt_trace_read(paths, 1, &o, &p, &err);
+        if (rc != (rows[i].ms < 0 ? RLT_ERANGE : 0))
+            fail_msg("%d:%d: %d: %s: %s", rows[i].first, rows[i].last, rc, err.where, err.what);
+        if (rc)
+            continue;
+        assert_int_equal(test_replay(p, "switch:2@1GB/s,500ns"), rows[i].ms * RLT_MS);
+        rlt_program_free(p);
+    }
+    unlink(path);
+}
+
 /* The published list: 128 ranks, tensor groups of 8; sums by awk over the lines that have bytes. */
 static void published_aicb(void **state)
 {
@@ -405,11 +437,17 @@ static void published_pipedream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),       cmocka_unit_test(exchanges),
-        cmocka_unit_test(refusals),      cmocka_unit_test(published),
-        cmocka_unit_test(aicb),          cmocka_unit_test(aicb_as_recorded),
-        cmocka_unit_test(aicb_measured), cmocka_unit_test(published_aicb),
-        cmocka_unit_test(pipedream),     cmocka_unit_test(published_pipedream),
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(exchanges),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(published),
+        cmocka_unit_test(aicb),
+        cmocka_unit_test(aicb_as_recorded),
+        cmocka_unit_test(aicb_steps),
+        cmocka_unit_test(aicb_measured),
+        cmocka_unit_test(published_aicb),
+        cmocka_unit_test(pipedream),
+        cmocka_unit_test(published_pipedream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contents of ONNX tensors, and dimensions that follow from them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+#include "sim/text/protowire.h"
+#include "test/support/onnx.h"
+#include "workload/deploy/opgraph.h"
+
+/* Contents of 1024 numbers are kept, from the file or computed; of 1025 none: the last one is then unknown. */
+static void longest_contents(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t n = 1024 + i % 2;
+        char last[16], length[16];
+        model m = {0};
+        snprintf(last, sizeof last, "%u", n - 1);
+        snprintf(length, sizeof length, "%u", n);
+        input(&m, "x", "N 8");
+        numbers(&m, "last", last);
+        numbers(&m, "length", length);
+        numbers(&m, "four", "4");
+        if (i / 2 == 2) {
+            node(&m, "Expand", "four length", "list", NULL);
+        } else {
+            rlt_pb_out t = {0}, data = {0};
+            for (uint32_t k = 0; k < n; k++) {
+                uint8_t number[8] = {k == n - 1 ? 4 : 1};
+                rlt__pb_put_raw(&data, number, i / 2 ? 8 : 1); /* raw, or a number of one byte */
+            }
+            rlt__pb_put_uint(&t, 1, n);
+            rlt__pb_put_uint(&t, 2, 7);
+            put_text(&t, 8, "list");
+            put(&t, i / 2 ? 9 : 7, &data);
+            put(&m.graph, 5, &t);
+        }
+        numbers(&m, "two", "2");
+        node(&m, "Gather", "list last", "found", NULL);
+        node(&m, "Concat", "two found", "shape", "axis=0");
+        node(&m, "Reshape", "x shape", "y", NULL);
+        node(&m, "Gemm", "y w", "z", NULL);
+        weight(&m, "w", "4 3");
+        if (i % 2) {
+            refused(&m, RLT_EMALFORMED, "depends on contents");
+            continue;
+        }
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 1});
+        assert_true(count(g, "Gemm") == 2 * 2 * 4 * 3);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
+/* Squeeze without axes takes all dimensions of 1, here to two of them, as Gemm wants. */
+static void squeeze_all(void **state)
+{
+    (void)state;
+    model m = {0};
+    input(&m, "x", "N 1 6 1");
+    weight(&m, "w", "6 4");
+    node(&m, "Squeeze", "x", "s", NULL);
+    node(&m, "Gemm", "s w", "y", NULL);
+    rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 3});
+    assert_true(count(g, "Gemm") == 2 * 3 * 6 * 4);
+    rlt_opgraph_free(g);
+    rlt__pb_out_free(&m.graph);
+}
+
+/* An input that has nothing but its batch. */
+static void batch_alone(void **state)
+{
+    (void)state;
+    model m = {0};
+    input(&m, "x", "N");
+    node(&m, "Relu", "x", "y", NULL);
+    rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 7});
+    assert_true(count(g, "Relu") == 7);
+    rlt_opgraph_free(g);
+    rlt__pb_out_free(&m.graph);
+}
+
+/* Scales are floats: from a list of them, or raw. Twice as high and half as wide. */
+static void float_contents(void **state)
+{
+    static const float scales[] = {1, 1, 2, 0.5f};
+    (void)state;
+    for (int raw = 0; raw < 2; raw++) {
+        model m = {0};
+        rlt_pb_out t = {0};
+        input(&m, "x", "N 3 4 8");
+        rlt__pb_put_uint(&t, 1, 4);
+        rlt__pb_put_uint(&t, 2, 1);
+        put_text(&t, 8, "scales");
+        rlt__pb_put_bytes(&t, raw ? 9 : 4, scales, sizeof scales);
+        put(&m.graph, 5, &t);
+        node(&m, "Resize", "x - scales", "y", NULL);
+        node(&m, "Relu", "y", "z", NULL);
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 2});
+        assert_true(count(g, "Relu") == 2 * 3 * 8 * 4);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(longest_contents),
+        cmocka_unit_test(squeeze_all),
+        cmocka_unit_test(batch_alone),
+        cmocka_unit_test(float_contents),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
