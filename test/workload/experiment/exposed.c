@@ -19,6 +19,7 @@
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
+#include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
