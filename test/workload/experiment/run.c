@@ -197,6 +197,47 @@ static void other_traffic(void **state)
     }
 }
 
+/* The critical path is the whole run: two transfers of 5 and 3 us, and 3 + 2 + 1 us of work. The first link carries
+ * 4 kB in 14 us, and so does its counterpart. */
+static void path_by_hand(void **state)
+{
+    static const struct {
+        const char *words;
+        rlt_time compute_us, transfer_us, start_us;
+        const char *verdict;
+    } rows[] = {
+        {HERE, 6, 8, 0,
+         "transfers take 57.1 % of the critical path; the busiest link, dim 0 switch x 2, is used to 28.6 %"},
+        {HERE "compute-scale=0.5", 12, 8, 0,
+         "compute takes 60.0 % of the critical path, transfers 40.0 %; the busiest link, dim 0 switch x 2, is used to 20.0 %"},
+        {HERE "rank-delay=0=18us", 6, 8, 18,
+         "start skew takes 56.2 % of the critical path, transfers 25.0 %; the busiest link, dim 0 switch x 2, is used to 12.5 %"},
+        {HERE "network-scale=4", 6, 2, 0,
+         "compute takes 75.0 % of the critical path, transfers 25.0 %; the busiest link, dim 0 switch x 2, is used to 12.5 %"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asked a;
+        rlt_error err;
+        rlt_path_sum p;
+        char verdict[300];
+        if (go(&a, rows[i].words, &err) || rlt_run_path(&a.run, &p, &err) ||
+            rlt_run_verdict(&a.run, verdict, sizeof verdict, &err))
+            fail_msg("%s: %s: %s", rows[i].words, err.where, err.what);
+        assert_string_equal(verdict, rows[i].verdict);
+        rlt_time all = rows[i].compute_us + rows[i].transfer_us + rows[i].start_us;
+        assert_int_equal(p.total_ps, all * RLT_US);
+        assert_int_equal(p.by_kind_ps[RLT_PATH_COMPUTE], rows[i].compute_us * RLT_US);
+        assert_int_equal(p.by_kind_ps[RLT_PATH_TRANSFER], rows[i].transfer_us * RLT_US);
+        assert_int_equal(p.by_kind_ps[RLT_PATH_START], rows[i].start_us * RLT_US);
+        assert_int_equal(p.by_coll_ps[RLT_SEND_RECV], rows[i].transfer_us * RLT_US);
+        assert_int_equal(p.by_coll[RLT_SEND_RECV], 2);
+        rlt_path_sum_free(&p);
+        assert_null(p.items);
+        done(&a);
+    }
+}
+
 /* Accounts that do not balance are found; the bounds of messages are there unless nobody asks for them. */
 static void checks(void **state)
 {
@@ -366,15 +407,11 @@ static int remove_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_by_hand),
-        cmocka_unit_test(accounts_by_hand),
-        cmocka_unit_test(jobs_alone),
-        cmocka_unit_test(stopped_at_a_time),
-        cmocka_unit_test(wrong_words),
-        cmocka_unit_test(other_traffic),
-        cmocka_unit_test(checks),
-        cmocka_unit_test(long_events),
-        cmocka_unit_test(traces_and_operands),
+        cmocka_unit_test(times_by_hand), cmocka_unit_test(accounts_by_hand),
+        cmocka_unit_test(jobs_alone),    cmocka_unit_test(stopped_at_a_time),
+        cmocka_unit_test(wrong_words),   cmocka_unit_test(other_traffic),
+        cmocka_unit_test(checks),        cmocka_unit_test(long_events),
+        cmocka_unit_test(path_by_hand),  cmocka_unit_test(traces_and_operands),
     };
     return cmocka_run_group_tests(tests, write_chain, remove_chain);
 }
