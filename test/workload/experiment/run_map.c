@@ -4,8 +4,6 @@
  * differ in its dimension only, by the product of the sizes of the axes named before it there. Chosen: the order
  * that is fastest of all orders, each run by itself.
  */
-#include "workload/experiment/run/mapping.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Folded trainings as runs: the same time as with every rank, which ranks are left, what does not go with it, and
+ * a check that finds a difference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/run_words.h"
+#include "workload/experiment/run/run.h"
+#include "workload/program/program.h"
+#include "workload/replay/replay.h"
+#include "workload/training/training.h"
+
+#define MODEL                                                                                                \
+    "accelerator=h100-sxm any-memory model=transformer:layers=4,hidden=256,heads=8,sequence=128,vocabulary=1000"
+#define PLANE "topology=ring:4@100GB/s,300ns*switch:4@20GB/s,2us "
+#define ONE   "topology=switch:16@20GB/s,1us "
+
+/* With stages, and tensor parallelism in dimensions of its own, one plane is left: a rank of each place in the
+ * others. Else one rank of each stage is; that is exact where no two communications share a link, as with one
+ * stage. Where they do, the whole run takes longer. */
+static void same_time(void **state)
+{
+    static const struct {
+        const char *words;
+        bool planes;
+        uint32_t ranks;
+    } rows[] = {
+        {PLANE "layout=tp=4,dp=2,pp=2 train=batch=8", true, 4},
+        {PLANE "layout=tp=4,pp=4 train=batch=8,steps=2", true, 4},
+        {PLANE "layout=tp=4,dp=4 train=batch=8", false, 1},
+        {PLANE "layout=tp=2,dp=4,pp=2 train=batch=8", false, 2},
+        {PLANE "layout=dp=8,pp=2 train=batch=8", false, 2},
+        {ONE "layout=tp=4,dp=2,pp=2 train=batch=8", false, 2},
+        {ONE "layout=dp=16 train=batch=32,steps=3", false, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int stages = 0; stages < 2; stages++) {
+            char words[400];
+            asked whole, folded;
+            rlt_error err;
+            snprintf(words, sizeof words, "%s " MODEL, rows[i].words);
+            bool planes = rows[i].planes && !stages, exact = planes || rows[i].ranks == 1;
+            if (go(&whole, words, &err))
+                fail_msg("%s: %s: %s", words, err.where, err.what);
+            snprintf(words, sizeof words, "%s " MODEL "%s%s", rows[i].words, exact ? " verify-fold " : " ",
+                     stages ? "fold-stages" : "fold");
+            if (go(&folded, words, &err))
+                fail_msg("%s: %s: %s", words, err.where, err.what);
+            assert_int_equal(folded.run.folds, planes ? RLT_FOLD_PLANES : RLT_FOLD_STAGES);
+            assert_int_equal(whole.run.folds, 0);
+            assert_int_equal(whole.run.program->n_ranks, 16);
+            assert_int_equal(folded.run.program->n_ranks,
+                             planes ? rows[i].ranks : folded.run.training.size[RLT_AXIS_PP]);
+            assert_int_equal(rlt_replay_iterations(folded.run.replay),
+                             rlt_replay_iterations(whole.run.replay));
+            for (uint32_t k = 0; k < rlt_replay_iterations(whole.run.replay); k++) {
+                rlt_time all = rlt_replay_iteration_ps(whole.run.replay, k),
+                         few = rlt_replay_iteration_ps(folded.run.replay, k);
+                assert_true(exact ? few == all : few <= all && few > all * 9 / 10);
+            }
+            done(&whole);
+            done(&folded);
+        }
+}
+
+static void what_makes_ranks_differ(void **state)
+{
+    static const struct {
+        const char *words, *option;
+        bool stages_too;
+    } rows[] = {{"rank-scale=1:compute=0.5", "--rank-scale", false},
+                {"rank-delay=1=1us", "--rank-delay", true},
+                {"link-scale=acc0=0.5", "--link-scale", true},
+                {"link-event=1us:acc0=0.5", "--link-event", true},
+                {"noise=0.1", "--noise", true},
+                {"background=0>1:1GB/s", "--background", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int stages = 0; stages < 2; stages++) {
+            char words[400];
+            asked a;
+            rlt_error err;
+            snprintf(words, sizeof words, ONE MODEL " layout=dp=8,pp=2 train=batch=8 %s %s",
+                     stages ? "fold-stages" : "fold", rows[i].words);
+            int rc = go(&a, words, &err);
+            if (stages && !rows[i].stages_too) {
+                assert_true(rc == 0 || !strstr(err.what, "which makes ranks differ"));
+            } else if (rc != RLT_EUSAGE || !strstr(err.what, rows[i].option) ||
+                       !strstr(err.what, "which makes ranks differ")) {
+                fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
+            } else {
+                assert_string_equal(err.where, stages ? "--fold-stages" : "--fold");
+            }
+            done(&a);
+        }
+}
+
+/* A run whose settings have changed since is not that of its ranks: 10 GB/s instead of 20. */
+static void a_difference_is_found(void **state)
+{
+    (void)state;
+    for (int stages = 0; stages < 2; stages++) {
+        char words[400], slower[] = "switch:16@10GB/s,1us";
+        asked a;
+        rlt_error err;
+        snprintf(words, sizeof words, ONE MODEL " layout=dp=16 train=batch=16 %s",
+                 stages ? "fold-stages" : "fold");
+        assert_int_equal(go(&a, words, &err), 0);
+        a.settings.verify_fold = true;
+        assert_int_equal(rlt_run_check(&a.run, NULL, &err), 0);
+        a.settings.sim.topology = slower;
+        assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
+        assert_string_equal(err.where, stages ? "--fold-stages" : "--fold");
+        assert_non_null(strstr(err.what, "iteration 0 takes "));
+        assert_null(strstr(err.what, " -")); /* the whole one takes more */
+        done(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_time), cmocka_unit_test(what_makes_ranks_differ),
+                                       cmocka_unit_test(a_difference_is_found)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
