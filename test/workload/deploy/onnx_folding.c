@@ -20,7 +20,7 @@
 #include "test/support/onnx.h"
 #include "workload/deploy/opgraph.h"
 
-enum { CASES = 400, LISTS = 40, LONG = 12, BATCH = 3 };
+enum { CASES = 1500, LISTS = 40, LONG = 12, BATCH = 3 };
 
 typedef struct list {
     uint32_t n;
@@ -157,8 +157,8 @@ static void part_of(chain *c, uint32_t a)
         return;
     }
     /* From one end to the other, as a loop over the places that there are. */
-    int64_t from = (int64_t)below(&c->d, 3 * x.n) - x.n, to = (int64_t)below(&c->d, 3 * x.n) - x.n,
-            by = 1 + below(&c->d, 3);
+    int64_t from = (int64_t)below(&c->d, 2 * x.n + 4) - x.n - 2,
+            to = (int64_t)below(&c->d, 2 * x.n + 4) - x.n - 2, by = 1 + below(&c->d, 3);
     by = below(&c->d, 2) ? by : -by;
     int64_t start = from < 0 ? from + x.n : from, stop = to < 0 ? to + x.n : to;
     start = start < 0 ? 0 : start;
