@@ -288,6 +288,41 @@ static void recording(void **state)
     clean();
 }
 
+/* As `recording`, where the kernel of the second stream also waits for two of the first one, named in either order: for
+ * the later one, because the first stream runs in order. */
+static void last_of_a_stream(void **state)
+{
+    static const uint64_t pairs[][2] = {{2, 4}, {4, 2}, {4, 6}, {6, 4}, {6, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        file f;
+        begin(&f);
+        host(&f, 1, 1, 0);
+        kernel(&f, 2, "gemm", 40, 7, 1);
+        host(&f, 3, 1, 1);
+        kernel(&f, 4, "gemm", 60, 7, 3);
+        host(&f, 5, 2, 3);
+        kernel(&f, 6, "gemm", 70, 7, 5);
+        host(&f, 7, 2, 5);
+        work(&f, 8, "fill", 10, false);
+        number(&f, "stream", RLT_CHAKRA_INT64, 8);
+        dep(&f, pairs[i][0]);
+        dep(&f, pairs[i][1]);
+        dep(&f, 7);
+        message(&f);
+        host(&f, 9, 2, 7);
+        kernel(&f, 10, "gemm", 80, 7, 9);
+        rlt_opgraph *g = made(&f);
+        bool third = pairs[i][0] == 6 || pairs[i][1] == 6;
+        const uint32_t fill = at(g, "fill");
+        assert_int_equal(g->in_first[fill + 1] - g->in_first[fill], 1);
+        const rlt_tensor *t = &g->tensors[g->in[g->in_first[fill]]];
+        assert_string_equal(g->ops[t->src].name, third ? "gemm #3" : "gemm #2");
+        rlt_opgraph_free(g);
+        clean();
+    }
+}
+
 /* Three steps of 5, 1 and 3 us: the last one is taken. A fourth has no device work. */
 static void steps(void **state)
 {
@@ -446,9 +481,16 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),   cmocka_unit_test(by_order), cmocka_unit_test(other_communication),
-        cmocka_unit_test(recording), cmocka_unit_test(steps),    cmocka_unit_test(one_of_several),
-        cmocka_unit_test(refusals),  cmocka_unit_test(damage),   cmocka_unit_test(published),
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(by_order),
+        cmocka_unit_test(other_communication),
+        cmocka_unit_test(recording),
+        cmocka_unit_test(last_of_a_stream),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(one_of_several),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(published),
     };
     return cmocka_run_group_tests(tests, set_up, done);
 }
