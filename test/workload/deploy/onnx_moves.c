@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Shapes of ONNX operators that move elements or rename dimensions, in random chains: after each one, as many
+ * elements as a walk over the places of its result finds (onnx.ai). A product with a weight at the end sees the
+ * last dimension, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/base/error.h"
+#include "sim/text/protowire.h"
+#include "test/support/dice.h"
+#include "test/support/onnx.h"
+#include "workload/deploy/opgraph.h"
+
+enum { CASES = 600, RANK = 8, MOST_STEPS = 10 };
+
+typedef struct chain {
+    model m;
+    dice d;
+    int64_t dims[RANK];
+    uint32_t rank, n, n_lists;
+    char now[20]; /* the value that the next operator reads */
+    int64_t want[MOST_STEPS + 1];
+} chain;
+
+static int64_t elements(const chain *c)
+{
+    int64_t n = 1;
+    for (uint32_t i = 0; i < c->rank; i++)
+        n *= c->dims[i];
+    return n;
+}
+
+/* Puts a list into the file, and its name behind `in`. */
+static void add_list(chain *c, char *in, size_t size, const int64_t *list, uint32_t n)
+{
+    char text[128] = "", name[20];
+    for (uint32_t i = 0; i < n; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld", i ? " " : "", (long long)list[i]);
+    snprintf(name, sizeof name, "l%u", c->n_lists++);
+    numbers(&c->m, name, text);
+    snprintf(in + strlen(in), size - strlen(in), " %s", name);
+}
+
+/* Adds the operator and a Relu, whose elements are compared. */
+static void step(chain *c, const char *kind, const char *in, const char *more_out, const char *attributes)
+{
+    char out[64], relu[20];
+    snprintf(out, sizeof out, "y%u%s", c->n, more_out);
+    node(&c->m, kind, in, out, attributes);
+    snprintf(out, sizeof out, "y%u", c->n);
+    snprintf(relu, sizeof relu, "r%u", c->n);
+    node(&c->m, "Relu", out, relu, NULL);
+    snprintf(c->now, sizeof c->now, "%s", relu);
+    c->want[c->n++] = elements(c);
+}
+
+/* An axis, sometimes counted from the end. */
+static int64_t shown(chain *c, uint32_t axis, uint32_t rank)
+{
+    return below(&c->d, 2) ? (int64_t)axis : (int64_t)axis - rank;
+}
+
+static void slice(chain *c)
+{
+    uint32_t axis = below(&c->d, c->rank);
+    int64_t d = c->dims[axis], from = (int64_t)below(&c->d, (uint32_t)(2 * d + 4)) - d - 2,
+            to = (int64_t)below(&c->d, (uint32_t)(2 * d + 4)) - d - 2, by = 1 + below(&c->d, 3), n = 0;
+    if (below(&c->d, 2))
+        by = -by;
+    int64_t start = from < 0 ? from + d : from, stop = to < 0 ? to + d : to;
+    start = start < 0 ? 0 : by < 0 && start >= d ? d - 1 : start;
+    for (int64_t i = start; by > 0 ? i < stop && i < d : i >= 0 && i > stop; i += by)
+        n++;
+    if (n == 0)
+        return;
+    char in[80];
+    int64_t at = shown(c, axis, c->rank);
+    snprintf(in, sizeof in, "%s", c->now);
+    add_list(c, in, sizeof in, &from, 1);
+    add_list(c, in, sizeof in, &to, 1);
+    add_list(c, in, sizeof in, &at, 1);
+    add_list(c, in, sizeof in, &by, 1);
+    c->dims[axis] = n;
+    step(c, "Slice", in, "", NULL);
+}
+
+static void pad_or_tile(chain *c)
+{
+    char in[80];
+    int64_t list[2 * RANK];
+    bool tile = below(&c->d, 2);
+    snprintf(in, sizeof in, "%s", c->now);
+    for (uint32_t i = 0; i < c->rank; i++) {
+        list[i] = tile ? 1 + below(&c->d, 3) / 2 : below(&c->d, 2);
+        list[c->rank + i] = below(&c->d, 2);
+        c->dims[i] = tile ? c->dims[i] * list[i] : c->dims[i] + list[i] + list[c->rank + i];
+    }
+    add_list(c, in, sizeof in, list, tile ? c->rank : 2 * c->rank);
+    step(c, tile ? "Tile" : "Pad", in, "", NULL);
+}
+
+static void transpose(chain *c)
+{
+    char text[80] = "perm=[";
+    int64_t dims[RANK];
+    uint32_t from[RANK];
+    bool listed = below(&c->d, 3) > 0; /* without a list the order is reversed */
+    for (uint32_t i = 0; i < c->rank; i++)
+        from[i] = listed ? i : c->rank - 1 - i;
+    for (uint32_t i = 0; i < c->rank && listed; i++) {
+        uint32_t k = i + below(&c->d, c->rank - i), other = from[k];
+        from[k] = from[i];
+        from[i] = other;
+    }
+    for (uint32_t i = 0; i < c->rank; i++) {
+        dims[i] = c->dims[from[i]];
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", i ? "," : "", from[i]);
+    }
+    memcpy(c->dims, dims, c->rank * sizeof *dims);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "]");
+    step(c, "Transpose", c->now, "", listed ? text : NULL);
+}
+
+static void unsqueeze(chain *c)
+{
+    char text[40];
+    uint32_t axis = below(&c->d, c->rank + 1);
+    if (c->rank >= 6)
+        return;
+    for (uint32_t i = c->rank; i > axis; i--)
+        c->dims[i] = c->dims[i - 1];
+    c->dims[axis] = 1;
+    c->rank++;
+    snprintf(text, sizeof text, "axes=[%lld]", (long long)shown(c, axis, c->rank));
+    step(c, "Unsqueeze", c->now, "", text);
+}
+
+static void squeeze(chain *c)
+{
+    char text[40];
+    uint32_t axis = 0;
+    while (axis < c->rank && c->dims[axis] != 1)
+        axis++;
+    if (axis == c->rank || c->rank < 2)
+        return;
+    snprintf(text, sizeof text, "axes=[%lld]", (long long)shown(c, axis, c->rank));
+    for (uint32_t i = axis; i + 1 < c->rank; i++)
+        c->dims[i] = c->dims[i + 1];
+    c->rank--;
+    step(c, "Squeeze", c->now, "", text);
+}
+
+static void split_or_concat(chain *c)
+{
+    char in[80], text[40];
+    uint32_t axis = below(&c->d, c->rank);
+    int64_t d = c->dims[axis], sizes[2] = {1 + (int64_t)below(&c->d, (uint32_t)d), 0};
+    snprintf(text, sizeof text, "axis=%lld", (long long)shown(c, axis, c->rank));
+    snprintf(in, sizeof in, "%s", c->now);
+    if (below(&c->d, 2)) {
+        snprintf(in, sizeof in, "%s %s", c->now, c->now);
+        c->dims[axis] = 2 * d;
+        step(c, "Concat", in, "", text);
+    } else if (d > 1 && below(&c->d, 2)) { /* without sizes the last part is the smaller one */
+        char other[20];
+        snprintf(other, sizeof other, " z%u", c->n);
+        c->dims[axis] = (d + 1) / 2;
+        step(c, "Split", in, other, text);
+    } else if (sizes[0] < d) {
+        char other[20];
+        sizes[1] = d - sizes[0];
+        add_list(c, in, sizeof in, sizes, 2);
+        snprintf(other, sizeof other, " z%u", c->n);
+        c->dims[axis] = sizes[0];
+        step(c, "Split", in, other, text);
+    }
+}
+
+/* Some of the dimensions copied, some open, some multiplied. */
+static void reshape_or_flatten(chain *c)
+{
+    char in[80], text[40];
+    int64_t target[RANK], left = 1, right = 1;
+    uint32_t axis = below(&c->d, c->rank + 1);
+    snprintf(in, sizeof in, "%s", c->now);
+    for (uint32_t i = 0; i < c->rank; i++)
+        *(i < axis ? &left : &right) *= c->dims[i];
+    if (below(&c->d, 2)) {
+        snprintf(text, sizeof text, "axis=%u", axis);
+        c->dims[0] = left;
+        c->dims[1] = right;
+        c->rank = 2;
+        step(c, "Flatten", in, "", text);
+        return;
+    }
+    if (c->rank < 2)
+        return;
+    uint32_t at = below(&c->d, c->rank - 1); /* this dimension and the next become one */
+    for (uint32_t i = 0; i + 1 < c->rank; i++) {
+        int64_t d = i == at ? c->dims[i] * c->dims[i + 1] : i < at ? c->dims[i] : c->dims[i + 1];
+        target[i] = i < at && below(&c->d, 2) ? 0 : d;
+        c->dims[i] = d;
+    }
+    c->rank--;
+    if (below(&c->d, 2))
+        target[at] = -1;
+    add_list(c, in, sizeof in, target, c->rank);
+    step(c, "Reshape", in, "", NULL);
+}
+
+static void expand_or_gather(chain *c)
+{
+    char in[80], text[40];
+    snprintf(in, sizeof in, "%s", c->now);
+    if (below(&c->d, 2)) {
+        int64_t target[RANK];
+        for (uint32_t i = 0; i < c->rank; i++) {
+            if (c->dims[i] == 1)
+                c->dims[i] = 1 + below(&c->d, 3);
+            target[i] = c->dims[i];
+        }
+        add_list(c, in, sizeof in, target, c->rank);
+        step(c, "Expand", in, "", NULL);
+        return;
+    }
+    uint32_t axis = below(&c->d, c->rank), n = 1 + below(&c->d, 4);
+    int64_t list[4];
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = (int64_t)below(&c->d, (uint32_t)c->dims[axis]);
+    add_list(c, in, sizeof in, list, n);
+    snprintf(text, sizeof text, "axis=%lld", (long long)shown(c, axis, c->rank));
+    c->dims[axis] = n;
+    step(c, "Gather", in, "", text);
+}
+
+static void check(chain *c, uint64_t seed)
+{
+    char shape[40], in[40];
+    int64_t last = c->dims[c->rank - 1];
+    snprintf(shape, sizeof shape, "%lld 5", (long long)last);
+    weight(&c->m, "w", shape);
+    snprintf(in, sizeof in, "%s w", c->now);
+    node(&c->m, "MatMul", in, "product", NULL);
+    rlt_opgraph *g = read_model(&c->m, (test_options){.accelerator = flops, .batch = 2});
+    for (uint32_t i = 0; i < c->n; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "r%u", i);
+        if (find(g, name)->time_ps != 1000 * c->want[i])
+            fail_msg("case %llu: step %u has %lld elements, not %lld", (unsigned long long)seed, i,
+                     (long long)find(g, name)->time_ps / 1000, (long long)c->want[i]);
+    }
+    assert_int_equal(find(g, "product")->time_ps, 1000 * 2 * 5 * elements(c));
+    rlt_opgraph_free(g);
+}
+
+static void chains(void **state)
+{
+    static void (*const steps[])(chain *) = {slice,   pad_or_tile,     transpose,          unsqueeze,
+                                             squeeze, split_or_concat, reshape_or_flatten, expand_or_gather};
+    (void)state;
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        chain c = {
+            .d = {.seed = seed}, .dims = {2}, .rank = 2 + below(&(dice){.seed = seed, .k = 100000}, 3)};
+        char shape[80] = "N";
+        for (uint32_t i = 1; i < c.rank; i++) {
+            c.dims[i] = 1 + below(&c.d, 5);
+            snprintf(shape + strlen(shape), sizeof shape - strlen(shape), " %lld", (long long)c.dims[i]);
+        }
+        input(&c.m, "x", shape);
+        step(&c, "Identity", "x", "", NULL);
+        for (uint32_t k = 1 + below(&c.d, 2 * MOST_STEPS); k > 0 && c.n < MOST_STEPS && elements(&c) < 20000;
+             k--)
+            steps[below(&c.d, 8)](&c);
+        check(&c, seed);
+        rlt__pb_out_free(&c.m.graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains)};
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
