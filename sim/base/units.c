@@ -331,7 +331,10 @@ static char *format_scaled(char *buffer, size_t size, const char *sign, uint64_t
         places = floor < 10 ? 3 : floor < 100 ? 2 : floor < 1000 ? 1 : 0;
         for (int k = 0; k < places; k++)
             power *= 10;
-        unsigned __int128 scaled = ((unsigned __int128)value * power + unit_size / 2) / unit_size;
+        unsigned __int128 exact = (unsigned __int128)value * power,
+                          scaled = (exact + unit_size / 2) / unit_size;
+        if (scaled * unit_size / power > UINT64_MAX)
+            scaled = exact / unit_size; /* what is written can be read again */
         whole = (uint64_t)(scaled / power);
         fraction = (uint64_t)(scaled % power);
         if (whole < base || i + 1 == n)

@@ -47,8 +47,8 @@ RLT_API int rlt_parse_share(const char *text, double most, double *share, const 
 RLT_API int rlt_parse_decimal(const char *text, size_t length, int64_t scale, int64_t *value) RLT_MUST_USE;
 
 /* Format for people: three or four significant digits and the unit that fits: "2.547 ms", "64 MiB", "50
- * GB/s". Sizes use binary units unless they are a round number of decimal ones: "1 MB". They write into
- * buffer (at least 32 bytes) and return it. */
+ * GB/s", rounded, but not beyond 64 bits, so that it can be read again. Sizes use binary units unless they
+ * are a round number of decimal ones: "1 MB". They write into buffer (at least 32 bytes) and return it. */
 RLT_API char *rlt_format_duration(char *buffer, size_t size, rlt_time time_ps);
 RLT_API char *rlt_format_size(char *buffer, size_t size, uint64_t bytes);
 RLT_API char *rlt_format_rate(char *buffer, size_t size, uint64_t bw_Bps);
