@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What every protocol tells of a job: how many workers, servers, chunks and trees it has, when each worker is
+ * Accounts of a job under every protocol: how many workers, servers, chunks and trees it has, when each worker is
  * done, that a finished job gives its slots back, and which requests are refused. Counted by hand: B bytes in
  * packets of P make (B + P - 1) / P chunks.
  */
