@@ -334,7 +334,7 @@ static char *format_scaled(char *buffer, size_t size, const char *sign, uint64_t
         unsigned __int128 exact = (unsigned __int128)value * power,
                           scaled = (exact + unit_size / 2) / unit_size;
         if (scaled * unit_size / power > UINT64_MAX)
-            scaled = exact / unit_size; /* what is written can be read again */
+            scaled = exact / unit_size; /* so that it can be read again */
         whole = (uint64_t)(scaled / power);
         fraction = (uint64_t)(scaled % power);
         if (whole < base || i + 1 == n)

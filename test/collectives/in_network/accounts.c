@@ -150,7 +150,7 @@ static void test_slots_return(void **state)
         assert_string_equal(r.protocol, told ? "switchml" : "host-ring");
         assert_int_equal(r.slots, told ? 4 : 0);
         assert_int_equal(r.adders, told ? 3 : 0);
-        /* What the switches counted for a job that gave them back is kept. */
+        /* Counts of switches are kept for a job that gave its slots back. */
         assert_int_equal(rlt_fabric_result(x.fabric, first).switches.packets, 10 * (HOSTS + 2));
         assert_int_equal(rlt_fabric_jobs(x.fabric), 3);
         test_fabric_close(&x);

@@ -85,7 +85,7 @@ static void memory(void **state)
         if ((rc == 0) != any || strcmp(err.where, any ? "" : "memory") != 0)
             fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
         done(&a);
-        /* What does not fit the ranks is refused in both cases, and first. */
+        /* A layout that does not fit the ranks is refused in both cases, and first. */
         snprintf(words, sizeof words, "%s%s", ON "model=llama3-70b layout=dp=3,tp=2 ",
                  any ? "any-memory" : "no-skew");
         assert_true(go(&a, words, &err) < 0 && err.what[0]);
