@@ -255,6 +255,16 @@ static inline double count(const rlt_opgraph *g, const char *kind)
     return sum;
 }
 
+/* Reads a model for counts of FLOPs, and frees it. Returns `count` of a kind. */
+static inline double flops_of(model *m, uint32_t batch, const char *kind)
+{
+    rlt_opgraph *g = read_model(m, (test_options){.accelerator = flops, .batch = batch});
+    double n = count(g, kind);
+    rlt_opgraph_free(g);
+    rlt__pb_out_free(&m->graph);
+    return n;
+}
+
 static inline uint32_t forward_ops(const rlt_opgraph *g)
 {
     uint32_t n = 0;

@@ -248,20 +248,26 @@ static void other_communication(void **state)
     clean();
 }
 
+/* Kernels of one stream, two launched by host thread 1 and one by thread 2, which then launches another one. */
+static void begin_recording(file *f)
+{
+    begin(f);
+    host(f, 1, 1, 0);
+    kernel(f, 2, "gemm", 40, 7, 1);
+    host(f, 3, 1, 1);
+    kernel(f, 4, "gemm", 60, 7, 3);
+    host(f, 5, 2, 3);
+    kernel(f, 6, "gemm", 70, 7, 5);
+    host(f, 7, 2, 5);
+}
+
 /* Host thread 1 launches two kernels; thread 2 three on two streams, and a reduction; thread 1 the optimizer.
  * Only launches are recorded. */
 static void recording(void **state)
 {
     (void)state;
     file f;
-    begin(&f);
-    host(&f, 1, 1, 0);
-    kernel(&f, 2, "gemm", 40, 7, 1);
-    host(&f, 3, 1, 1);
-    kernel(&f, 4, "gemm", 60, 7, 3);
-    host(&f, 5, 2, 3);
-    kernel(&f, 6, "gemm", 70, 7, 5);
-    host(&f, 7, 2, 5);
+    begin_recording(&f);
     kernel(&f, 8, "fill", 10, 8, 7);
     host(&f, 9, 2, 7);
     kernel(&f, 10, "gemm", 80, 7, 9);
@@ -296,14 +302,7 @@ static void last_of_a_stream(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         file f;
-        begin(&f);
-        host(&f, 1, 1, 0);
-        kernel(&f, 2, "gemm", 40, 7, 1);
-        host(&f, 3, 1, 1);
-        kernel(&f, 4, "gemm", 60, 7, 3);
-        host(&f, 5, 2, 3);
-        kernel(&f, 6, "gemm", 70, 7, 5);
-        host(&f, 7, 2, 5);
+        begin_recording(&f);
         work(&f, 8, "fill", 10, false);
         number(&f, "stream", RLT_CHAKRA_INT64, 8);
         dep(&f, pairs[i][0]);

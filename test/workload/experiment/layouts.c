@@ -340,22 +340,28 @@ static double gain_of(const search_words *w, double headroom, const rlt_layout_p
     return (double)p->time_ps * times / (double)now->time_ps - 1;
 }
 
+/* Searches, and asks what all changes would bring. */
+static void search_advised(rlt_layouts *l, search_asked *a, const search_words *w, rlt_layouts_advice *advice)
+{
+    rlt_error err = {0};
+    const rlt_layout_search how = {.within = 0.1};
+    const rlt_layouts_advise asked = {.changes = true, .searches = true};
+    search_open(l, a, w);
+    if (rlt_layouts_find(l, &how, &err) ||
+        rlt_layouts_advice_find(l, &a->settings, &a->args, &how, &asked, advice, &err))
+        fail_msg("%s: %s", err.where, err.what);
+}
+
 static void advice_is_simulated(void **state)
 {
     search_asked a;
     rlt_layouts l;
-    rlt_error err = {0};
     rlt_layouts_advice advice;
     search_words w = small, other;
-    const rlt_layout_search how = {.within = 0.1};
-    const rlt_layouts_advise asked = {.changes = true, .searches = true};
     (void)state;
     w.layout = "tp=1+2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
     w.train = "batch=24,microbatch=1+3,recompute=full,zero=1,schedule=1f1b";
-    search_open(&l, &a, &w);
-    if (rlt_layouts_find(&l, &how, &err) ||
-        rlt_layouts_advice_find(&l, &a.settings, &a.args, &how, &asked, &advice, &err))
-        fail_msg("%s: %s", err.where, err.what);
+    search_advised(&l, &a, &w, &advice);
     const rlt_layout_point *best = l.result.points;
     other = w;
     other.compute_scale = "1.1";
@@ -386,19 +392,13 @@ static void advice_on_one_dimension(void **state)
 {
     search_asked a;
     rlt_layouts l;
-    rlt_error err = {0};
     rlt_layouts_advice advice;
     search_words w = small, other;
-    const rlt_layout_search how = {.within = 0.1};
-    const rlt_layouts_advise asked = {.changes = true, .searches = true};
     (void)state;
     w.topology = "switch:8@10GB/s,2us";
     w.layout = "tp=2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
     w.train = "batch=24,microbatch=3,recompute=none,zero=1,schedule=1f1b";
-    search_open(&l, &a, &w);
-    if (rlt_layouts_find(&l, &how, &err) ||
-        rlt_layouts_advice_find(&l, &a.settings, &a.args, &how, &asked, &advice, &err))
-        fail_msg("%s: %s", err.where, err.what);
+    search_advised(&l, &a, &w, &advice);
     const rlt_layout_point *best = l.result.points;
     other = w;
     other.dim_scale[0] = "0=2";
