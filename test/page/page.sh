@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Pages of runs and studies in headless Chromium: no errors, no requests, right numbers, zoom, filter, keyboard, and speed.
+# Pages of runs and studies in headless Chromium: no errors, no requests, right numbers, zoom, filter, keyboard, and a bounded number of elements.
 # Needs node, chromium and playwright-core (`make deps-page`); without them only tests without browser run. SHOTS=DIR keeps pictures.
 . "$(dirname "$0")/../support/tap.sh"
 exits() { # status, text on standard error, arguments
