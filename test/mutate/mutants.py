@@ -31,6 +31,8 @@ SWAPS |= {"+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+="}
 OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 # Memory and files that are not given back: sanitizers hold that, and no result shows it.
 RELEASE = re.compile(r"(^|_)(free|destroy|close|fclose|munmap)$")
+# Memory that is asked for: no test sees more of it, so it only gets less.
+REQUEST = re.compile(r"^(malloc|calloc|realloc)$")
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def of_statement(k: Tokens, text: str, i: int, end: int, kind: str):
     if kind in ("if", "while") and not plain_comparison(k, i, end):
         yield change(i, end, f"!({text[k.start[i]:k.end[end - 1]]})")
     # Names and types of a declaration stay as they are; its values, from = to the next comma, do not.
-    j, value_until = i, i if kind == "declaration" else end
+    j, value_until, request_until = i, i if kind == "declaration" else end, i
     while j < end:
         t = k.text[j]
         if j >= value_until:
@@ -188,10 +190,16 @@ def of_statement(k: Tokens, text: str, i: int, end: int, kind: str):
                 value_until = k.beyond(j + 1, ",")
             j = k.partner.get(j, j) + 1 if t in OPEN else j + 1
             continue
-        if t in SWAPS and j > i and k.operand(j - 1) and k.text[j + 1] not in (")", ",", ";"):
+        if REQUEST.search(t) and k.text[j + 1] == "(":
+            request_until = k.partner[j + 1]
+        more = ("-", "/", "0") if j < request_until else ()
+        if t in more:
+            pass
+        elif t in SWAPS and j > i and k.operand(j - 1) and k.text[j + 1] not in (")", ",", ";"):
             yield change(j, j + 1, SWAPS[t])
         elif k.kind[j] == "number":
-            yield change(j, j + 1, {"0": "1", "1": "0"}.get(t, f"({t} + 1)"))
+            by = "-" if more and k.text[j - 1] != "/" else "+"
+            yield change(j, j + 1, {"0": "1", "1": "0"}.get(t, f"({t} {by} 1)"))
         elif t == "?":
             colon = k.beyond(j + 1, ":")
             stop = k.beyond(colon + 1, ",;:")

@@ -39,6 +39,10 @@ int unused(int n)
 {
     return n + 1;
 }
+int requests(int n)
+{
+    return !malloc(n * 3 + 1 - (n - 1)) + 1;
+}
 EOC
 cat >list <<'EOL'
 7: int least = 5, *p = &least; // a < b -> int least = (5 + 1), *p = &least; // a < b
@@ -64,6 +68,13 @@ cat >list <<'EOL'
 16: least-- -> nothing
 22: return n + 1; -> return n - 1;
 22: return n + 1; -> return n + 0;
+26: return !malloc(n * 3 + 1 - (n - 1)) + 1; -> return !malloc(n / 3 + 1 - (n - 1)) + 1;
+26: return !malloc(n * 3 + 1 - (n - 1)) + 1; -> return !malloc(n * (3 - 1) + 1 - (n - 1)) + 1;
+26: return !malloc(n * 3 + 1 - (n - 1)) + 1; -> return !malloc(n * 3 - 1 - (n - 1)) + 1;
+26: return !malloc(n * 3 + 1 - (n - 1)) + 1; -> return !malloc(n * 3 + 0 - (n - 1)) + 1;
+26: malloc(n * 3 + 1 - (n - 1)) + 1; -> malloc(n * 3 + 1 - (n - 0)) + 1;
+26: oc(n * 3 + 1 - (n - 1)) + 1; -> oc(n * 3 + 1 - (n - 1)) - 1;
+26: (n * 3 + 1 - (n - 1)) + 1; -> (n * 3 + 1 - (n - 1)) + 0;
 EOL
 python3 test/mutate/mutants.py sim/fee.c >"$tmp/out" 2>"$tmp/err"
 expect "the mutants of a source" "$(diff list "$tmp/out")" ""
