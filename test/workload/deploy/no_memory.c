@@ -106,6 +106,16 @@ static int divide(const void *what, uint64_t *result, rlt_error *err)
     return rc;
 }
 
+/* Leaves no pointer behind where it fails. */
+static int make_program(rlt_judge *j, const rlt_strategy *s, bool tag, rlt_program **p, rlt_error *err)
+{
+    static rlt_program other;
+    *p = &other;
+    int rc = rlt_judge_program(j, s, tag, p, err);
+    assert_true(rc ? !*p : *p && *p != &other);
+    return rc;
+}
+
 static int judge(const void *what, uint64_t *result, rlt_error *err)
 {
     const test_deployment *x = what;
@@ -116,9 +126,9 @@ static int judge(const void *what, uint64_t *result, rlt_error *err)
     if (!rc)
         rc = rlt_judge_tag(j, &x->s, &v, NULL, err);
     if (!rc)
-        rc = rlt_judge_program(j, &x->s, false, &p, err);
+        rc = make_program(j, &x->s, false, &p, err);
     if (!rc)
-        rc = rlt_judge_program(j, &x->s, true, &q, err);
+        rc = make_program(j, &x->s, true, &q, err);
     *result = rc ? 0 : (uint64_t)v.time_ps ^ (uint64_t)p->n_ops << 32 ^ (uint64_t)q->n_ops << 48;
     rlt_program_free(p);
     rlt_program_free(q);

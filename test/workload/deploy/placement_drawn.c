@@ -19,9 +19,11 @@
 
 enum { CASES = 300, MAX_NODES = 16, MAX_EDGES = 60, NONE = 99 };
 
+#define LARGEST ((uint64_t)INT64_MAX) /* id and colour */
+
 typedef struct node {
-    uint32_t id, color; /* color NONE: none */
-    uint64_t ps, size;
+    uint32_t color; /* NONE: none */
+    uint64_t id, ps, size;
     bool backward, named;
     uint32_t mate; /* layer graphs: of the other pass; NONE: alone */
 } node;
@@ -59,7 +61,7 @@ static void say(drawn *x, const char *fmt, ...)
 static uint32_t add_node(drawn *x, bool backward)
 {
     node *k = &x->nodes[x->n];
-    *k = (node){.id = 7 * x->n + below(&x->d, 7),
+    *k = (node){.id = below(&x->d, 5) ? 7 * x->n + below(&x->d, 7) : LARGEST - x->n,
                 .color = below(&x->d, 2) ? below(&x->d, 4) : NONE,
                 .ps = below(&x->d, 4) ? 1000 * roll(&x->d, 3000000) : 0,
                 .size = roll(&x->d, 1000),
@@ -149,19 +151,20 @@ static void write_file(drawn *x)
     say(x, " {\"maxFPGAs\": 2, \"nodes\": [");
     for (uint32_t i = 0; i < x->n; i++) {
         const node *k = &x->nodes[i];
-        say(x, "%s{\"id\": %u, \"fpgaLatency\": %.6f, \"isBackwardNode\": %s, \"size\": %llu", i ? "," : "",
-            k->id, (double)k->ps / 1e9, flags[k->backward][below(&x->d, 2)], (unsigned long long)k->size);
+        say(x, "%s{\"id\": %llu, \"fpgaLatency\": %.6f, \"isBackwardNode\": %s, \"size\": %llu", i ? "," : "",
+            (unsigned long long)k->id, (double)k->ps / 1e9, flags[k->backward][below(&x->d, 2)],
+            (unsigned long long)k->size);
         if (k->color != NONE)
-            say(x, ", \"colorClass\": %u", k->color);
+            say(x, ", \"colorClass\": %llu", (unsigned long long)(k->color == 3 ? LARGEST : k->color));
         if (k->named)
             say(x, ", \"name\": \"layer %u\"", i);
         say(x, "}");
     }
     say(x, "], \"edges\": [");
     for (uint32_t i = 0; i < x->m; i++)
-        say(x, "%s{\"sourceId\": %u, \"destId\": %u, \"cost\": 0.5, \"size\": %llu}", i ? "," : "",
-            x->nodes[x->edges[i].src].id, x->nodes[x->edges[i].dst].id,
-            (unsigned long long)x->edges[i].bytes);
+        say(x, "%s{\"sourceId\": %llu, \"destId\": %llu, \"cost\": 0.5, \"size\": %llu}", i ? "," : "",
+            (unsigned long long)x->nodes[x->edges[i].src].id,
+            (unsigned long long)x->nodes[x->edges[i].dst].id, (unsigned long long)x->edges[i].bytes);
     say(x, "]}");
 }
 
@@ -244,7 +247,10 @@ static void check_operator(const drawn *x, const rlt_opgraph *g, uint32_t i)
     uint32_t of = updated(x, i);
     bool weight = is_weight(x, i), update = of != NONE;
     char name[32];
-    snprintf(name, sizeof name, k->named ? "layer %u" : "node%u", k->named ? i : k->id);
+    if (k->named)
+        snprintf(name, sizeof name, "layer %u", i);
+    else
+        snprintf(name, sizeof name, "node%llu", (unsigned long long)k->id);
     assert_string_equal(o->name, name);
     assert_string_equal(o->kind, weight ? "Weight" : update ? "Update" : "Operator");
     assert_int_equal(o->time_ps, k->ps);
@@ -363,8 +369,33 @@ static void random_graphs(void **state)
     }
 }
 
+/* A file is known from the end of its first fpgaLatency on, and only if it begins with a brace. */
+static void known_files(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } all[] = {{"{\"fpgaLatency\"", true},
+               {" \t\r\n{\"nodes\": [{\"id\": 1, \"fpgaLatency\"", true},
+               {"[\"fpgaLatency\"", false},
+               {"x{\"fpgaLatency\"", false},
+               {"{\"fpgaLatencies\"", false},
+               {"{\"cpuLatency\"", false},
+               {" ", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t n = 0; n <= strlen(all[i].text); n++) {
+            char *own = malloc(n + 1); /* a head ends with a zero */
+            assert_non_null(own);
+            memcpy(own, all[i].text, n);
+            own[n] = '\0';
+            assert_int_equal(rlt__graph_placement.probe(own, n), all[i].is && n == strlen(all[i].text));
+            free(own);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs), cmocka_unit_test(known_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,12 +177,12 @@ static void check_dependencies(const trial *x)
     free(seen);
 }
 
-/* Writes the deployment as `ringlet deploy` does, and reads it. */
-static rlt_program *written_and_read(test_deployment *x)
+/* Writes the deployment as `ringlet deploy` does, and reads it: all of it, its one step, but no other. */
+static rlt_program *written_and_read(test_deployment *x, bool step)
 {
     char path[] = "/tmp/ringlet-programs-XXXXXX";
     const char *paths[] = {path};
-    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    rlt_read_options o = {.first_step = -1, .last_step = 1};
     rlt_program *p = NULL;
     rlt_jw w;
     size_t length;
@@ -196,6 +196,9 @@ static rlt_program *written_and_read(test_deployment *x)
     char *text = rlt_jw_finish(&w, &length);
     assert_non_null(text);
     test_write_new(path, text, length);
+    assert_int_equal(rlt_trace_read(paths, 1, &o, &p, &x->err), RLT_ERANGE);
+    assert_string_equal(x->err.what, "expected steps within the recorded 0:0, got 0:1");
+    o.last_step = step ? 0 : -1;
     test_deployment_ok(x, rlt_trace_read(paths, 1, &o, &p, &x->err));
     unlink(path);
     free(text);
@@ -249,7 +252,7 @@ static void random_deployments(void **state)
         check_queues(x);
         check_dependencies(x);
         if (!x->tag) {
-            rlt_program *q = written_and_read(&x->of);
+            rlt_program *q = written_and_read(&x->of, seed % 2);
             same_program(x->p, q);
             rlt_program_free(q);
         }

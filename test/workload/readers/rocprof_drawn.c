@@ -23,13 +23,16 @@ static const char *const ends[KINDS] = {"kernel_trace.csv", "memory_copy_trace.c
                                         "marker_api_trace.csv", "rccl_api_trace.csv"};
 static const char *const members[KINDS] = {"kernel_dispatch", "memory_copy", "hip_api", "marker_api",
                                            "rccl_api"};
-static const char *const kernels[] = {"gemm(float*, int)", "relu", "ncclDevKernel_AllReduce"};
+/* 130 bytes, of which 120 are kept. */
+#define TEN  "abcdefghij"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+static const char *const kernels[] = {"gemm(float*, int)", LONG, "ncclDevKernel_AllReduce"};
 static const char *const ways[] = {"MEMORY_COPY_HOST_TO_DEVICE", "MEMORY_COPY_DEVICE_TO_HOST",
                                    "MEMORY_COPY_DEVICE_TO_DEVICE"};
 static const char *const copies[] = {"Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD"};
 static const char *const calls[] = {"hipLaunchKernel", "hipMemcpyAsync", "hipMalloc", "hipDeviceSynchronize"};
 static const char *const sums[] = {"ncclAllReduce", "ncclGroupStart", "ncclCommInitRank", "mscclInit"};
-static const char *const marks[] = {"iteration 7", "warm up"};
+static const char *const marks[] = {"iteration 7", "warm up", "iteration 8"};
 static const char *const *const names[KINDS] = {kernels, ways, calls, marks, sums};
 
 typedef struct item {
@@ -96,9 +99,12 @@ static void draw(drawn *x)
         add(x, w);
     }
     x->marked = below(&x->d, 2);
-    if (x->marked) { /* a step around all, and another range */
-        add(x, (item){.kind = MARK, .thread = 70, .correlation = 1, .begin = 900, .end = now + last + 100});
+    if (x->marked) { /* two steps, the later one first, and another range */
+        int64_t end = (now > last ? now : last) + 100,
+                between = 900 + (int64_t)roll(&x->d, (uint64_t)end - 900);
+        add(x, (item){.kind = MARK, .name = 2, .thread = 70, .correlation = 3, .begin = between, .end = end});
         add(x, (item){.kind = MARK, .name = 1, .thread = 70, .correlation = 2, .begin = 950, .end = 990});
+        add(x, (item){.kind = MARK, .thread = 70, .correlation = 1, .begin = 900, .end = between});
     }
     for (uint32_t i = below(&x->d, 4); i < 4; i++) /* calls that communicate, and others */
         add(x, (item){.kind = RCCL, .name = i, .thread = 71, .correlation = 3, .begin = now, .end = now + 7});
@@ -128,11 +134,11 @@ static void say_line(drawn *x, const item *e)
         say(x, "\"K\",\"Agent %u\",%u,\"%s\",%u,%lld,%lld\n", e->agent, e->stream, name, e->correlation,
             begin, end);
     else if (e->kind == COPY && x->streams)
-        say(x, "\"%s\",%u,9,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
+        say(x, "M,\"%s\",%u,9,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
     else if (e->kind == COPY)
-        say(x, "\"%s\",%u,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
+        say(x, "M,\"%s\",%u,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
     else
-        say(x, "\"%s\",5,%u,%u,%lld,%lld\n", name, e->thread, e->correlation, begin, end);
+        say(x, "D,\"%s\",5,%u,%u,%lld,%lld\n", name, e->thread, e->correlation, begin, end);
 }
 
 static void write_csv(drawn *x, const char *folder)
@@ -145,9 +151,9 @@ static void write_csv(drawn *x, const char *folder)
         if (k == KERNEL)
             say(x, "Kind,Agent_Id,Queue_Id,%sKernel_Name,%s", x->streams ? "Stream_Id," : "", times);
         else if (k == COPY)
-            say(x, "Direction,%sDestination_Agent_Id,%s", x->streams ? "Stream_Id," : "", times);
+            say(x, "Kind,Direction,%sDestination_Agent_Id,%s", x->streams ? "Stream_Id," : "", times);
         else
-            say(x, "Function,Process_Id,Thread_Id,%s", times);
+            say(x, "Domain,Function,Process_Id,Thread_Id,%s", times);
         for (uint32_t i = 0; i < x->n; i++)
             if (x->items[i].kind == k) {
                 say_line(x, &x->items[i]);
@@ -178,7 +184,7 @@ static void say_record(drawn *x, const item *e)
 
 static void write_json(drawn *x, const char *folder)
 {
-    static const uint32_t counts[KINDS] = {3, 3, 4, 2, 4};
+    static const uint32_t counts[KINDS] = {3, 3, 4, 3, 4};
     say(x, "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{\"buffer_records\":[");
     for (int k = 0; k < KINDS; k++) {
         say(x, "%s{\"operations\":[", k ? "," : "");
@@ -186,8 +192,9 @@ static void write_json(drawn *x, const char *folder)
             say(x, "%s\"%s\"", i ? "," : "", names[k][i]);
         say(x, "]}");
     }
-    say(x, "],\"marker_api\":[{\"key\":2,\"value\":\"warm up\"},{\"key\":1,\"value\":\"iteration 7\"}]},"
-           "\"kernel_symbols\":[");
+    say(x,
+        "],\"marker_api\":[{\"key\":3,\"value\":\"iteration 8\"},{\"key\":2,\"value\":\"warm up\"},{\"key\":1,\"value\":\"iteration 7\"}]},"
+        "\"kernel_symbols\":[");
     for (uint32_t i = 0; i < 3; i++)
         say(x, "%s{\"kernel_id\":%u,\"formatted_kernel_name\":\"%s\"}", i ? "," : "", 100 - i, kernels[i]);
     say(x, "],\"buffer_records\":{");
@@ -215,10 +222,10 @@ static void write_kineto(drawn *x, const char *folder)
     for (int k = 0; k < KINDS; k++)
         for (uint32_t i = 0; i < x->n; i++) {
             const item *e = &x->items[i];
-            const char *name = k == COPY   ? copies[e->name]
-                               : k == RCCL ? "record_param_comms"
-                                           : names[k][e->name];
-            if (e->kind != k || (k == RCCL && e->name != 0) || (k == MARK && e->name != 0))
+            const char *name = e->kind == COPY   ? copies[e->name]
+                               : e->kind == RCCL ? "record_param_comms"
+                                                 : names[e->kind][e->name];
+            if (e->kind != k || (k == RCCL && e->name != 0) || (k == MARK && e->name == 1))
                 continue;
             say(x,
                 "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":5,\"tid\":%u,\"ts\":%lld.%03d,"
@@ -239,16 +246,22 @@ static void write_kineto(drawn *x, const char *folder)
 
 /* ---- one program ---- */
 
+/* From a file; csv: from all CSV files of the process. */
 static rlt_program *read_one(const drawn *x, const char *folder, const char *name, const char *reader)
 {
     const rlt_read_options o = {
         .first_step = -1, .last_step = -1, .keep_waits = true, .step_mark = x->marked ? "iteration" : NULL};
-    char path[160];
-    const char *list = path;
+    char paths[KINDS][160];
+    const char *list[KINDS];
+    uint32_t n = 0;
     rlt_program *p = NULL;
     rlt_error err = {0};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (rlt_trace_read(&list, 1, &o, &p, &err))
+    for (int k = 0; k < (name ? 1 : KINDS); k++) {
+        snprintf(paths[n], sizeof paths[n], "%s/%s%s", folder, name ? "" : "a_", name ? name : ends[k]);
+        list[n] = paths[n];
+        n += access(paths[n], F_OK) == 0;
+    }
+    if (rlt_trace_read(list, n, &o, &p, &err))
         fail_msg("%s: %s", err.where, err.what);
     assert_string_equal(p->reader, reader);
     return p;
@@ -282,6 +295,7 @@ static void compare(const rlt_program *p, const rlt_program *q, bool agents)
 static void three_ways(void **state)
 {
     static drawn x;
+    uint64_t of_csv = 0, of_json = 0; /* hashes of the last case */
     (void)state;
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         char folder[] = "/tmp/ringlet-rocprof-XXXXXX", command[64];
@@ -291,11 +305,14 @@ static void three_ways(void **state)
         write_csv(&x, folder);
         write_json(&x, folder);
         write_kineto(&x, folder);
-        rlt_program *csv = read_one(&x, folder, "a_kernel_trace.csv", "rocprof");
+        rlt_program *csv = read_one(&x, folder, NULL, "rocprof");
         rlt_program *json = read_one(&x, folder, "b_results.json", "rocprof");
         rlt_program *kineto = read_one(&x, folder, "c.json", "kineto");
         compare(csv, kineto, true);
         compare(json, kineto, false);
+        assert_true(csv->hash != of_csv && json->hash != of_json);
+        of_csv = csv->hash;
+        of_json = json->hash;
         rlt_program_free(csv);
         rlt_program_free(json);
         rlt_program_free(kineto);
@@ -310,8 +327,92 @@ static void three_ways(void **state)
     }
 }
 
+/* Every column that a file needs is missed by its name, at the first line; others may be missing. */
+static void columns(void **state)
+{
+    static const char *const of[KINDS][8] = {
+        {"Agent_Id", "Queue_Id", "Kernel_Name", "Correlation_Id", "Start_Timestamp", "End_Timestamp", NULL},
+        {"Direction", "Destination_Agent_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp", NULL},
+        {"Function", "Process_Id", "Thread_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp", NULL},
+        {"Function", "Process_Id", "Thread_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp", NULL},
+        {"Function", "Process_Id", "Thread_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp", NULL}};
+    static drawn x;
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (int without = 0; of[k][without]; without++) {
+            char folder[] = "/tmp/ringlet-rocprof-XXXXXX", paths[KINDS][160], name[64], expected[100];
+            const char *list = paths[0];
+            const rlt_read_options o = {.first_step = -1, .last_step = -1};
+            rlt_program *p = NULL;
+            rlt_error err = {0};
+            assert_non_null(mkdtemp(folder));
+            for (int i = 0; i < KINDS; i++) {
+                for (int c = 0; of[i][c]; c++)
+                    if (i != k || c != without)
+                        say(&x, "%s,", of[i][c]);
+                say(&x, "Kind\n");
+                snprintf(name, sizeof name, "a_%s", ends[i]);
+                snprintf(paths[i], sizeof paths[i], "%s/%s", folder, name);
+                write_text(&x, folder, name);
+            }
+            int rc = rlt_trace_read(&list, 1, &o, &p, &err);
+            for (int i = 0; i < KINDS; i++)
+                unlink(paths[i]);
+            rmdir(folder);
+            snprintf(expected, sizeof expected, "expected a column %s, as rocprofv3 writes it",
+                     of[k][without]);
+            assert_int_equal(rc, RLT_ESCHEMA);
+            assert_string_equal(err.where, paths[k]);
+            assert_string_equal(err.what, expected);
+        }
+}
+
+/* Times end at 2 10^18 ns, and nothing lasts longer than 2^61 ps. */
+static void times(void **state)
+{
+    static const char head[] = "Agent_Id,Queue_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n";
+    const unsigned long long most = (1ull << 61) / 1000, late = 2000000000000000000ull;
+    const struct {
+        unsigned long long begin, end;
+        int code;
+        const char *says;
+    } all[] = {{1, 1 + most, 0, ""},
+               {1, 2 + most, RLT_ERANGE, "an event lasts more than 26 days"},
+               {late - 1, late, 0, ""},
+               {late - 1, late + 1, RLT_ERANGE, "nd_"},
+               {late + 1, late + 1, RLT_ERANGE, "tart_"}};
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    static drawn x;
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int json = 0; json < 2; json++) {
+            char path[] = "/tmp/ringlet-rocprof-XXXXXX";
+            const char *list = path;
+            rlt_program *p = NULL;
+            rlt_error err = {0};
+            x.used = 0;
+            if (json)
+                say(&x,
+                    "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{},\"kernel_symbols\":"
+                    "[{\"kernel_id\":1,\"formatted_kernel_name\":\"k\"}],\"buffer_records\":{"
+                    "\"kernel_dispatch\":[{\"correlation_id\":{\"internal\":2},\"start_timestamp\":%llu,"
+                    "\"end_timestamp\":%llu,\"dispatch_info\":{\"agent_id\":1,\"queue_id\":1,\"kernel_id\":1}"
+                    "}]}}]}",
+                    all[i].begin, all[i].end);
+            else
+                say(&x, "Kind,%sK,1,1,k,2,%llu,%llu\n", head, all[i].begin, all[i].end);
+            test_write_new(path, x.text, x.used);
+            int rc = rlt_trace_read(&list, 1, &o, &p, &err);
+            unlink(path);
+            if (rc != all[i].code || !(strstr(err.what, all[i].says) || strstr(err.where, all[i].says)))
+                fail_msg("%zu: %d: %s: %s", i, rc, err.where, err.what);
+            rlt_program_free(p);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_ways)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(three_ways), cmocka_unit_test(columns),
+                                       cmocka_unit_test(times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
