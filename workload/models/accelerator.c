@@ -129,45 +129,54 @@ static int load_file(const char *path, rlt_accelerator *a, rlt_error *err)
     return rc;
 }
 
-/* Finds the accelerator whose field `also` is this name. */
-static bool find_also(const char *dirs, const char *name, char *path, size_t size)
+/* Finds the accelerator whose field `also` is this name. Returns 1, 0 if there is none, or RLT_ENOMEM. */
+static int find_also(const char *dirs, const char *name, char *path, size_t size, rlt_error *err)
 {
     static const char *const endings[] = {".json", NULL};
     rlt_found found;
-    bool is = false;
-    if (rlt_find_all(dirs, endings, &found, NULL) == 0)
-        for (uint32_t i = 0; !is && i < found.n; i++) {
-            rlt_accelerator a = {0};
-            is = rlt_find_file(dirs, found.names[i], path, size) && load_file(path, &a, NULL) == 0 &&
-                 strcmp(a.also, name) == 0;
-        }
+    int rc = rlt_find_all(dirs, endings, &found, NULL), is = 0;
+    for (uint32_t i = 0; !rc && !is && i < found.n; i++) {
+        rlt_accelerator a = {0};
+        int loaded = rlt_find_file(dirs, found.names[i], path, size) ? load_file(path, &a, NULL) : RLT_ENAME;
+        is = loaded == 0 && strcmp(a.also, name) == 0;
+        rc = loaded == RLT_ENOMEM ? loaded : 0;
+    }
     rlt_find_free(&found);
-    return is;
+    return rc == RLT_ENOMEM ? rlt_nomem(err) : is;
+}
+
+/* As find_also, for any name, or a path. */
+static int find(const char *spec, const char *dirs, char *path, size_t size, rlt_error *err)
+{
+    int n = snprintf(path, size, "%s", spec);
+    if (n < 0 || (size_t)n >= size)
+        return 0;
+    if (access(spec, F_OK) == 0)
+        return 1;
+    if (!*spec || strchr(spec, '/'))
+        return 0;
+    return rlt_find_file(dirs, spec, path, size) ? 1 : find_also(dirs, spec, path, size, err);
 }
 
 bool rlt_accelerator_path(const char *spec, const char *dirs, char *path, size_t size)
 {
-    int n = snprintf(path, size, "%s", spec);
-    if (n < 0 || (size_t)n >= size)
-        return false;
-    return access(spec, F_OK) == 0 ||
-           (*spec && !strchr(spec, '/') &&
-            (rlt_find_file(dirs, spec, path, size) || find_also(dirs, spec, path, size)));
+    return find(spec, dirs, path, size, NULL) > 0;
 }
 
 int rlt_accelerator_load(const char *spec, const char *dirs, rlt_accelerator *out, rlt_error *err)
 {
     char path[PATH_MAX];
     *out = (rlt_accelerator){0};
-    if (rlt_accelerator_path(spec, dirs, path, sizeof path)) {
-        int rc = load_file(path, out, err);
-        if (!rc)
-            rc = rlt__load_stacks(dirs, out->stacks, &out->n_stacks, err);
-        return rc ? rc
-                  : rlt_dispatchers_load(dirs, out->dispatchers, RLT_MAX_DISPATCHERS, &out->n_dispatchers,
-                                         err);
-    }
-    return rlt_find_fail(dirs, "accelerator", spec, " ('ringlet list accelerators' shows them)", err);
+    int rc = find(spec, dirs, path, sizeof path, err);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return rlt_find_fail(dirs, "accelerator", spec, " ('ringlet list accelerators' shows them)", err);
+    rc = load_file(path, out, err);
+    if (!rc)
+        rc = rlt__load_stacks(dirs, out->stacks, &out->n_stacks, err);
+    return rc ? rc
+              : rlt_dispatchers_load(dirs, out->dispatchers, RLT_MAX_DISPATCHERS, &out->n_dispatchers, err);
 }
 
 /* ---- constants and times ---- */

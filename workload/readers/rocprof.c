@@ -413,26 +413,22 @@ static bool begins_object(const char *head, size_t n)
     return i < n && head[i] == '{';
 }
 
-static bool is_json(const char *path)
-{
-    char head[64];
-    size_t n = 0;
-    return rlt_read_head(path, head, sizeof head, &n, NULL) == 0 && begins_object(head, n);
-}
-
 static int parse(rlt_kin_run *run, const char *path, const char *mark, rlt_error *err)
 {
     rlt_kin_recording *k;
-    char beside[MAX_PATH_BYTES];
-    int stem = stem_of(path, &kinds[0]);
+    char beside[MAX_PATH_BYTES], head[64];
+    size_t length = 0;
+    int stem = stem_of(path, &kinds[0]), rc;
     if (is_beside(path))
         return 0;
-    if (is_json(path))
+    if ((rc = rlt_read_head(path, head, sizeof head, &length, err)))
+        return rc;
+    if (begins_object(head, length))
         return parse_json(run, path, mark, err);
     table *t = calloc(1, sizeof *t);
     if (!t)
         return rlt_nomem(err);
-    int rc = rlt__kin_add(run, path, &k, err);
+    rc = rlt__kin_add(run, path, &k, err);
     t->k = k;
     t->mark = mark;
     t->err = err;

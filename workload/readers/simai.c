@@ -55,7 +55,6 @@ static int read_list(reading *r, const rlt_layer_line *l, uint32_t *i, uint64_t 
                      uint32_t *n_out)
 {
     int rc = 0;
-    *n_out = 0;
     for (uint64_t k = 0; k < n && !rc; k++)
         rc = rlt__layer_number(&r->t, l, (*i)++, "the number of a layer", RLT_MAX_LAYERS, &out[(*n_out)++],
                                r->err);
@@ -125,21 +124,26 @@ static int read_layers(reading *r)
     return rc;
 }
 
+/* Marks the layers of a list. */
+static int mark(reading *r, const uint64_t *list, uint32_t n, bool recompute)
+{
+    rlt_layer_table *t = &r->t;
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] >= t->n)
+            return rlt__layer_fail(t, 1, RLT_ESCHEMA, r->err, "checkpoint at layer %" PRIu64 " of %" PRIu32,
+                                   list[i], t->n);
+        uint8_t *of = recompute ? &t->layers[list[i]].recompute : &t->layers[list[i]].checkpoint;
+        *of = 1;
+    }
+    return 0;
+}
+
 static int set_sizes(reading *r, uint32_t *otherwise)
 {
     rlt_layer_table *t = &r->t;
-    for (uint32_t i = 0; i < r->n_checkpoints; i++)
-        if (r->checkpoints[i] < t->n)
-            t->layers[r->checkpoints[i]].checkpoint = 1;
-    for (uint32_t i = 0; i < r->n_recomputes; i++)
-        if (r->recomputes[i] < t->n)
-            t->layers[r->recomputes[i]].recompute = 1;
-    for (uint32_t i = 0; i < r->n_checkpoints + r->n_recomputes; i++) {
-        uint64_t k = i < r->n_checkpoints ? r->checkpoints[i] : r->recomputes[i - r->n_checkpoints];
-        if (k >= t->n)
-            return rlt__layer_fail(t, 1, RLT_ESCHEMA, r->err, "checkpoint at layer %" PRIu64 " of %" PRIu32,
-                                   k, t->n);
-    }
+    int rc = mark(r, r->checkpoints, r->n_checkpoints, false);
+    if (rc || (rc = mark(r, r->recomputes, r->n_recomputes, true)))
+        return rc;
     t->input_first = true;
     t->gathers_shares = r->n_checkpoints > 0;
     t->model = r->sizes[MODEL_GROUP] ? (uint32_t)r->sizes[MODEL_GROUP] : 1;
@@ -150,8 +154,7 @@ static int set_sizes(reading *r, uint32_t *otherwise)
     if (least > RLT_MAX_RANKS)
         return rlt__layer_fail(t, 1, RLT_ERANGE, r->err, "groups for more than %d ranks", (int)RLT_MAX_RANKS);
     *otherwise = least > 1 ? (uint32_t)least : 2;
-    if (t->stages > 1)
-        rlt__layer_note(t, "traffic between pipeline stages is not in the file", t->stages - 1);
+    rlt__layer_note(t, "traffic between pipeline stages is not in the file", t->stages - 1);
     if (r->sizes[ACCUMULATE] > 1)
         rlt__layer_note(t, "gradient accumulation: each layer runs once, as listed", r->sizes[ACCUMULATE]);
     return 0;

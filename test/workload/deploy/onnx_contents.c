@@ -97,13 +97,45 @@ static void float_contents(void **state)
     }
 }
 
+/* What is worked out from data has no contents, whatever its shape: a target of a Reshape may not come from it. */
+static void from_data(void **state)
+{
+    static const char *const kinds[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        model m = {0};
+        input(&m, "x", "N 8");
+        node(&m, "Cast", "x", "whole", "to=7");
+        node(&m, kinds[i], "whole", "target", "keepdims=0");
+        numbers(&m, "one", "1");
+        node(&m, "Reshape", "target one", "list", NULL);
+        node(&m, "Expand", "x list", "y", NULL);
+        refused(&m, RLT_EMALFORMED, "depends on contents");
+    }
+}
+
+/* A transposed convolution of so many channels that their number does not fit 64 bits. */
+static void too_many_channels(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        model m = {0};
+        input(&m, "x", "N 1 4 4");
+        weight(&m, "w", i ? "1 1099511627776 1 1" : "1 2 1 1");
+        node(&m, "ConvTranspose", "x w", "y", i ? "group=16777216" : "group=3");
+        if (i)
+            refused(&m, RLT_EMALFORMED, "");
+        else
+            assert_true(flops_of(&m, 1, "ConvTranspose") > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(longest_contents),
-        cmocka_unit_test(squeeze_all),
-        cmocka_unit_test(batch_alone),
-        cmocka_unit_test(float_contents),
+        cmocka_unit_test(longest_contents), cmocka_unit_test(squeeze_all),
+        cmocka_unit_test(batch_alone),      cmocka_unit_test(float_contents),
+        cmocka_unit_test(from_data),        cmocka_unit_test(too_many_channels),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

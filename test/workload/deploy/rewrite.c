@@ -11,6 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
+#include "test/support/small_deployment.h"
 #include "test/support/support.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/execution.h"
@@ -19,141 +20,45 @@
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/strategy.h"
 
-enum { CASES = 200, OPS = 10, TENSORS = 20, DEVICES = 9, LINES = 6000, LONGEST = 160 };
+enum { CASES = 200, LINES = 6000, LONGEST = 160 };
 
 typedef struct trial {
-    rlt_operator ops[OPS];
-    rlt_tensor tensors[TENSORS];
-    uint32_t n_ops, n_tensors, of_op[OPS], order[OPS];
-    rlt_opgraph *g;
-    rlt_cluster c;
-    rlt_grouping p;
-    rlt_strategy s;
-    double position[OPS];
+    test_deployment of;
+    double position[TEST_OPS];
     char must[LINES][LONGEST], is[LINES][LONGEST];
     uint32_t n_must, n_is;
 } trial;
-
-static rlt_error err;
-
-static void ok(int rc)
-{
-    if (rc)
-        fail_msg("%d: %s: %s", rc, err.where, err.what);
-}
-
-/* ---- random cases ---- */
-
-static void draw_graph(trial *x, dice *d)
-{
-    static const char *const names[OPS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
-    rlt_opgraph_builder *b;
-    x->n_ops = 2 + below(d, OPS - 1);
-    for (uint32_t i = 0; i < x->n_ops; i++)
-        x->order[i] = i;
-    for (uint32_t i = x->n_ops; i-- > 1;) { /* an order in which operators may feed each other */
-        uint32_t k = below(d, i + 1), kept = x->order[i];
-        x->order[i] = x->order[k];
-        x->order[k] = kept;
-    }
-    ok(rlt_opgraph_begin("random", &b, &err));
-    for (uint32_t i = 0; i < x->n_ops; i++) {
-        x->ops[i] = (rlt_operator){.name = names[i],
-                                   .kind = "x",
-                                   .time_ps = below(d, 4) || i == 0 ? (rlt_time)(1 + roll(d, 90000000))
-                                              : below(d, 2)         ? 1000000
-                                                                    : 0,
-                                   .launch_ps = below(d, 2) ? 0 : 8000000,
-                                   .parameter_bytes = below(d, 2) ? 0 : roll(d, 1000000),
-                                   .kept_bytes = below(d, 2) ? 0 : roll(d, 1000000),
-                                   .forward = i,
-                                   .together = below(d, 3) ? RLT_NONE : below(d, x->n_ops),
-                                   .pass = (uint8_t)below(d, 3),
-                                   .splittable = below(d, 4) != 0};
-        if (i == 0)
-            x->ops[0].pass = RLT_OPERATOR_FORWARD;
-        assert_int_equal(rlt_opgraph_op(b, &x->ops[i]), i);
-    }
-    for (x->n_tensors = 0; x->n_tensors < TENSORS; x->n_tensors++) {
-        uint32_t k = x->n_tensors, i = k + 1 < x->n_ops ? k + 1 : 1 + below(d, x->n_ops - 1);
-        if (k + 1 >= x->n_ops && !below(d, 4))
-            break;
-        x->tensors[k] =
-            (rlt_tensor){x->order[below(d, i)], x->order[i], roll(d, 3000000), (uint8_t)below(d, 3)};
-        rlt_opgraph_tensor(b, &x->tensors[k]);
-    }
-    ok(rlt_opgraph_finish(b, &x->g, &err));
-}
-
-static void draw_cluster(trial *x, dice *d)
-{
-    static const double factors[] = {1, 1.5, 1.75, 0.3};
-    uint32_t n = 1 + below(d, 3);
-    x->c = (rlt_cluster){.name = "test", .transfer_ps = 12 * RLT_US, .all_reduce = RLT_ALL_REDUCE_TAG};
-    for (uint32_t i = 0; i < n; i++) {
-        rlt_device_group g = {.name = "t",
-                              .factor = factors[below(d, 4)],
-                              .memory_bytes = 500000 + roll(d, 4000000),
-                              .intra_Bps = 1000000000 * (1 + roll(d, 5)),
-                              .n = 1 + below(d, 3)};
-        ok(rlt_cluster_add(&x->c, &g, &err));
-        for (uint32_t k = 0; k < i; k++)
-            x->c.inter_Bps[i][k] = x->c.inter_Bps[k][i] = 500000000 * (1 + roll(d, 3));
-    }
-    ok(rlt_cluster_ready(&x->c, &err));
-}
-
-static void draw(trial *x, dice *d)
-{
-    uint32_t n = 1 + below(d, 4), to[OPS];
-    draw_graph(x, d);
-    draw_cluster(x, d);
-    for (uint32_t i = 0; i < x->n_ops; i++)
-        to[i] = below(d, n);
-    ok(rlt_grouping_make(x->g, to, n, &x->p, &err));
-    x->s = (rlt_strategy){.n = x->p.n, .actions = calloc(x->p.n, sizeof *x->s.actions)};
-    if (below(d, 2))
-        x->s.broadcast = calloc(x->n_ops, 1);
-    for (uint32_t i = 0; i < x->p.n; i++) {
-        uint32_t all = (1u << x->c.n_groups) - 1;
-        x->s.actions[i] = (rlt_action){1 + below(d, all), (uint8_t)below(d, RLT_USES)};
-        if (i && below(d, 2))
-            x->s.actions[i] = x->s.actions[0];
-    }
-    for (uint32_t i = 0; x->s.broadcast && i < x->n_ops; i++)
-        x->s.broadcast[i] = below(d, 4) == 0;
-    memcpy(x->of_op, x->p.of_op, x->n_ops * sizeof *x->of_op);
-}
 
 /* ---- the plain model ---- */
 
 /* Groups in order of their time, with the lower number first: sums, and where each operator stands in it. */
 static void check_groups(trial *x)
 {
-    bool done[OPS] = {false};
-    rlt_time before[OPS] = {0};
-    double of[OPS];
-    for (uint32_t i = 0; i < x->n_ops; i++)
+    bool done[TEST_OPS] = {false};
+    rlt_time before[TEST_OPS] = {0};
+    double of[TEST_OPS];
+    for (uint32_t i = 0; i < x->of.n_ops; i++)
         of[i] = -1;
-    for (uint32_t i = 0; i < x->p.n; i++) {
+    for (uint32_t i = 0; i < x->of.p.n; i++) {
         rlt_time sum = 0;
-        for (uint32_t k = 0; k < x->n_ops; k++)
-            sum += x->of_op[k] == i ? x->ops[k].time_ps : 0;
-        assert_int_equal(x->p.time_ps[i], sum);
-        assert_true(i == 0 || sum <= x->p.time_ps[i - 1]);
+        for (uint32_t k = 0; k < x->of.n_ops; k++)
+            sum += x->of.of_op[k] == i ? x->of.ops[k].time_ps : 0;
+        assert_int_equal(x->of.p.time_ps[i], sum);
+        assert_true(i == 0 || sum <= x->of.p.time_ps[i - 1]);
     }
-    for (uint32_t k = 0; k < x->n_ops; k++) { /* of those whose inputs are there, the first one */
+    for (uint32_t k = 0; k < x->of.n_ops; k++) { /* of those whose inputs are there, the first one */
         uint32_t next = 0;
         for (bool waits = true; waits; next += waits) {
             waits = done[next];
-            for (uint32_t t = 0; t < x->n_tensors; t++)
-                waits = waits || (x->tensors[t].dst == next && !done[x->tensors[t].src]);
+            for (uint32_t t = 0; t < x->of.n_tensors; t++)
+                waits = waits || (x->of.tensors[t].dst == next && !done[x->of.tensors[t].src]);
         }
-        assert_int_equal(x->g->order[k], next);
-        uint32_t group = x->of_op[next], with = x->ops[next].together;
+        assert_int_equal(x->of.g->order[k], next);
+        uint32_t group = x->of.of_op[next], with = x->of.ops[next].together;
         done[next] = true;
-        x->position[next] = x->p.time_ps[group] ? (double)before[group] / (double)x->p.time_ps[group] : 0;
-        before[group] += x->ops[next].time_ps;
+        x->position[next] =
+            x->of.p.time_ps[group] ? (double)before[group] / (double)x->of.p.time_ps[group] : 0;
+        before[group] += x->of.ops[next].time_ps;
         if (with != RLT_NONE && of[with] < 0)
             of[with] = x->position[next];
         if (with != RLT_NONE)
@@ -162,31 +67,31 @@ static void check_groups(trial *x)
 }
 
 typedef struct place {
-    uint32_t devices[DEVICES], n;
+    uint32_t devices[TEST_DEVICES], n;
     bool parts;
 } place;
 
 static place where(const trial *x, uint32_t op)
 {
-    rlt_action a = x->s.actions[x->of_op[op]];
+    rlt_action a = x->of.s.actions[x->of.of_op[op]];
     place p = {.n = 0};
-    for (uint32_t d = 0; d < x->c.n_devices; d++)
-        if (a.placement & 1u << x->c.group_of[d])
+    for (uint32_t d = 0; d < x->of.c.n_devices; d++)
+        if (a.placement & 1u << x->of.c.group_of[d])
             p.devices[p.n++] = d;
     if (a.use == RLT_USE_MODEL) {
         uint32_t at = (uint32_t)floor(x->position[op] * p.n);
         p.devices[0] = p.devices[at == p.n ? at - 1 : at]; /* behind all that takes time */
         p.n = 1;
     }
-    p.parts = x->ops[op].splittable && p.n > 1 && a.use != RLT_USE_DUPLICATE &&
-              !(x->s.broadcast && x->s.broadcast[op]);
+    p.parts = x->of.ops[op].splittable && p.n > 1 && a.use != RLT_USE_DUPLICATE &&
+              !(x->of.s.broadcast && x->of.s.broadcast[op]);
     return p;
 }
 
 static rlt_time transfer_time(const trial *x, uint32_t a, uint32_t b, uint64_t bytes)
 {
-    uint32_t i = x->c.group_of[a], k = x->c.group_of[b];
-    uint64_t bw = i == k ? x->c.groups[i].intra_Bps : x->c.inter_Bps[i][k];
+    uint32_t i = x->of.c.group_of[a], k = x->of.c.group_of[b];
+    uint64_t bw = i == k ? x->of.c.groups[i].intra_Bps : x->of.c.inter_Bps[i][k];
     return 12000000 + (rlt_time)floor((double)bytes * 1e12 / (double)bw + 0.5);
 }
 
@@ -225,10 +130,10 @@ static bool has(const place *p, uint32_t device)
 static void reduce(trial *x, const rlt_tensor *t, const place *a, const place *b, const char *from,
                    const char *to)
 {
-    rlt_action act = x->s.actions[x->of_op[t->dst]];
+    rlt_action act = x->of.s.actions[x->of.of_op[t->dst]];
     bool same = a->n == b->n && !memcmp(a->devices, b->devices, a->n * sizeof *a->devices);
     if (same && act.use == RLT_USE_ALL_REDUCE) {
-        double kb = (double)t->bytes / 1024, bw = (double)rlt_cluster_bottleneck(&x->c, act.placement);
+        double kb = (double)t->bytes / 1024, bw = (double)rlt_cluster_bottleneck(&x->of.c, act.placement);
         double us = fmax(0.043420241077615454 * kb + 368.2013618677043,
                          0.27766802543921265 * kb + 211.91926070037152) *
                     2810e6 / bw;
@@ -330,8 +235,8 @@ static int by_text(const void *a, const void *b)
 static void compare_ways(trial *x, const rlt__execution *e, uint64_t seed)
 {
     x->n_must = x->n_is = 0;
-    for (uint32_t i = 0; i < x->n_tensors; i++)
-        move(x, &x->tensors[i]);
+    for (uint32_t i = 0; i < x->of.n_tensors; i++)
+        move(x, &x->of.tensors[i]);
     list_ways(x, e);
     qsort(x->must, x->n_must, LONGEST, by_text);
     qsort(x->is, x->n_is, LONGEST, by_text);
@@ -343,28 +248,29 @@ static void compare_ways(trial *x, const rlt__execution *e, uint64_t seed)
 
 static void compare_replicas(const trial *x, const rlt__execution *e)
 {
-    uint64_t bytes[DEVICES] = {0};
+    uint64_t bytes[TEST_DEVICES] = {0};
     uint32_t n = 0;
-    for (uint32_t i = 0; i < x->n_ops; i++) {
+    for (uint32_t i = 0; i < x->of.n_ops; i++) {
         place p = where(x, i);
         assert_int_equal(e->replicas[i], p.n);
         for (uint32_t r = 0; r < p.n; r++, n++) {
             const rlt__task *t = &e->tasks[e->first_task[i] + r];
-            double factor = x->c.groups[x->c.group_of[p.devices[r]]].factor;
-            double time = (double)x->ops[i].time_ps * factor / (p.parts ? p.n : 1);
+            double factor = x->of.c.groups[x->of.c.group_of[p.devices[r]]].factor;
+            double time = (double)x->of.ops[i].time_ps * factor / (p.parts ? p.n : 1);
             assert_int_equal(t->kind, RLT__TASK_COMPUTE);
             assert_int_equal(t->op, i);
             assert_int_equal(t->from, p.devices[r]);
             assert_int_equal(t->to, p.devices[r]);
-            assert_true(fabs((double)(t->time_ps - x->ops[i].launch_ps) - time) <= 0.5);
-            bytes[p.devices[r]] += x->ops[i].kept_bytes / (p.parts ? p.n : 1);
-            bytes[p.devices[r]] += x->ops[i].pass == RLT_OPERATOR_UPDATE ? 4 * x->ops[i].parameter_bytes : 0;
+            assert_true(fabs((double)(t->time_ps - x->of.ops[i].launch_ps) - time) <= 0.5);
+            bytes[p.devices[r]] += x->of.ops[i].kept_bytes / (p.parts ? p.n : 1);
+            bytes[p.devices[r]] +=
+                x->of.ops[i].pass == RLT_OPERATOR_UPDATE ? 4 * x->of.ops[i].parameter_bytes : 0;
         }
     }
     for (uint32_t i = 0; i < e->n_tasks; i++)
         n -= e->tasks[i].kind == RLT__TASK_COMPUTE;
     assert_int_equal(n, 0);
-    for (uint32_t d = 0; d < x->c.n_devices; d++)
+    for (uint32_t d = 0; d < x->of.c.n_devices; d++)
         assert_int_equal(e->bytes[d], bytes[d]);
 }
 
@@ -375,7 +281,7 @@ static uint32_t queue_of(const trial *x, const rlt__task *t)
         return 9999;
     if (a == b)
         return a;
-    uint32_t i = x->c.group_of[a], k = x->c.group_of[b];
+    uint32_t i = x->of.c.group_of[a], k = x->of.c.group_of[b];
     return i == k ? 1000 + 50 * a + b : 5000 + 50 * i + k;
 }
 
@@ -425,15 +331,15 @@ static rlt_time schedule(const trial *x, const rlt__execution *e, times *w)
 
 static void compare_feedback(const trial *x, const rlt__execution *e, const times *w, const rlt_feedback *f)
 {
-    rlt_time busy[DEVICES] = {0};
+    rlt_time busy[TEST_DEVICES] = {0};
     for (uint32_t i = 0; i < e->n_tasks; i++)
         if (e->tasks[i].kind == RLT__TASK_COMPUTE)
             busy[e->tasks[i].from] += e->tasks[i].time_ps;
-    for (uint32_t d = 0; d < x->c.n_devices; d++) {
+    for (uint32_t d = 0; d < x->of.c.n_devices; d++) {
         assert_int_equal(f->busy_ps[d], busy[d]);
         assert_int_equal(f->peak_bytes[d], e->bytes[d]);
     }
-    for (uint32_t op = 0; op < x->n_ops; op++) {
+    for (uint32_t op = 0; op < x->of.n_ops; op++) {
         rlt_time first = RLT_TIME_MAX, last = 0, own = 0, gap = RLT_TIME_MAX;
         for (uint32_t i = 0; i < e->n_tasks; i++) {
             if (e->tasks[i].op != op)
@@ -443,9 +349,9 @@ static void compare_feedback(const trial *x, const rlt__execution *e, const time
             if (e->tasks[i].kind == RLT__TASK_COMPUTE)
                 own = w->end[i] > own ? w->end[i] : own;
         }
-        for (uint32_t t = 0; t < x->n_tensors; t++)
+        for (uint32_t t = 0; t < x->of.n_tensors; t++)
             for (uint32_t i = 0; i < e->n_tasks; i++)
-                if (x->tensors[t].src == op && e->tasks[i].op == x->tensors[t].dst &&
+                if (x->of.tensors[t].src == op && e->tasks[i].op == x->of.tensors[t].dst &&
                     e->tasks[i].kind == RLT__TASK_COMPUTE && w->start[i] - own < gap)
                     gap = w->start[i] > own ? w->start[i] - own : 0;
         assert_int_equal(f->makespan_ps[op], last - first);
@@ -457,8 +363,8 @@ static void compare_verdict(const trial *x, const rlt__execution *e, const rlt_v
 {
     uint32_t over = 0, worst = RLT_NONE;
     uint64_t most = 0;
-    for (uint32_t d = 0; d < x->c.n_devices; d++) {
-        uint64_t has = x->c.groups[x->c.group_of[d]].memory_bytes;
+    for (uint32_t d = 0; d < x->of.c.n_devices; d++) {
+        uint64_t has = x->of.c.groups[x->of.c.group_of[d]].memory_bytes;
         if (e->bytes[d] <= has)
             continue;
         over++;
@@ -485,23 +391,21 @@ static void random_strategies(void **state)
         rlt_judge *j;
         rlt_verdict v;
         rlt_feedback f;
-        draw(x, &d);
+        test_deployment_draw(&x->of, &d);
         check_groups(x);
-        ok(rlt_judge_create(x->g, &x->p, &x->c, &j, &err));
+        test_deployment_ok(&x->of, rlt_judge_create(x->of.g, &x->of.p, &x->of.c, &j, &x->of.err));
         for (int again = 0; again < 2; again++) { /* a judge keeps nothing of its last strategy */
-            ok(rlt_judge_tag(j, &x->s, &v, &f, &err));
+            test_deployment_ok(&x->of, rlt_judge_tag(j, &x->of.s, &v, &f, &x->of.err));
             compare_replicas(x, &j->execution);
             compare_ways(x, &j->execution, seed);
             rlt_time time = schedule(x, &j->execution, w);
             compare_verdict(x, &j->execution, &v, time);
             compare_feedback(x, &j->execution, w, &f);
-            uint32_t group = below(&d, x->p.n);
-            x->s.actions[group].use = (uint8_t)below(&d, RLT_USES);
+            uint32_t group = below(&d, x->of.p.n);
+            x->of.s.actions[group].use = (uint8_t)below(&d, RLT_USES);
         }
         rlt_judge_free(j);
-        rlt_strategy_free(&x->s);
-        rlt_grouping_free(&x->p);
-        rlt_opgraph_free(x->g);
+        test_deployment_free(&x->of);
     }
     free(w);
     free(x);

@@ -39,6 +39,7 @@ typedef struct op {
 typedef struct table {
     dice d;
     bool simai, shares; /* shares: bytes of all-gathers are those of a rank */
+    bool micro;         /* SimAI's file with one policy for all layers */
     uint32_t n, ranks, model, expert, stages, late, said, accumulate;
     layer layers[MAX_LAYERS];
     op ops[MAX_OPS];
@@ -230,6 +231,15 @@ static void list(table *t, const char *key, bool checkpoint)
             say_number(t, "", i);
 }
 
+/* Scopes of forward pass and input gradients, and of weight gradients, by policy. */
+static void set_scopes(layer *l, uint32_t policy)
+{
+    static const int scopes[][2] = {{OVER_NONE, OVER_ALL},   {OVER_NONE, OVER_ALL},   {OVER_ALL, OVER_NONE},
+                                    {OVER_MODEL, OVER_DATA}, {OVER_DATA, OVER_MODEL}, {OVER_ALL, OVER_ALL}};
+    l->scope[FORWARD] = l->scope[INPUT] = scopes[policy][0];
+    l->scope[WEIGHT] = scopes[policy][1];
+}
+
 static void draw_simai(table *t)
 {
     uint32_t data = 1 + below(&t->d, 3), how = below(&t->d, 3);
@@ -244,7 +254,13 @@ static void draw_simai(table *t)
         t->layers[i].recompute = below(&t->d, 2);
         t->shares |= t->layers[i].checkpoint;
     }
-    say(t, below(&t->d, 2) ? "HYBRID_TRANSFORMER_FWD_IN_BCKWD " : "HYBRID_TRANSFORMER ");
+    say(t, t->micro          ? "MICRO "
+           : below(&t->d, 2) ? "HYBRID_TRANSFORMER_FWD_IN_BCKWD "
+                             : "HYBRID_TRANSFORMER ");
+    for (uint32_t i = 0; i < t->n && t->micro; i++) {
+        snprintf(t->layers[i].name, sizeof t->layers[i].name, "micro_test");
+        set_scopes(&t->layers[i], 1);
+    }
     if (t->model > 1 || below(&t->d, 2))
         say_number(t, "model_parallel_NPU_group: ", t->model);
     if (t->stages > 1 || below(&t->d, 2))
@@ -274,15 +290,6 @@ static void draw_simai(table *t)
     say_number(t, "", t->said);
     say(t, "\n");
     say_layers(t);
-}
-
-/* Scopes of forward pass and input gradients, and of weight gradients, by policy. */
-static void set_scopes(layer *l, uint32_t policy)
-{
-    static const int scopes[][2] = {{OVER_NONE, OVER_ALL},   {OVER_NONE, OVER_ALL},   {OVER_ALL, OVER_NONE},
-                                    {OVER_MODEL, OVER_DATA}, {OVER_DATA, OVER_MODEL}, {OVER_ALL, OVER_ALL}};
-    l->scope[FORWARD] = l->scope[INPUT] = scopes[policy][0];
-    l->scope[WEIGHT] = scopes[policy][1];
 }
 
 static void draw_astra1(table *t)
@@ -324,6 +331,7 @@ static void draw(table *t)
     t->d = d;
     t->options.first_step = t->options.last_step = -1;
     t->simai = below(&t->d, 2);
+    t->micro = t->simai && below(&t->d, 4) == 0;
     t->n = 1 + below(&t->d, MAX_LAYERS);
     t->said = below(&t->d, 4) ? t->n : t->n + 1;
     t->late = NONE;

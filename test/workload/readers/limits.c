@@ -29,6 +29,9 @@ static int try_text(const char *text, const rlt_read_options *o, rlt_program **p
 #define TABLE(row)           "dp_rank,stage,step,optype,start_ts,duration,seq_id\n" row "\n"
 #define COLUMNS              "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time\n"
 #define AICB(bytes, ms)      "[rank0 ~ rank1]\n" COLUMNS "all_reduce,x,," bytes ",s," ms "\n"
+#define SIMAI(keys)          "HYBRID_TRANSFORMER all_gpus: 2 " keys "\n1\na -1 5 NONE 0 5 NONE 0 5 NONE 0 7\n"
+#define SIMAI_ROW(end)                                                                                       \
+    "MICRO ep: 1\n2\nmicro_test -1 5 NONE 0 5 NONE 0 5 NONE 0 " end "\nb -1 5 NONE 0 5 NONE 0 5 NONE 0 7\n"
 #define GRAPH(id, f, b, size, p)                                                                             \
     "node" id " -- A -- forward_compute_time=" f ", backward_compute_time=" b ", activation_size=" size      \
     ", parameter_size=" p
@@ -49,6 +52,19 @@ static void numbers_have_limits(void **state)
         {ASTRA("5", "0", "5", "8", "%s"), "1000000000000000", "1000000000000001", ":3",
          "above 1000000000000000"},
         {"DATA\n%s\na -1 5 NONE 0 5 NONE 0 5 NONE 0 7\n", "1048576", "1048577", ":2", "above 1048576"},
+        {SIMAI("vpp: %s"), "16777216", "16777217", ":1", "vpp:: '16777217' is above 16777216"},
+        {SIMAI("ga: %s"), "16777216", "16777217", ":1", "ga:: '16777217' is above 16777216"},
+        {SIMAI("pp_comm: %s"), "281474976710656", "281474976710657", ":1", "above 281474976710656"},
+        {SIMAI("checkpoints: 1 %s"), "0", "1", ":1", "checkpoint at layer 1 of 1"},
+        {SIMAI("checkpoints: 1 0 checkpoint_initiates: 1 %s"), "0", "1", ":1", "checkpoint at layer 1 of 1"},
+        {SIMAI("model_parallel_NPU_group: %s"), "1", "0", ":1", "model_parallel_NPU_group: 0"},
+        {SIMAI("ep: %s"), "1", "0", ":1", "ep: 0"},
+        {SIMAI("pp: %s"), "1", "0", ":1", "pp: 0"},
+        {SIMAI("vpp: %s"), "1", "0", ":1", "vpp: 0"},
+        {SIMAI("pp: 4096 vpp: 1%s"), " pp: 1", " ep: 4097", ":1", "groups for more than 16777216 ranks"},
+        {SIMAI("%s"), "ep: 1", "ep: 1 x", ":1", "unknown key 'x'"},
+        {SIMAI_ROW("%s"), "7", "", ":3", "expected a layer's 12 columns, got 11"},
+        {SIMAI_ROW("%s"), "7", "7 x", ":3", "expected 12 columns, got 13"},
         {TABLE("0,0,1,x,0,1,%s"), "1048575", "1048576", ":2", "seq_id"},
         {TABLE("0,0,%s,x,0,1,0"), "9007199254740992", "9007199254740993", ":2", "step"},
         {TABLE("0,0,1,x,%s,1,0"), "1000000", "1000000.1", ":2", "start_ts"},
@@ -157,13 +173,89 @@ static void who_says_the_ranks(void **state)
     }
 }
 
+/* A line of PipeDream's graph has 65536 bytes at most. */
+static void longest_lines(void **state)
+{
+    enum { MOST = 1 << 16 };
+    static char text[MOST + 300];
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    static const char node[] = GRAPH("1", "1", "0", "1", "1");
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        rlt_program *p;
+        rlt_error err;
+        const char *rest = strstr(node, " A ") + 2;
+        size_t fill = MOST + (size_t)more - strlen(rest) - strlen("node1 -- ");
+        memset(text, 0, sizeof text);
+        snprintf(text, sizeof text, "node1 -- ");
+        memset(text + strlen(text), 'A', fill);
+        strcat(text, rest);
+        int rc = try_text(text, &o, &p, &err);
+        assert_int_equal(rc, more ? RLT_EMALFORMED : 0);
+        if (more)
+            assert_string_equal(err.what, "expected lines of at most 65536 bytes, got 65537");
+        rlt_program_free(p);
+    }
+}
+
+/* Places of a topology are no number of ranks where they are more than 2^24. */
+static void too_many_places(void **state)
+{
+    rlt_read_options o = {.first_step = -1, .last_step = -1, .n_dims = 3, .dims = {4096, 4096, 2}};
+    rlt_program *p;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(try_text(COLUMNS "all_reduce,x,,5,s,1\n", &o, &p, &err), RLT_ESCHEMA);
+    assert_string_equal(err.what, "the list does not say how many ranks there are: pass --trace-ranks");
+    assert_int_equal(try_text(ASTRA("5", "0", "5", "8", "7"), &o, &p, &err), 0);
+    assert_int_equal(p->n_ranks, 2);
+    rlt_program_free(p);
+}
+
+/* A file with all ranks has those that the options want, and one step. */
+static void what_options_want(void **state)
+{
+    static const char goal[] = "num_ranks 2\nrank 0 { a: calc 1 }\nrank 1 { a: calc 1 }\n";
+    static const char table[] = TABLE("0,0,1,x,0,1,0\n0,1,1,x,0,1,0");
+    static const struct {
+        const char *text;
+        uint32_t ranks;
+        int32_t last;
+        const char *says; /* NULL: nothing */
+    } all[] = {
+        {goal, 0, -1, NULL},
+        {goal, 2, 0, NULL},
+        {goal, 3, -1, "has 2 ranks, not 3"},
+        {goal, 1, -1, "has 2 ranks, not 1"},
+        {goal, 0, 1, "expected steps within the recorded 0:0, got 0:1"},
+        {table, 0, -1, NULL},
+        {table, 2, 0, NULL},
+        {table, 1, -1, "has 2 ranks, not 1"},
+        {table, 0, 1, "expected steps within the recorded 0:0, got 0:1"},
+        {AICB("5", "1"), 2, 0, NULL},
+        {AICB("5", "1"), 2, 1, "expected steps within the recorded 0:0, got 0:1"},
+        {ASTRA("5", "0", "5", "8", "7"), 2, 0, NULL},
+        {ASTRA("5", "0", "5", "8", "7"), 2, 1, "expected steps within the recorded 0:0, got 0:1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        rlt_read_options o = {.first_step = -1, .last_step = all[i].last, .n_ranks = all[i].ranks};
+        rlt_program *p;
+        rlt_error err;
+        int rc = try_text(all[i].text, &o, &p, &err);
+        if (!rc != !all[i].says || (rc && strcmp(err.what, all[i].says) != 0))
+            fail_msg("%zu: %d: %s", i, rc, err.what);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_limits),
-        cmocka_unit_test(sums_have_limits),
-        cmocka_unit_test(quotes_are_short),
-        cmocka_unit_test(who_says_the_ranks),
+        cmocka_unit_test(numbers_have_limits), cmocka_unit_test(sums_have_limits),
+        cmocka_unit_test(quotes_are_short),    cmocka_unit_test(who_says_the_ranks),
+        cmocka_unit_test(longest_lines),       cmocka_unit_test(too_many_places),
+        cmocka_unit_test(what_options_want),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }

@@ -298,6 +298,10 @@ static void graphs_say_what_was_drawn(void **state)
         for (uint32_t k = 0; k < n; k++) {
             node *w = &nodes[k];
             uint32_t what = below(&x.d, 6);
+            if (below(&x.d, 8) == 0) {
+                say(&x, "%s", below(&x.d, 2) ? "\n" : " \r\n");
+                line++;
+            }
             *w = (node){.input = what == 2, .n_sizes = 1 + below(&x.d, 3), .line = ++line};
             snprintf(w->description, sizeof w->description, "%s%s", descriptions[what], what == 3 ? "_" : "");
             if (below(&x.d, 10) == 0)
