@@ -198,6 +198,37 @@ static void work_alone(void **state)
     unlink(trace);
 }
 
+/* The bubble is named if it takes more than a tenth, and nothing but compute takes more. */
+static void bubbles_by_hand(void **state)
+{
+    static const struct {
+        rlt_time compute, bubble, tensor;
+        bool named;
+    } rows[] = {{9, 1, 0, false},    {9, 2, 0, true}, {8, 1, 0, true},  {90, 10, 0, false},
+                {900, 101, 0, true}, {3, 2, 2, true}, {3, 2, 3, false}, {0, 5, 0, true}};
+    asked a;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(go(&a,
+                        "topology=switch:8@400GB/s,200ns model=transformer:layers=4,hidden=64,heads=8 "
+                        "layout=pp=2,tp=4 train=batch=8",
+                        &err),
+                     0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char verdict[300];
+        for (uint32_t r = 0; r < 8; r++) {
+            memset(a.run.causes[r].ps, 0, sizeof a.run.causes[r].ps);
+            a.run.causes[r].ps[RLT_CAUSE_COMPUTE] = rows[i].compute;
+            a.run.causes[r].ps[RLT_CAUSE_BUBBLE] = rows[i].bubble;
+            a.run.causes[r].ps[RLT_CAUSE_TP] = rows[i].tensor;
+        }
+        assert_int_equal(rlt_run_verdict(&a.run, verdict, sizeof verdict, &err), 0);
+        assert_int_equal(strncmp(verdict, "the pipeline bubble; through the stages, ", 41) == 0,
+                         rows[i].named);
+    }
+    done(&a);
+}
+
 /* nccl-tests: bytes over time, times the share that each link carries. */
 static void bus_bandwidths(void **state)
 {
@@ -272,9 +303,8 @@ static void figures_of_trainings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_and_verdicts),
-        cmocka_unit_test(work_alone),
-        cmocka_unit_test(bus_bandwidths),
+        cmocka_unit_test(paths_and_verdicts),   cmocka_unit_test(work_alone),
+        cmocka_unit_test(bubbles_by_hand),      cmocka_unit_test(bus_bandwidths),
         cmocka_unit_test(figures_of_trainings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
