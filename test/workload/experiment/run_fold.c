@@ -35,6 +35,7 @@ static void same_time(void **state)
     } rows[] = {
         {PLANE "layout=tp=4,dp=2,pp=2 train=batch=8", true, 4},
         {PLANE "layout=tp=4,pp=4 train=batch=8,steps=2", true, 4},
+        {"topology=switch:2@100GB/s,300ns*switch:8@20GB/s,2us layout=tp=2,dp=2,pp=4 train=batch=8", true, 8},
         {PLANE "layout=tp=4,dp=4 train=batch=8", false, 1},
         {PLANE "layout=tp=2,dp=4,pp=2 train=batch=8", false, 2},
         {PLANE "layout=dp=8,pp=2 train=batch=8", false, 2},

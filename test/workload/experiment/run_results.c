@@ -19,11 +19,13 @@
 
 #include "collectives/collective.h"
 #include "net/links.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
+#include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
 #include "workload/program/program.h"
@@ -128,6 +130,26 @@ static void expected_verdict(const asked *a, const rlt_path_sum *p, char *text, 
              bubble(a) > 0.1 ? "the pipeline bubble; through the stages, " : "", first, other, link);
 }
 
+/* Exposed communication by dimensions adds up to that of each rank. */
+static void assert_exposed(const asked *a)
+{
+    rlt_exposed e;
+    bool used[1 << RLT_MAX_DIMS] = {false};
+    assert_int_equal(rlt_run_exposed(&a->run, &e, NULL), 0);
+    for (uint32_t r = 0; r < a->run.program->n_ranks; r++) {
+        rlt_time sum = 0;
+        for (uint32_t m = 0; m < e.n; m++) {
+            sum += e.ps[r * e.n + m];
+            used[m] = used[m] || e.ps[r * e.n + m] > 0;
+        }
+        assert_int_equal(sum, rlt_replay_rank(a->run.replay, r).exposed_comm_ps);
+    }
+    for (uint32_t m = 0; m < e.n; m++)
+        assert_int_equal(e.used[m], used[m]);
+    rlt_exposed_free(&e);
+    assert_true(!e.ps && !e.dims && !e.n);
+}
+
 /* A verdict is cut where there is no room for it. */
 static void assert_cut(const asked *a, const char *whole)
 {
@@ -158,6 +180,7 @@ static void paths_and_verdicts(void **state)
             rlt_run_verdict(&a.run, verdict, sizeof verdict, &err))
             fail_msg("%s: %s: %s", words, err.where, err.what);
         assert_path(&a, &p);
+        assert_exposed(&a);
         expected_verdict(&a, &p, want, sizeof want);
         if (strcmp(verdict, want) != 0)
             fail_msg("%s: %s\nnot %s", words, verdict, want);
