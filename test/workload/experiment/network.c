@@ -16,6 +16,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "test/support/drawing.h"
 #include "test/support/search.h"
 #include "test/support/support.h"
@@ -247,31 +248,42 @@ static void assert_given(const drawn *d, const rlt_network_plan *p)
     assert_true(p->least_ps >= p->points[0].layout.time_ps);
 }
 
-/* Stopped after some simulations, what was found is true, and nothing is faster than what is said. */
-static void assert_stopped(const drawn *d, const walked *w)
+static bool stop_after(void *left)
 {
-    for (uint64_t most = 1; most < 200; most *= 3) {
-        rlt_error err = {0};
-        rlt_network_plan p = {.n = 0};
-        const rlt_layout_search how = {.most = most};
-        assert_int_equal(rlt_network_open(&p, &d->budget, &d->asked.settings, &d->asked.args, &err), 0);
-        int rc = rlt_network_find(&p, &how, &err);
-        assert_true(rc == 0 || rc == RLT_ECANCELLED);
-        assert_true(p.proven == (rc == 0));
-        if (p.n == 0 || (p.least_ps > w->least_ps && p.points[0].layout.time_ps > w->least_ps))
-            fail_msg("%s: after %" PRIu64 ": %u layouts, least %lld ps, to the walk %lld", d->topology, most,
-                     p.n, (long long)p.least_ps, (long long)w->least_ps);
-        for (uint32_t k = 0; k < p.n; k++) {
-            assert_text(d, &p.points[k]);
-            assert_true(p.points[k].layout.time_ps >= w->least_ps);
-            assert_true(!k || p.points[k].layout.time_ps >= p.points[k - 1].layout.time_ps);
-        }
-        assert_int_equal(p.points[0].layout.time_ps, time_on(d, &p.points[0]));
-        if (rc && p.relaxed.result.n && !p.shares.pairs) /* stopped in the second step */
-            assert_true(p.least_ps > 0);
-        rlt_network_close(&p);
-        assert_true(!p.points && !p.n && !p.settings);
+    uint64_t *n = left;
+    return *n == 0 || --*n == 0;
+}
+
+/* Stopped anywhere, what was found is true, and what was left out is not faster than is said. Returns true if that was
+ * while layouts were searched on the relaxed network. */
+static bool assert_stopped(const drawn *d, const walked *w, uint64_t most, uint64_t left, uint64_t *asked)
+{
+    const uint64_t all = left;
+    rlt_error err = {0};
+    rlt_network_plan p = {.n = 0};
+    rlt_watch watch = {.ctx = &left, .stopped = stop_after};
+    const rlt_layout_search how = {.most = most, .watch = left ? &watch : NULL};
+    assert_int_equal(rlt_network_open(&p, &d->budget, &d->asked.settings, &d->asked.args, &err), 0);
+    int rc = rlt_network_find(&p, &how, &err);
+    assert_true(rc == 0 || rc == RLT_ECANCELLED);
+    assert_true(p.proven == (rc == 0));
+    assert_int_equal(p.n > 0, p.given.result.n > 0);
+    if (p.least_ps > w->least_ps && p.points[0].layout.time_ps > w->least_ps)
+        fail_msg("%s: %" PRIu64 " %" PRIu64 ": %u layouts, least %lld ps, to the walk %lld", d->topology,
+                 most, left, p.n, (long long)p.least_ps, (long long)w->least_ps);
+    for (uint32_t k = 0; k < p.n; k++) {
+        assert_text(d, &p.points[k]);
+        assert_true(p.points[k].layout.time_ps >= w->least_ps);
+        assert_true(!k || p.points[k].layout.time_ps >= p.points[k - 1].layout.time_ps);
     }
+    if (p.n)
+        assert_int_equal(p.points[0].layout.time_ps, time_on(d, &p.points[0]));
+    *asked = all - left;
+    bool second = rc && p.relaxed.result.n && p.shares.pairs <= 0;
+    assert_true(!second || p.least_ps > 0);
+    rlt_network_close(&p);
+    assert_true(!p.points && !p.n && !p.settings);
+    return second;
 }
 
 static void same_as_walk(void **state)
@@ -280,6 +292,7 @@ static void same_as_walk(void **state)
     const char *seed = getenv("NETWORK_SEED");
     drawing r = {.seed = seed ? strtoul(seed, NULL, 10) : 51};
     double walks = 0, searched = 0;
+    uint32_t in_second = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         static const double shares[] = {0, 0.05};
@@ -303,10 +316,17 @@ static void same_as_walk(void **state)
             searched += k ? 0 : p.given.result.n + p.relaxed.result.n + (double)p.shares.corners;
             rlt_network_close(&p);
         }
-        if (i % 4 == 0)
-            assert_stopped(&d, &w);
+        for (uint64_t k = 0, asked, all; i % 4 == 0 && k < 14; k++) {
+            if (k == 0)
+                assert_stopped(&d, &w, 0, 1u << 30, &all); /* asks as often as it can be stopped */
+            else if (k < 4)
+                assert_stopped(&d, &w, k * k * k, 0, &asked);
+            else
+                in_second += assert_stopped(&d, &w, 0, 1 + all * (k - 3) / 11, &asked);
+        }
         rlt_parsed_free(&d.asked.args);
     }
+    assert_true(in_second > 0);
     print_message("# %g simulations, %g by the walk\n", searched, walks);
 }
 

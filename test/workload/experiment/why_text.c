@@ -406,12 +406,67 @@ static void too_large_word_for_word(void **state)
         }
 }
 
+/* ---- two settings that say two things ---- */
+
+static void settings_that_say_two_things(void **state)
+{
+    static const struct {
+        const char *layout, *train, *strategy;
+        int code;
+        const char *where, *what;
+    } rows[] = {
+        {"tp=2", "batch=8,tp=4", NULL, RLT_EUSAGE, "--train", "tp=4 and tp=2 of --layout cannot go together"},
+        {"tp=2", "batch=8,tp=2", NULL, 0, "", ""},
+        {"auto", "batch=8,tp=4", NULL, 0, "", ""},
+        {"tp=2,pp=2", "batch=8", "megatron:pp=4", RLT_EUSAGE, "--layout",
+         "pp=2 and pp=4 of --strategy cannot go together"},
+        {"tp=2", "batch=8,zero=1", "megatron:zero=2", RLT_EUSAGE, "--train",
+         "zero=1 and zero=2 of --strategy cannot go together"},
+        {"tp=2", "batch=8,zero=1", "megatron:zero=1", 0, "", ""},
+        {"pp=1,vp=2", "batch=8", NULL, RLT_ESCHEMA, "--layout",
+         "pp=1 and vp=2 cannot go together: chunks need a pipeline of at least two stages"},
+        {"tp=2,pp=2", "batch=8,zero=1,tp=2,pp=4", NULL, RLT_EUSAGE, "--train",
+         "pp=4 and pp=2 of --layout cannot go together"},
+        {"tp=2,pp=2", "batch=8", "megatron:cp=2,tp=4,pp=4", RLT_EUSAGE, "--layout",
+         "tp=2 and tp=4 of --strategy cannot go together"},
+        {"tp=2", "batch=8", "megatron:tp=22", RLT_EUSAGE, "--layout",
+         "tp=2 and tp=22 of --strategy cannot go together"},
+        {"auto", "batch=8", "megatron:tp=2", 0, "", ""},
+        {NULL, "batch=8", "megatron", 0, "", ""},
+        {"pp=1,vp=3", "batch=8,tp=2", NULL, RLT_ESCHEMA, "--layout",
+         "pp=1 and vp=3 cannot go together: chunks need a pipeline of at least two stages"},
+        {"pp=1,vp=1+2", "batch=8", NULL, 0, "", ""},
+        {"pp=1+2,vp=2", "batch=8", NULL, 0, "", ""},
+        {"pp=2,vp=2", "batch=8", NULL, 0, "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        search_asked a;
+        rlt_layouts l;
+        rlt_error err = {0};
+        const search_words w = {.topology = "switch:4@200GB/s,300ns*switch:2@20GB/s,2us",
+                                .model =
+                                    "transformer:layers=4,hidden=512,heads=8,vocabulary=8000,sequence=256",
+                                .layout = rows[i].layout,
+                                .train = rows[i].train,
+                                .strategy = rows[i].strategy};
+        search_open(&l, &a, &w);
+        int rc = rlt_layouts_check(&l, &a.settings, &err);
+        if (rc != rows[i].code || strcmp(err.where, rows[i].where) != 0 ||
+            strcmp(err.what, rows[i].what) != 0)
+            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+        rlt_layouts_close(&l);
+        rlt_parsed_free(&a.args);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conflicts_word_for_word),
         cmocka_unit_test(lack_of_memory_word_for_word),
         cmocka_unit_test(too_large_word_for_word),
+        cmocka_unit_test(settings_that_say_two_things),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
