@@ -218,6 +218,32 @@ static void long_settings(void **state)
     rlt_parsed_free(&asked.args);
 }
 
+/* Names that are as long as 63 characters are compared; what comes behind these is not. */
+static void long_names(void **state)
+{
+    search_asked asked;
+    rlt_layouts l;
+    (void)state;
+    search_open(&l, &asked, &space);
+    for (size_t at = 61; at < 66; at++) {
+        char path[] = "/tmp/ringlet-runs-XXXXXX", text[400], names[2][81];
+        rlt_measured m;
+        rlt_error err = {0};
+        for (int i = 0; i < 2; i++) {
+            memset(names[i], 'a', 80);
+            names[i][80] = '\0';
+        }
+        names[1][at] = 'b';
+        int n = snprintf(text, sizeof text, "model,tp,seconds\n%s,1,0.1\n%s,2,0.1\n", names[0], names[1]);
+        test_write_new(path, text, (size_t)n);
+        assert_int_equal(rlt_measured_read(&l, path, &m, &err), at < 63 ? RLT_EMALFORMED : 0);
+        unlink(path);
+        rlt_measured_free(&m);
+    }
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&asked.args);
+}
+
 static void wrong_files(void **state)
 {
     static const struct {
@@ -261,6 +287,8 @@ static void wrong_files(void **state)
         if (rc >= 0 || (rows[i].code && rc != rows[i].code) ||
             strncmp(err.where, where, strlen(where)) != 0 || !strstr(err.what, rows[i].what))
             fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+        if (strcmp(err.what, rows[i].what) == 0) /* the whole reason, so the whole place */
+            assert_string_equal(err.where, where);
         unlink(path);
         rlt_measured_free(&m);
     }
@@ -272,7 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_columns), cmocka_unit_test(what_is_fixed), cmocka_unit_test(memory_of_runs),
-        cmocka_unit_test(long_settings),  cmocka_unit_test(wrong_files),
+        cmocka_unit_test(long_settings),  cmocka_unit_test(long_names),    cmocka_unit_test(wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

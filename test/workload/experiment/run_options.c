@@ -14,8 +14,10 @@
 
 #include <cmocka.h>
 
+#include "net/route.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
 #include "sim/watch.h"
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
