@@ -299,6 +299,7 @@ static void places_flows_and_times(void **state)
         draw(&p, &d);
         if (go(&a, p.words, &err))
             fail_msg("%s: %s: %s", p.words, err.where, err.what);
+        assert_true(!*err.where && !*err.what);
         const rlt_jobs *j = &a.run.jobs;
         bool placed = p.others || p.n_flows;
         assert_int_equal(j->placement.n, placed ? p.n_placed : 0);

@@ -181,6 +181,11 @@ static void paths_and_verdicts(void **state)
             fail_msg("%s: %s: %s", words, err.where, err.what);
         assert_path(&a, &p);
         assert_exposed(&a);
+        uint32_t last = 0; /* of equals, the first */
+        for (uint32_t r = 0; r < a.run.program->n_ranks; r++)
+            if (rlt_replay_rank(a.run.replay, r).end_ps > rlt_replay_rank(a.run.replay, last).end_ps)
+                last = r;
+        assert_int_equal(a.run.last_rank, last);
         expected_verdict(&a, &p, want, sizeof want);
         if (strcmp(verdict, want) != 0)
             fail_msg("%s: %s\nnot %s", words, verdict, want);
