@@ -14,6 +14,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "test/support/dice.h"
 #include "test/support/search.h"
 #include "test/support/support.h"
@@ -151,9 +152,34 @@ static void assert_ends(const question *q, const rlt_fleets *c)
     }
 }
 
+/* By the first goal, then the second, then the number, then time. */
+static bool is_before(const rlt_fleet_layout *a, const rlt_fleet_layout *b)
+{
+    for (int g = 0; g < 2; g++)
+        if (a->value[g] < b->value[g] || a->value[g] > b->value[g])
+            return a->value[g] < b->value[g];
+    return a->fleet < b->fleet || (a->fleet == b->fleet && a->point.time_ps <= b->point.time_ps);
+}
+
+/* Each number that has a layout was searched once, unless memory is a goal. */
+static void assert_searches(const rlt_fleets *c)
+{
+    uint64_t layouts = 0, least = 0;
+    bool memory = false;
+    for (uint32_t g = 0; g < c->n_goals; g++)
+        memory = memory || c->goals[g] == RLT_GOAL_MEMORY;
+    for (uint32_t i = 0; i < c->n; i++) {
+        least += c->at[i].end == RLT_FLEET_FOUND || c->at[i].end == RLT_FLEET_SLOWER;
+        layouts += c->at[i].layouts ? c->at[i].layouts->result.n : 0;
+    }
+    assert_true(c->searches >= least && (memory || c->searches <= c->n));
+    assert_true(c->simulated >= layouts);
+}
+
 static void assert_answer(const question *q, const rlt_fleets *c)
 {
     assert_true(c->proven);
+    assert_searches(c);
     assert_ends(q, c);
     for (uint32_t k = 0; k < c->n_found; k++) {
         const rlt_fleet_layout *f = &c->found[k];
@@ -163,7 +189,13 @@ static void assert_answer(const question *q, const rlt_fleets *c)
         assert_true(counts(q, p));
         for (uint32_t g = 0; g < q->n_goals; g++)
             assert_true(fabs(f->value[g] - value(q->goals[g], numbers[q->first + f->fleet], p)) < 0.5);
-        assert_true(!k || f->value[0] >= c->found[k - 1].value[0]);
+        assert_true(!k || is_before(&c->found[k - 1], f));
+        if (q->n_goals == 1 && q->goals[0] == RLT_GOAL_TIME)
+            for (uint32_t i = 0; i < walks[q->first + f->fleet].n;
+                 i++) { /* of equals, that of least memory */
+                const rlt_layout_point *other = &walks[q->first + f->fleet].points[i];
+                assert_true(other->time_ps != p->time_ps || other->memory_bytes >= p->memory_bytes);
+            }
         assert_true(q->n_goals == 1 ? k || is_best(q, f->value[0], 0) : is_best(q, f->value[0], f->value[1]));
     }
     uint32_t want = q->n_goals > 1 ? expected_pairs(q) : expected_numbers(q);
@@ -231,11 +263,16 @@ static void lists_of_numbers(void **state)
         {NULL, "7", NULL, RLT_EUSAGE, "7 is no multiple of 2, the topology without its outermost dimension"},
         {NULL, "4+4", NULL, RLT_EUSAGE, "has 4 twice"},
         {NULL, "0:4", NULL, RLT_EUSAGE, "expected a range such as 64:4096 or a list such as 64+128, got '0'"},
-        {NULL, "4:many", NULL, RLT_EUSAGE, "got 'many'"},
-        {NULL, "16777217", NULL, RLT_EUSAGE, "got '16777217'"},
+        {"switch:4@20GB/s,2us", "16777216", NULL, 0, "16777216 "},
+        {NULL, "4:many", NULL, RLT_EUSAGE,
+         "expected a range such as 64:4096 or a list such as 64+128, got 'many'"},
+        {NULL, "16777217", NULL, RLT_EUSAGE,
+         "expected a range such as 64:4096 or a list such as 64+128, got '16777217'"},
+        {NULL, "4+123456789012345678901234567", NULL, RLT_EUSAGE,
+         "expected a range such as 64:4096 or a list such as 64+128, got '12345678901234567890123'"},
         {NULL, "4", "batch=48,ranks=8", RLT_EUSAGE, "the training has its number of ranks: ranks=8"},
         {"dgx1-v100-8", "8", NULL, RLT_EUSAGE,
-         "expected a --topology that ends with a dimension of one size"},
+         "expected a --topology that ends with a dimension of one size, such as *rail:32@400Gbps,2us"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -250,13 +287,161 @@ static void lists_of_numbers(void **state)
         int rc = rlt_fleets_open(&c, rows[i].list, &a.settings, &a.args, &err);
         for (uint32_t k = 0; !rc && k < c.n; k++)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", c.at[k].ranks);
-        if (rc != rows[i].code || !strstr(rc ? err.what : text, rows[i].text))
+        if (rc != rows[i].code || strcmp(rc ? err.what : text, rows[i].text) != 0 ||
+            strcmp(err.where, rc ? "--accelerators" : "") != 0)
             fail_msg("row %zu: %d: %s: %s%s", i, rc, err.where, err.what, text);
-        if (!rc && rows[i].list)
-            assert_int_equal(strncmp(c.at[0].topology, "switch:", 7), 0);
+        assert_true(rc || (c.at[0].topology == NULL) == (rows[i].list == NULL));
+        rlt_fleets_close(&c);
+        assert_true(!c.at && !c.n && !c.found && !c.n_found && !c.given.space.n); /* may be closed again */
+        rlt_parsed_free(&a.args);
+    }
+}
+
+/* Numbers at random, on networks whose inner dimensions have 1 to 12 accelerators: multiples, in ascending order. */
+static void random_numbers(void **state)
+{
+    static const struct {
+        const char *head, *tail, *alone; /* around the size; if that is 1 */
+        uint32_t inner, size;
+    } networks[] = {{"switch:", "@20GB/s,2us", NULL, 1, 4},
+                    {"switch:2@20GB/s,2us*ring:", "@10GB/s,1us", "switch:2@20GB/s,2us", 2, 3},
+                    {"ring:3@20GB/s,2us*switch:4@1GB/s,1us*rail:", "@400Gbps,2us",
+                     "ring:3@20GB/s,2us*switch:4@1GB/s,1us", 12, 2}};
+    uint32_t kinds[4] = {0};
+    (void)state;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        dice d = {.seed = seed};
+        uint32_t k = below(&d, 3), n = 0, inner = networks[k].inner, want[16], twice = 0,
+                 low = 1 + below(&d, 40);
+        uint32_t high = low + below(&d, 40), odd = 0;
+        bool range = below(&d, 2);
+        char list[120] = "", topology[120], what[200] = "";
+        search_asked a;
+        search_words w = space;
+        rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1};
+        rlt_error err = {0};
+        high = high - low > 15 * inner ? low + 15 * inner : high;
+        for (uint32_t i = low; range && i <= high; i++)
+            if (i % inner == 0)
+                want[n++] = i;
+        if (range)
+            snprintf(list, sizeof list, "%u:%u", low, high);
+        for (uint32_t i = below(&d, 5) + 1; !range && i-- > 0;) {
+            uint32_t one = inner * (1 + below(&d, 12)) + (inner > 1 && below(&d, 20) == 0), at = n;
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", *list ? "+" : "", one);
+            odd = odd ? odd : one % inner ? one : 0;
+            for (; at > 0 && want[at - 1] > one; at--)
+                want[at] = want[at - 1];
+            want[at] = one;
+            n++;
+        }
+        for (uint32_t i = n; i-- > 1;)
+            twice = want[i] == want[i - 1] ? want[i] : twice;
+        if (odd)
+            snprintf(what, sizeof what,
+                     "%u is no multiple of %u, the topology without its outermost dimension", odd, inner);
+        else if (twice)
+            snprintf(what, sizeof what, "has %u twice", twice);
+        else if (!n)
+            snprintf(what, sizeof what, "%s has no multiple of the topology's inner %u", list, inner);
+        snprintf(topology, sizeof topology, "%s%u%s", networks[k].head, networks[k].size, networks[k].tail);
+        w.topology = topology;
+        w.layout = "tp=1";
+        search_ask(&a, &w);
+        int rc = rlt_fleets_open(&c, list, &a.settings, &a.args, &err);
+        if (rc != (*what ? RLT_EUSAGE : 0) || strcmp(err.what, what) != 0)
+            fail_msg("%s of %s: %d: %s, not %s", list, topology, rc, err.what, what);
+        kinds[odd ? 0 : twice ? 1 : n ? 2 : 3]++;
+        for (uint32_t i = 0; !rc && i < n; i++) {
+            char text[120];
+            assert_int_equal(c.at[i].ranks, want[i]);
+            if (want[i] == inner && networks[k].alone)
+                snprintf(text, sizeof text, "%s", networks[k].alone);
+            else
+                snprintf(text, sizeof text, "%s%u%s", networks[k].head, want[i] / inner, networks[k].tail);
+            assert_string_equal(c.at[i].topology, text);
+        }
+        assert_true(rc || c.n == n);
         rlt_fleets_close(&c);
         rlt_parsed_free(&a.args);
     }
+    assert_true(kinds[0] && kinds[1] && kinds[2] && kinds[3]);
+}
+
+/* What may leave work out has no floor; nor has work that is slowed down below itself. */
+static void no_floor(void **state)
+{
+    static const struct {
+        const char *model, *train;
+        bool floor;
+    } rows[] = {{"transformer:layers=2,hidden=256,heads=4", "batch=48", true},
+                {"transformer:layers=2,hidden=256,heads=4,experts=4", "batch=48", false},
+                {"transformer:layers=2,hidden=256,heads=4", "batch=48,lora_rank=4", false},
+                {"transformer:layers=2,hidden=256,heads=4", "batch=48,slowdown=2", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        search_asked a;
+        search_words w = space;
+        rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1};
+        rlt_error err = {0};
+        w.model = rows[i].model;
+        w.train = rows[i].train;
+        w.layout = NULL;
+        search_ask(&a, &w);
+        if (rlt_fleets_open(&c, NULL, &a.settings, &a.args, &err))
+            fail_msg("%s %s: %s: %s", w.model, w.train, err.where, err.what);
+        assert_true((c.floor_work > 0) == rows[i].floor);
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+static bool stop_after(void *left)
+{
+    uint32_t *n = left;
+    return *n == 0 || --*n == 0;
+}
+
+/* Stopped anywhere, what was found is there, and what was not searched is open. A model that fits nowhere leaves all
+ * full. */
+static void stopped_and_full(void **state)
+{
+    uint32_t open = 0, found = 0;
+    (void)state;
+    for (uint32_t k = 0; k < 24; k++) {
+        uint32_t left = (2 + k % 2) << k / 2 >> 1; /* 1, 2, 3, 4, 6, 8, 12, ... */
+        search_asked a;
+        search_words w = space;
+        rlt_watch watch = {.ctx = &left, .stopped = stop_after};
+        rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1, .within = 10};
+        rlt_error err = {0};
+        const rlt_layout_search how = {.watch = k ? &watch : NULL};
+        if (!k)
+            w.model = "transformer:layers=4,hidden=65536,heads=64";
+        search_ask(&a, &w);
+        assert_int_equal(rlt_fleets_open(&c, "4:8", &a.settings, &a.args, &err), 0);
+        int rc = rlt_fleets_find(&c, &how, &err);
+        assert_int_equal(rc, k && left == 0 ? RLT_ECANCELLED : 0);
+        assert_int_equal(c.proven, rc == 0);
+        for (uint32_t i = 0; i < c.n; i++) {
+            if (!k)
+                assert_true(c.at[i].end == RLT_FLEET_FULL && c.at[i].least_ps == 0 && !c.at[i].layouts &&
+                            !c.at[i].why);
+            assert_true(rc || c.at[i].end != RLT_FLEET_OPEN);
+            open += c.at[i].end == RLT_FLEET_OPEN;
+        }
+        assert_true(k || (c.n_found == 0 && c.searches == 3 && c.simulated == 0));
+        for (uint32_t i = 0; i < c.n_found; i++) {
+            const rlt_fleet *f = &c.at[c.found[i].fleet];
+            assert_non_null(search_same(&walks[1 + c.found[i].fleet], &c.found[i].point));
+            assert_int_equal(f->end, RLT_FLEET_FOUND);
+            found += rc != 0;
+        }
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+    if (open < 4 || found < 3)
+        fail_msg("%u open, %u found", open, found);
 }
 
 /* With a deadline that nothing meets each number is skipped, and what it takes at least is said: the FLOP of all
@@ -315,6 +500,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_walk),
         cmocka_unit_test(lists_of_numbers),
+        cmocka_unit_test(random_numbers),
+        cmocka_unit_test(no_floor),
+        cmocka_unit_test(stopped_and_full),
         cmocka_unit_test(floors_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

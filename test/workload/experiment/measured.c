@@ -6,7 +6,9 @@
 #include "workload/experiment/layouts/measured.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/error.h"
@@ -341,58 +343,12 @@ static void points_that_were_measured(void **state)
         0);
 }
 
-static void wrong_files(void **state)
-{
-    static const struct {
-        const char *text;
-        int code;
-        const char *where, *what;
-    } rows[] = {
-        {"tp,speed,seconds\n1,2,3\n", RLT_ESCHEMA, ":1", "column 'speed' is no setting of a training"},
-        {"tp,pp\n1,2\n", RLT_ESCHEMA, ":1", "no column has the measured times: expected seconds"},
-        {"tp,seconds\n1,0.1\n2,fast\n", RLT_EMALFORMED, ":3:3",
-         "seconds: expected the seconds of an iteration, got 'fast'"},
-        {"tp,seconds\n1,0\n", RLT_EMALFORMED, ":2:3", "seconds: expected the seconds"},
-        {"tp,seconds\n1,-1\n", RLT_EMALFORMED, ":2:3", "seconds: expected the seconds"},
-        {"tp,iteration_s\n1,1000001\n", RLT_EMALFORMED, ":2:3", "iteration_s: expected the seconds"},
-        {"tp,seconds\nmany,0.1\n", RLT_EMALFORMED, ":2", ""},
-        {"tp,seconds\n3,0.1\n", RLT_ESCHEMA, ":2", "tp 3"},
-        {"tp,dp,seconds\n8,8,0.1\n", 0, ":2", "64"},
-        {"model,tp,seconds\na,1,0.1\nb,1,0.2\n", RLT_EMALFORMED, ":3:1",
-         "model: the runs must be of one, 'a', not also 'b'"},
-        {"tp,gpu_system,seconds\n1,x,0.1\n1,y,0.2\n", RLT_EMALFORMED, ":3:3",
-         "gpu_system: the runs must be of one, 'x'"},
-        {"tp,seconds\n", RLT_EMALFORMED, "", "has no runs"},
-        {"tp,seconds\n\"1,2\",0.1\n", RLT_EMALFORMED, ":2:1", "tp: is too long, or has a comma"},
-        {"", 0, "", ""}};
-    search_asked asked;
-    rlt_layouts l;
-    (void)state;
-    search_open(&l, &asked, &space);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char path[] = "/tmp/ringlet-runs-XXXXXX", where[80];
-        rlt_measured m;
-        rlt_error err = {0};
-        test_write_new(path, rows[i].text, strlen(rows[i].text));
-        int rc = rlt_measured_read(&l, path, &m, &err);
-        snprintf(where, sizeof where, "%s%s", path, rows[i].where);
-        if (rc >= 0 || (rows[i].code && rc != rows[i].code) ||
-            strncmp(err.where, where, strlen(where)) != 0 || !strstr(err.what, rows[i].what))
-            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
-        unlink(path);
-        rlt_measured_free(&m);
-    }
-    rlt_layouts_close(&l);
-    rlt_parsed_free(&asked.args);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_have_the_least_cost),
         cmocka_unit_test(graphs_keep_their_bandwidth),
         cmocka_unit_test(points_that_were_measured),
-        cmocka_unit_test(wrong_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include "workload/experiment/layouts/network.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
+#include "sim/watch.h"
 #include "test/support/drawing.h"
 #include "test/support/search.h"
 #include "test/support/support.h"
@@ -22,7 +25,7 @@
 #include "workload/plan/plan.h"
 #include "workload/plan/shares.h"
 
-enum { CASES = 24, MOST_LAYOUTS = 4096 };
+enum { CASES = 16, MOST_LAYOUTS = 4096 };
 
 /* A search, drawn. */
 typedef struct drawn {
@@ -165,12 +168,131 @@ static void check(const drawn *d, const rlt_network_plan *p, const walked *w, do
         fail_msg("%s: %u layouts are within %g, to the walk %u", d->topology, got, within, expected);
 }
 
+/* Bandwidths as they are written: in GB/s, without zeros at the end. */
+static void assert_text(const drawn *d, const rlt_network_point *p)
+{
+    char text[300] = "";
+    for (uint32_t i = 0; i < d->n_dims; i++) {
+        char number[40];
+        snprintf(number, sizeof number, "%" PRIu64 ".%09" PRIu64, p->bw_Bps[i] / 1000000000,
+                 p->bw_Bps[i] % 1000000000);
+        for (size_t n = strlen(number); number[n - 1] == '0' || number[n - 1] == '.'; n--) {
+            bool point = number[n - 1] == '.';
+            number[n - 1] = '\0';
+            if (point)
+                break;
+        }
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s:%u@%sGB/s,%uns", i ? "*" : "",
+                 d->shape[i], d->size[i], number, 300 * (i + 1));
+    }
+    assert_string_equal(p->topology, text);
+}
+
+/* The time of a layout on the network that the point names. */
+static rlt_time time_on(const drawn *d, const rlt_network_point *p)
+{
+    rlt_error err = {0};
+    rlt_layouts l = {0};
+    rlt_run_settings s = d->asked.settings;
+    const rlt_layout_search all = {.no_bounds = true};
+    rlt_time time = 0;
+    s.sim.topology = p->topology;
+    if (rlt_layouts_open(&l, &s, &d->asked.args, &err) || rlt_layouts_find(&l, &all, &err))
+        fail_msg("%s: %s: %s", p->topology, err.where, err.what);
+    for (uint32_t i = 0; i < l.result.n; i++)
+        if (memcmp(l.result.points[i].at, p->layout.at, sizeof p->layout.at) == 0)
+            time = l.result.points[i].time_ps;
+    rlt_layouts_close(&l);
+    return time;
+}
+
+/* A split spends the budget in whole steps, at least one in each dimension; only the given one need not. */
+static void assert_splits(const drawn *d, const rlt_network_plan *p)
+{
+    const rlt_network_budget *b = &d->budget;
+    for (uint32_t k = 0; k < p->n; k++) {
+        const rlt_network_point *one = &p->points[k];
+        double steps = 0, exact = 0;
+        for (uint32_t i = 0; i < d->n_dims; i++) {
+            double some = (double)one->bw_Bps[i] * b->steps / b->most_Bps[i];
+            assert_true(some > 0 && some <= b->steps * (1 + 1e-9));
+            exact += fabs(some - round(some));
+            steps += some;
+        }
+        bool given = memcmp(one->bw_Bps, p->as_given.bw_Bps, sizeof one->bw_Bps) == 0;
+        assert_true(steps > b->steps - 1e-3 && steps <= b->steps + 1e-6 && (given || exact < 1e-3));
+        assert_text(d, one);
+        assert_true(!k || one->layout.time_ps >= p->points[k - 1].layout.time_ps);
+        if (k < 2)
+            assert_int_equal(one->layout.time_ps, time_on(d, one));
+    }
+}
+
+/* The network as it is given spends the whole budget, with the same shares; then its best layout gets its best split. */
+static void assert_given(const drawn *d, const rlt_network_plan *p)
+{
+    double first = 0;
+    const char *at = d->topology;
+    for (uint32_t i = 0; i < d->n_dims; i++) {
+        double given = strtod(strchr(at, '@') + 1, NULL), ratio = (double)p->as_given.bw_Bps[i] / given;
+        first = i ? first : ratio;
+        assert_true(fabs(ratio / first - 1) < 1e-6);
+        at = strchr(at, '@') + 1;
+    }
+    assert_text(d, &p->as_given);
+    assert_text(d, &p->resplit);
+    assert_int_equal(p->as_given.layout.time_ps, time_on(d, &p->as_given));
+    assert_int_equal(p->resplit.layout.time_ps, time_on(d, &p->resplit));
+    assert_true(p->resplit.layout.time_ps <= p->as_given.layout.time_ps);
+    assert_memory_equal(p->resplit.layout.at, p->as_given.layout.at, sizeof p->resplit.layout.at);
+    assert_true(p->least_ps >= p->points[0].layout.time_ps);
+}
+
+static bool stop_after(void *left)
+{
+    uint64_t *n = left;
+    return *n == 0 || --*n == 0;
+}
+
+/* Stopped anywhere, what was found is true, and what was left out is not faster than is said. Returns true if that was
+ * while layouts were searched on the relaxed network. */
+static bool assert_stopped(const drawn *d, const walked *w, uint64_t most, uint64_t left, uint64_t *asked)
+{
+    const uint64_t all = left;
+    rlt_error err = {0};
+    rlt_network_plan p = {.n = 0};
+    rlt_watch watch = {.ctx = &left, .stopped = stop_after};
+    const rlt_layout_search how = {.most = most, .watch = left ? &watch : NULL};
+    assert_int_equal(rlt_network_open(&p, &d->budget, &d->asked.settings, &d->asked.args, &err), 0);
+    int rc = rlt_network_find(&p, &how, &err);
+    assert_true(rc == 0 || rc == RLT_ECANCELLED);
+    assert_true(p.proven == (rc == 0));
+    assert_int_equal(p.n > 0, p.given.result.n > 0);
+    if (p.least_ps > w->least_ps && p.points[0].layout.time_ps > w->least_ps)
+        fail_msg("%s: %" PRIu64 " %" PRIu64 ": %u layouts, least %lld ps, to the walk %lld", d->topology,
+                 most, left, p.n, (long long)p.least_ps, (long long)w->least_ps);
+    for (uint32_t k = 0; k < p.n; k++) {
+        assert_text(d, &p.points[k]);
+        assert_true(p.points[k].layout.time_ps >= w->least_ps);
+        assert_true(!k || p.points[k].layout.time_ps >= p.points[k - 1].layout.time_ps);
+    }
+    if (p.n)
+        assert_int_equal(p.points[0].layout.time_ps, time_on(d, &p.points[0]));
+    *asked = all - left;
+    bool second = rc && p.relaxed.result.n && p.shares.pairs <= 0;
+    assert_true(!second || p.least_ps > 0);
+    rlt_network_close(&p);
+    assert_true(!p.points && !p.n && !p.settings);
+    return second;
+}
+
 static void same_as_walk(void **state)
 {
     static walked w;
     const char *seed = getenv("NETWORK_SEED");
     drawing r = {.seed = seed ? strtoul(seed, NULL, 10) : 51};
     double walks = 0, searched = 0;
+    uint32_t in_second = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         static const double shares[] = {0, 0.05};
@@ -187,12 +309,24 @@ static void same_as_walk(void **state)
             if (k == 0)
                 add_given(&p, &w);
             check(&d, &p, &w, shares[k]);
+            assert_splits(&d, &p);
+            if (k == 0 && i % 2)
+                assert_given(&d, &p);
             walks += k ? 0 : w.runs;
             searched += k ? 0 : p.given.result.n + p.relaxed.result.n + (double)p.shares.corners;
             rlt_network_close(&p);
         }
+        for (uint64_t k = 0, asked, all; i % 4 == 0 && k < 14; k++) {
+            if (k == 0)
+                assert_stopped(&d, &w, 0, 1u << 30, &all); /* asks as often as it can be stopped */
+            else if (k < 4)
+                assert_stopped(&d, &w, k * k * k, 0, &asked);
+            else
+                in_second += assert_stopped(&d, &w, 0, 1 + all * (k - 3) / 11, &asked);
+        }
         rlt_parsed_free(&d.asked.args);
     }
+    assert_true(in_second > 0);
     print_message("# %g simulations, %g by the walk\n", searched, walks);
 }
 
@@ -232,8 +366,43 @@ static void budgets(void **state)
     rlt_parsed_free(&a.args);
 }
 
+/* Bandwidths can be changed where each dimension is written with one. */
+static void networks_that_can_be_split(void **state)
+{
+#define WRITTEN "--topology must be written out, such as ring:4@200GB/s,500ns*switch:8@50GB/s,2us; "
+    static const struct {
+        const char *text, *what;
+    } rows[] = {
+        {"ring:4@200GB/s,500ns*switch:8@50GB/s,2us", NULL},
+        {"ring:4@200GB/s*switch:8@50GB/s,2us", NULL},
+        {"switch:4@200GB/s,500ns,in_network=on*ring:2@1GB/s,1us,in_network", NULL},
+        {"dgx1-v100-8", WRITTEN "'dgx1-v100-8' has no bandwidth to change"},
+        {"ring:4@200GB/s,500ns*node", WRITTEN "'node' has no bandwidth to change"},
+        {"node*ring:4@200GB/s,500ns", WRITTEN "'node' has no bandwidth to change"},
+        {"{\"x\": \"a@b\"}", WRITTEN "'{\"x\": \"a@b\"}' has no bandwidth to change"},
+        {"switch:4@200GB/s,500ns,up=2*ring:2@1GB/s,1us",
+         "a dimension must have one bandwidth, and 'switch:4@200GB/s,500ns,up=2' has the setting 'up'"},
+        {"ring:2@1GB/s,1us*switch:4@2GB/s,500ns,in_network=on,in_networks=2",
+         "a dimension must have one bandwidth, and 'switch:4@2GB/s,500ns,in_network=on,in_networks=2' has the "
+         "setting 'in_networks'"},
+        {"switch:4@2GB/s,500ns,in",
+         "a dimension must have one bandwidth, and 'switch:4@2GB/s,500ns,in' has the "
+         "setting 'in'"},
+        {NULL, "is missing"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_error err = {0};
+        int rc = rlt_network_check(rows[i].text, &err);
+        if (rc != (rows[i].what ? RLT_EUSAGE : 0) || (rc && strcmp(err.what, rows[i].what) != 0) ||
+            (rc && strcmp(err.where, rows[i].text ? "--with-network" : "--topology") != 0))
+            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(budgets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(budgets),
+                                       cmocka_unit_test(networks_that_can_be_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

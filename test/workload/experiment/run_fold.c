@@ -35,6 +35,7 @@ static void same_time(void **state)
     } rows[] = {
         {PLANE "layout=tp=4,dp=2,pp=2 train=batch=8", true, 4},
         {PLANE "layout=tp=4,pp=4 train=batch=8,steps=2", true, 4},
+        {"topology=switch:2@100GB/s,300ns*switch:8@20GB/s,2us layout=tp=2,dp=2,pp=4 train=batch=8", true, 8},
         {PLANE "layout=tp=4,dp=4 train=batch=8", false, 1},
         {PLANE "layout=tp=2,dp=4,pp=2 train=batch=8", false, 2},
         {PLANE "layout=dp=8,pp=2 train=batch=8", false, 2},
@@ -126,9 +127,30 @@ static void a_difference_is_found(void **state)
     }
 }
 
+/* One straggler among the ranks of a stage: the folded run has its speed, and takes the time of all ranks. */
+static void stragglers(void **state)
+{
+    (void)state;
+    for (uint32_t rank = 0; rank < 16; rank += 5) {
+        char words[400];
+        asked alone, slow;
+        rlt_error err;
+        assert_int_equal(go(&alone, ONE MODEL " layout=dp=16 train=batch=16 fold-stages", &err), 0);
+        snprintf(words, sizeof words,
+                 ONE MODEL " layout=dp=16 train=batch=16 fold-stages verify-fold rank-scale=%u:compute=0.25",
+                 rank);
+        if (go(&slow, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        assert_true(rlt_replay_time(slow.run.replay) > rlt_replay_time(alone.run.replay));
+        assert_true(slow.run.compute_scale[0] <= 0.25 && slow.run.host_scale[0] >= 1);
+        done(&alone);
+        done(&slow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_time), cmocka_unit_test(what_makes_ranks_differ),
-                                       cmocka_unit_test(a_difference_is_found)};
+                                       cmocka_unit_test(a_difference_is_found), cmocka_unit_test(stragglers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,55 +303,11 @@ static void what_would_fit_does(void **state)
     assert_true(pairs > 5);
 }
 
-/* ---- two settings that say two things ---- */
-
-static void settings_that_say_two_things(void **state)
-{
-    static const struct {
-        const char *layout, *train, *strategy;
-        int code;
-        const char *where, *what;
-    } rows[] = {
-        {"tp=2", "batch=8,tp=4", NULL, RLT_EUSAGE, "--train", "tp=4 and tp=2 of --layout cannot go together"},
-        {"tp=2", "batch=8,tp=2", NULL, 0, "", ""},
-        {"auto", "batch=8,tp=4", NULL, 0, "", ""},
-        {"tp=2,pp=2", "batch=8", "megatron:pp=4", RLT_EUSAGE, "--layout",
-         "pp=2 and pp=4 of --strategy cannot go together"},
-        {"tp=2", "batch=8,zero=1", "megatron:zero=2", RLT_EUSAGE, "--train",
-         "zero=1 and zero=2 of --strategy cannot go together"},
-        {"tp=2", "batch=8,zero=1", "megatron:zero=1", 0, "", ""},
-        {"pp=1,vp=2", "batch=8", NULL, RLT_ESCHEMA, "--layout",
-         "pp=1 and vp=2 cannot go together: chunks need a pipeline"},
-        {"pp=1,vp=1+2", "batch=8", NULL, 0, "", ""},
-        {"pp=1+2,vp=2", "batch=8", NULL, 0, "", ""},
-        {"pp=2,vp=2", "batch=8", NULL, 0, "", ""},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        search_asked a;
-        rlt_layouts l;
-        rlt_error err = {0};
-        fixed f = {.batch = 8};
-        put_into_words(&f);
-        f.words.layout = rows[i].layout;
-        f.words.train = rows[i].train;
-        f.words.strategy = rows[i].strategy;
-        search_open(&l, &a, &f.words);
-        int rc = rlt_layouts_check(&l, &a.settings, &err);
-        if (rc != rows[i].code ||
-            (rc && (strcmp(err.where, rows[i].where) != 0 || !strstr(err.what, rows[i].what))))
-            fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
-        rlt_layouts_close(&l);
-        rlt_parsed_free(&a.args);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_named_cannot_go_together),
         cmocka_unit_test(what_would_fit_does),
-        cmocka_unit_test(settings_that_say_two_things),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ int rlt__measured_training(const rlt_layouts *l, const rlt_measured *m, const rl
     if (rc)
         return rc;
     snprintf(where, sizeof where, "%s:%u", m->path, run->line);
-    if (rlt_training_apply(out, run->settings, where, err))
+    if (rlt_training_apply(out, *run->settings ? run->settings : NULL, where, err))
         return err ? (err->code = RLT_EMALFORMED) : RLT_EMALFORMED;
     rc = rlt_training_plan(out, l->run.setup.placement.n, err);
     if (!rc)

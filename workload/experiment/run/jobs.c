@@ -378,7 +378,7 @@ static int finish_placement(opening *x, rlt_error *err)
     if (!out->nic)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < out->n; i++)
-        out->nic[i] = i < first && i < p->n ? p->nic[i] : RLT_NONE;
+        out->nic[i] = i < first ? p->nic[i] : RLT_NONE; /* all of these are placed */
     return 0;
 }
 
