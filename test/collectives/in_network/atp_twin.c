@@ -16,6 +16,7 @@
 
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
+#include "net/import/import.h"
 #include "net/packet/packets.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
