@@ -161,6 +161,14 @@ static void times_are_sums(void **state)
         assert_int_equal(rlt_design_map(&m.net, m.work.model, m.work.data, &g[0], &g[1], NULL), 0);
         assert_memory_equal(g[0].size, m.size[RLT_DESIGN_MODEL], sizeof g[0].size);
         assert_memory_equal(g[1].size, m.size[RLT_DESIGN_DATA], sizeof g[1].size);
+        double v[RLT_MAX_DIMS], each[RLT_MAX_DIMS];
+        rlt_design_comm c = m.work.layers[0].comm[0];
+        made plain = m;
+        c.any = plain.net.ideal = true;
+        moves(&plain, &c, each);
+        assert_int_equal(rlt_design_traffic(&m.net, c.kind, &g[0], c.bytes, v, NULL), 0);
+        for (uint32_t i = 0; i < RLT_MAX_DIMS && c.over == RLT_DESIGN_MODEL; i++)
+            near(v[i], i < m.net.n ? each[i] : 0);
         add(&model, &m);
         near(rlt_design_time(&model, m.bw), iteration(&m, m.bw));
         near(model.compute_s, all_compute(&m));

@@ -172,7 +172,7 @@ static void flows_get_what_there_is(void **state)
     close_network();
 }
 
-/* Each of two ranks begins with the collective with which the other one ends. */
+/* Each of two ranks begins with the collective with which the other one ends; something else was over at once. */
 static rlt_program *never_ends(void)
 {
     rlt_builder *b = NULL;
@@ -180,6 +180,9 @@ static rlt_program *never_ends(void)
     rlt_error err = {0};
     const uint32_t ranks[] = {0, 1};
     assert_int_equal(rlt_builder_create(2, &b, &err), 0);
+    rlt_op_desc over = rlt_op_desc_init(RLT_OP_DELAY, 0);
+    over.duration_ps = 0;
+    rlt_build_op(b, &over);
     uint32_t groups[2] = {rlt_build_group(b, "one", ranks, 2), rlt_build_group(b, "two", ranks, 2)};
     for (uint32_t r = 0; r < 2; r++)
         for (uint32_t i = 0, last = RLT_NONE; i < 2; i++) {
