@@ -28,7 +28,7 @@ enum { RLT__ATP_MARKED = 1 };
 /* One place of the servers' window; it serves the chunks with this index modulo the window, one after
  * another. */
 typedef struct rlt__atp_place {
-    uint32_t chunk; /* RLT_NONE: none yet */
+    uint32_t chunk; /* the latest that came; at first 0, of which nothing is here */
     uint32_t count; /* workers in the sum */
     uint64_t sum;
     rlt_time replied; /* time of the last reply */

@@ -26,8 +26,6 @@ int rlt__atp_open(rlt_fabric_job *j, rlt_error *err)
     s->said = calloc((size_t)j->chunks + 1, 1);
     if (!s->places || !s->seen || !s->sums || !s->rounds || !s->said)
         return rlt_nomem(err);
-    for (uint32_t i = 0; i < j->window; i++)
-        s->places[i].chunk = RLT_NONE;
     return 0;
 }
 
@@ -120,7 +118,7 @@ void rlt__atp_serve(rlt_fabric_job *j, const rlt_packet *p, uint32_t server)
     rlt__atp *s = j->state;
     rlt__atp_place *x = &s->places[p->key % j->window];
     (void)server;
-    if (x->chunk == RLT_NONE || p->key > x->chunk) {
+    if (p->key > x->chunk) {
         *x = (rlt__atp_place){.chunk = p->key};
         memset(seen_of(j, s, p->key), 0, j->note_words * sizeof *s->seen);
     }

@@ -425,8 +425,10 @@ static void send_evicted(const visit *at, const rlt_agg_sum *sum)
 {
     rlt_fabric *f = at->j->fabric;
     const rlt_agg_owner *o = &f->switches[at->t->agg[at->stop]].owners[sum->job];
-    visit v = {.j = f->jobs[o->job], .stop = o->stop, .p = at->p};
+    rlt_packet p = *at->p;
+    visit v = {.j = f->jobs[o->job], .stop = o->stop, .p = &p};
     v.t = &v.j->trees[o->tree];
+    p.bytes = v.j->wire_bytes; /* the packet that evicts may be another job's */
     send_partial(&v, sum->chunk, sum->bits, (uint64_t)sum->values[0].i);
 }
 

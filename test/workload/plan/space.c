@@ -55,7 +55,9 @@ static void texts(void **state)
     assert_string_equal(values_of(12, "tp=2:6", "tp"), "2+3+4+6");
     assert_string_equal(values_of(7, "tp=auto", "tp"), "1+7");
     assert_string_equal(values_of(12, "tp=1", "pp"), "1+2+3+4+6"); /* 4 blocks, and 2 more stages */
-    assert_string_equal(values_of(12, "tp=1", "cp"), "1");         /* nothing is exchanged */
+    assert_string_equal(values_of(6, "tp=1", "pp"), "1+2+3+6");
+    assert_string_equal(values_of(7, "tp=1", "pp"), "1");
+    assert_string_equal(values_of(12, "tp=1", "cp"), "1"); /* nothing is exchanged */
     assert_string_equal(values_of(12, "tp=1", "ep"), "1");
     assert_string_equal(values_of(12, "tp=1", "vp"), "1+2+3");
     assert_string_equal(values_of(1, "tp=1", "vp"), "1");

@@ -16,6 +16,7 @@
 #include "test/support/support.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
+#include <stdio.h>
 
 enum { CASES = 300, FLOWS = 3, BYTE_PS = 20, MOST = 4000 };
 static const rlt_time latency_ps = 1000000;
@@ -31,6 +32,17 @@ static uint32_t op(rlt_builder *b, rlt_op_kind kind, uint32_t rank, uint32_t pee
     d.duration_ps = duration_ps;
     d.name = rlt_build_string(b, "op", 2);
     return rlt_build_op(b, &d);
+}
+
+static rlt_program *computes(rlt_time duration_ps)
+{
+    rlt_error err = {0};
+    rlt_builder *b = NULL;
+    rlt_program *p = NULL;
+    assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+    op(b, RLT_OP_COMPUTE, 0, RLT_NONE, 0, duration_ps);
+    assert_int_equal(rlt_builder_finish(b, "test", &p, &err), 0);
+    return p;
 }
 
 /* Counts the messages that have arrived before `end`, and those that have left, or begun to, before it. Times are odd, so
@@ -66,8 +78,6 @@ static void messages_are_counted(void **state)
     assert_int_equal(rlt_topology_load(network, NULL, &t, &err), 0);
     for (int c = 0; c < CASES; c++) {
         rlt_background flows[FLOWS];
-        rlt_builder *b = NULL;
-        rlt_program *p = NULL;
         rlt_replay *r = NULL;
         rlt_time end = (rlt_time)(1 + 2 * roll(&d, 100000000));
         uint64_t sent_bytes = 0, arrived_bytes = 0;
@@ -82,9 +92,7 @@ static void messages_are_counted(void **state)
                 flows[i].off_ps = (rlt_time)(2 * (1 + roll(&d, 10000000)));
             }
         }
-        assert_int_equal(rlt_builder_create(1, &b, &err), 0);
-        op(b, RLT_OP_COMPUTE, 0, RLT_NONE, 0, end);
-        assert_int_equal(rlt_builder_finish(b, "test", &p, &err), 0);
+        rlt_program *p = computes(end);
         rlt_replay_options o = rlt_replay_options_default();
         const rlt_placement all = {.n = 8};
         o.topology = t;
@@ -209,8 +217,87 @@ static void rests(void **state)
     rlt_topology_free(t);
 }
 
+/* Two flows into one port, each with twenty times what it gives: it is full from the first byte on, but for messages
+ * that have not arrived, and shared. */
+static void flows_get_what_there_is(void **state)
+{
+    dice d = {2, 0};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    const rlt_placement all = {.n = 8};
+    const rlt_time end = 3 * RLT_MS;
+    (void)state;
+    assert_int_equal(rlt_topology_load(network, NULL, &t, &err), 0);
+    rlt_program *p = computes(end);
+    for (uint32_t k = 0; k < 20; k++) {
+        uint64_t bytes = 1000 + roll(&d, 100000), got[2] = {0, 0};
+        const rlt_background flows[2] = {{.src = 2, .dst = 3, .rate_Bps = (uint64_t)RLT_S, .bytes = bytes},
+                                         {.src = 4, .dst = 3, .rate_Bps = (uint64_t)RLT_S, .bytes = bytes}};
+        rlt_replay *r = NULL;
+        rlt_replay_options o = rlt_replay_options_default();
+        o.topology = t;
+        o.placement = &all;
+        o.background = flows;
+        o.n_background = 1 + k % 2;
+        assert_int_equal(rlt_replay_create(p, &o, &r, &err), 0);
+        assert_int_equal(rlt_replay_run(r, &err), 0);
+        for (uint32_t i = 0; i < o.n_background; i++)
+            got[i] = rlt_replay_background(r, i).bytes;
+        uint64_t most = (uint64_t)(end - latency_ps) / BYTE_PS;
+        assert_in_range(got[0] + got[1], most - 2 * o.n_background * bytes, most);
+        if (k % 2)
+            assert_in_range(got[0] + 2 * bytes, got[1], got[1] + 4 * bytes);
+        rlt_replay_free(r);
+    }
+    rlt_program_free(p);
+    rlt_topology_free(t);
+}
+
+static void refusals(void **state)
+{
+    static const rlt_background rows[] = {
+        {8, 3, 1, 1, 0, 0}, {2, 8, 1, 1, 0, 0},  {3, 3, 1, 1, 0, 0},  {2, 3, 0, 1, 0, 0},
+        {2, 3, 1, 0, 0, 0}, {2, 3, 1, 1, -1, 0}, {2, 3, 1, 1, 0, -1}, {2, 3, 1, 1, 0, 1},
+    };
+    const rlt_background good[] = {{7, 6, 1, 1, 0, 0}, {6, 7, 1, 1, 1, 0}, {0, 1, 1, 1, 1, 1}};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    const rlt_placement all = {.n = 8};
+    (void)state;
+    assert_int_equal(rlt_topology_load(network, NULL, &t, &err), 0);
+    rlt_program *p = computes(1000);
+    rlt_replay_options o = rlt_replay_options_default();
+    o.topology = t;
+    o.placement = &all;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rlt_background flows[2] = {good[0], rows[i]};
+        rlt_replay *r = NULL;
+        char what[200];
+        err = (rlt_error){0};
+        o.background = flows;
+        o.n_background = 2;
+        assert_int_equal(rlt_replay_create(p, &o, &r, &err), RLT_ERANGE);
+        snprintf(
+            what, sizeof what,
+            "from rank %u to rank %u: expected two different ranks below 8, a rate and a size above 0, and off only "
+            "with on",
+            rows[i].src, rows[i].dst);
+        assert_string_equal(err.what, what);
+        assert_string_equal(err.where, "background flow 1");
+    }
+    rlt_replay *r = NULL;
+    o.background = good;
+    o.n_background = 3;
+    assert_int_equal(rlt_replay_create(p, &o, &r, &err), 0);
+    assert_int_equal(rlt_replay_run(r, &err), 0);
+    rlt_replay_free(r);
+    rlt_program_free(p);
+    rlt_topology_free(t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(messages_are_counted), cmocka_unit_test(rests)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(messages_are_counted), cmocka_unit_test(rests),
+                                       cmocka_unit_test(flows_get_what_there_is), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
