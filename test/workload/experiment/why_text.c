@@ -97,7 +97,7 @@ typedef struct found {
 /* The layouts without settings, one bit for each. */
 static found left_out(const asking *a, uint32_t bits, double room)
 {
-    found f;
+    found f = {0};
     rlt_layout_space space;
     rlt_error err = {0};
     const char *left[MOST];
