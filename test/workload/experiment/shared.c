@@ -12,6 +12,7 @@
 
 #include "net/links.h"
 #include "net/network.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/options.h"
 #include "sim/base/time.h"
