@@ -16,6 +16,8 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
+#include "test/support/same_topology.h"
 
 #define GB UINT64_C(1000000000)
 
@@ -284,13 +286,162 @@ static void sizes(void **state)
     }
 }
 
+/* ---- random machines in both words */
+
+enum { MOST = 7, CASES = 400, ROOM = 16000 };
+
+typedef struct machine {
+    uint32_t n;
+    struct {
+        bool xgmi;
+        uint32_t hops, weight, high_MBps; /* hops and the rest are 0 if not told */
+    } pair[MOST][MOST];
+    bool hops, weights, rates;
+} machine;
+
+static void draw(machine *m, dice *d)
+{
+    *m = (machine){
+        .n = 2 + below(d, MOST - 1), .hops = below(d, 2), .weights = below(d, 2), .rates = below(d, 2)};
+    for (uint32_t i = 0; i < m->n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            m->pair[i][k].xgmi = below(d, 4) > 0;
+            m->pair[i][k].hops = m->hops ? 1 + (below(d, 3) == 0) : 0;
+            m->pair[i][k].weight = m->weights ? 10 + 5 * below(d, 3) : 0;
+            m->pair[i][k].high_MBps = m->rates && below(d, 3) ? 1 + below(d, 10000000) : 0;
+            m->pair[k][i] = m->pair[i][k];
+        }
+}
+
+static void add(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + used, ROOM - used, format, list);
+    va_end(list);
+}
+
+static const char *blank(dice *d)
+{
+    static const char *const blanks[] = {" ", "  ", "\t", " \t "};
+    return blanks[below(d, 4)];
+}
+
+enum { TYPE, HOP, WEIGHT, RATE };
+
+static void add_matrix(char *text, const machine *m, dice *d, int what)
+{
+    static const char *const titles[] = {"= Link Type between two GPUs =", "Hops between two GPUs",
+                                         "Weight between two GPUs", "== Bandwidth between two GPUs"};
+    const char *end = below(d, 2) ? "\r\n" : "\n";
+    add(text, "%s%s", titles[what], end);
+    if (what == TYPE || below(d, 2))
+        for (uint32_t i = 0; i < m->n; i++)
+            add(text, "%sGPU%u%s", blank(d), i, i + 1 < m->n ? "" : end);
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (below(d, 4) == 0)
+            add(text, "words%s%s", blank(d), end);
+        add(text, "%sGPU%u", below(d, 2) ? blank(d) : "", i);
+        for (uint32_t k = 0; k < m->n; k++) {
+            add(text, "%s", blank(d));
+            if (what == TYPE)
+                add(text, i == k ? "0" : m->pair[i][k].xgmi ? "XGMI" : "PCIE");
+            else if (what == RATE && m->pair[i][k].high_MBps && below(d, 2))
+                add(text, "%u", m->pair[i][k].high_MBps);
+            else if (what == RATE && m->pair[i][k].high_MBps)
+                add(text, "%u-%u", below(d, m->pair[i][k].high_MBps + 1), m->pair[i][k].high_MBps);
+            else if (what == RATE)
+                add(text, below(d, 2) ? "N/A" : "0");
+            else
+                add(text, "%u", what == HOP ? m->pair[i][k].hops : m->pair[i][k].weight);
+        }
+        add(text, "%s%s", below(d, 2) ? blank(d) : "", end);
+    }
+}
+
+static void in_matrices(char *text, const machine *m, dice *d)
+{
+    *text = '\0';
+    add_matrix(text, m, d, TYPE);
+    if (m->rates)
+        add_matrix(text, m, d, RATE);
+    if (m->weights)
+        add_matrix(text, m, d, WEIGHT);
+    if (m->hops)
+        add_matrix(text, m, d, HOP);
+}
+
+static void in_json(char *text, const machine *m, dice *d)
+{
+    *text = '\0';
+    add(text, "[");
+    for (uint32_t i = 0; i < m->n; i++) {
+        add(text, "%s{\"gpu\": %u, \"links\": [", i ? "," : "", i);
+        for (uint32_t k = 0; k < m->n; k++) {
+            add(text, "%s{\"gpu\": %u, \"link_type\": \"%s\"", k ? ", " : "", k,
+                i == k               ? "SELF"
+                : m->pair[i][k].xgmi ? "XGMI"
+                                     : "PCIE");
+            if (m->hops || below(d, 2))
+                add(text, m->hops ? ", \"num_hops\": %u" : ", \"num_hops\": \"N/A\"", m->pair[i][k].hops);
+            if (m->weights || below(d, 2))
+                add(text, m->weights ? ", \"weight\": %u" : ", \"weight\": null", m->pair[i][k].weight);
+            if (m->pair[i][k].high_MBps || below(d, 2))
+                add(text, m->pair[i][k].high_MBps ? ", \"bandwidth\": \"0-%u\"" : ", \"bandwidth\": \"N/A\"",
+                    m->pair[i][k].high_MBps);
+            add(text, "}");
+        }
+        add(text, "]}");
+    }
+    add(text, "]");
+}
+
+/* Pairs of one hop and the least weight have a cable of three quarters of its rate, in both ways of writing. */
+static void random_machines(void **state)
+{
+    static char text[2][ROOM];
+    dice d = {1, 0};
+    (void)state;
+    for (uint32_t c = 0; c < CASES; c++) {
+        machine m;
+        uint32_t least = UINT32_MAX;
+        draw(&m, &d);
+        in_matrices(text[0], &m, &d);
+        in_json(text[1], &m, &d);
+        assert_true(strlen(text[0]) + 1 < ROOM && strlen(text[1]) + 1 < ROOM);
+        for (uint32_t i = 0; i < m.n; i++)
+            for (uint32_t k = 0; k < m.n; k++)
+                if (m.pair[i][k].xgmi && m.pair[i][k].weight && m.pair[i][k].weight < least)
+                    least = m.pair[i][k].weight;
+        rlt_topology *one = import(text[0], NULL), *other = import(text[1], NULL);
+        for (uint32_t i = 0; i < m.n; i++)
+            for (uint32_t k = 0; k < i; k++) {
+                char a[20], b[20];
+                bool joined = m.pair[i][k].xgmi && m.pair[i][k].hops <= 1 && m.pair[i][k].weight <= least;
+                uint64_t rate = m.pair[i][k].high_MBps ? m.pair[i][k].high_MBps * UINT64_C(750000) : 48 * GB;
+                snprintf(a, sizeof a, "gpu%u", i);
+                snprintf(b, sizeof b, "gpu%u", k);
+                cable_is(one, a, b, joined ? rate : 0, joined ? 200000 : 0);
+            }
+        test_same_topology(one, other);
+        rlt_topology_free(one);
+        rlt_topology_free(other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_of_gpus), cmocka_unit_test(weights_alone),
-        cmocka_unit_test(one_gpu),        cmocka_unit_test(bandwidths),
-        cmocka_unit_test(json),           cmocka_unit_test(json_without_weights),
-        cmocka_unit_test(wrong),          cmocka_unit_test(sizes),
+        cmocka_unit_test(random_machines),
+        cmocka_unit_test(a_line_of_gpus),
+        cmocka_unit_test(weights_alone),
+        cmocka_unit_test(one_gpu),
+        cmocka_unit_test(bandwidths),
+        cmocka_unit_test(json),
+        cmocka_unit_test(json_without_weights),
+        cmocka_unit_test(wrong),
+        cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
