@@ -188,7 +188,8 @@ static const rlt_param parameters[] = {
     {"batch", .kind = RLT_PARAM_COUNT, AT(batch), .preset = "256", .min = 1, .max = 1 << 24,
      .help = "samples per GPU and batch"},
     {"warmup", .kind = RLT_PARAM_COUNT, AT(warmup), .usual = "4; fixed: 0", .max = RLT_DASO_MAX_EPOCHS,
-     .help = "epochs with blocking syncs at the start"},
+     .help =
+         "epochs with blocking syncs at the start; cycling begins when they end: with 0, never, as in heat"},
     {"cooldown", .kind = RLT_PARAM_COUNT, AT(cooldown), .usual = "4; fixed: 2", .max = RLT_DASO_MAX_EPOCHS,
      .help = "epochs with blocking syncs at the end"},
     {"soft_cooldown", .kind = RLT_PARAM_COUNT, AT(soft_cooldown), .usual = "0; fixed: 2",
