@@ -23,6 +23,8 @@ typedef struct work {
     uint32_t rank, resource, comm, peer; /* RLT_NONE: none */
     uint32_t deps[MOST_DEPS], n_deps;
     rlt_time duration, start, end, ready;
+    rlt_purpose purpose;
+    uint16_t step;
     bool begun, ended;
 } work;
 
@@ -127,6 +129,8 @@ static inline rlt_program *plan_build(const plan *p)
         o.duration_ps = w->duration;
         o.timed = w->comm != RLT_NONE;
         o.tag = w->comm;
+        o.purpose = w->purpose;
+        o.step = w->step;
         if (w->kind == RLT_OP_COLLECTIVE) {
             o.coll = RLT_ALL_REDUCE;
             o.group = groups[p->group_of[w->comm]];
