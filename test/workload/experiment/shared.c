@@ -171,7 +171,9 @@ static void draw(dice *d, char words[600])
         "rank-scale=3:compute=0.5",
         "until=100us",
         "overlap-slowdown=1.5",
-        "injection=blocking"};
+        "injection=blocking",
+        "fold",
+        "fold-stages"};
     uint32_t which = below(d, sizeof trained / sizeof *trained);
     snprintf(words, 600, "topology=%s %s", networks[below(d, 4)], trained[which]);
     for (uint32_t i = 0; i < sizeof more / sizeof *more; i++)
