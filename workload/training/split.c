@@ -373,13 +373,10 @@ int rlt__split_layers(rlt_training *t, rlt_error *err)
     if (t->split != RLT_CHUNKS_TIME)
         return 0;
     int rc = find_places(t, &p, err);
-    double *best = malloc(((size_t)p.n + 1) * sizeof *best);
-    uint32_t *from = calloc((size_t)chunks * p.n + 1, sizeof *from), j = p.n - 1;
+    double *best = malloc(p.n * sizeof *best);
+    uint32_t *from = calloc((size_t)chunks * p.n, sizeof *from), j = p.n - 1;
     if (!rc && (!best || !from))
         rc = rlt_nomem(err);
-    if (!rc && chunks > p.n - 1)
-        rc = rlt_fail(err, RLT_ESCHEMA, "split", "%u chunks, but the model can be divided at %u places only",
-                      chunks, p.n - 2);
     if (!rc) {
         divide(&p, chunks, -1, best, from);
         divide(&p, chunks, best[p.n - 1], best, from);

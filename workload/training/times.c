@@ -62,16 +62,14 @@ static void add_host(const speed *s, uint32_t first, uint32_t end, rlt__times *o
     const rlt_training *t = s->t;
     const rlt_roofline *f = &s->in_blocks;
     rlt_time *const all[] = {out->forward, out->backward, out->weights, out->again};
-    double kernels = 0, expert = 0, host[4];
+    double kernels = 0, expert = 0;
     for (uint32_t i = first; i < end; i++) {
         const rlt_model_layer *l = &t->model->layers[i];
         kernels += rlt_layer_kernels(l) + (t->size[RLT_AXIS_TP] > 1 && l->tp_elements ? 2 : 0);
         expert += t->model->layers[i].experts > 0 && t->model->layers[i].work == RLT_WORK_MATMUL;
     }
-    host[0] = kernels * f->host_kernel_ps + expert * f->host_expert_ps / 3;
-    host[1] = 2 * host[0];
-    host[2] = 0;
-    host[3] = host[0];
+    double once = kernels * f->host_kernel_ps + expert * f->host_expert_ps / 3;
+    const double host[] = {once, 2 * once, 0, once};
     for (int k = 0; k < 4; k++) {
         double device = 0;
         for (uint32_t i = first; i < end; i++)
