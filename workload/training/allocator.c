@@ -53,7 +53,7 @@ static void add_chunk(const rlt_training *t, uint32_t chunk, weights *w)
         w->all_bytes += bytes;
         if (!repeats) {
             w->outside += n;
-            w->head += i > 0 ? n : 0;
+            w->head += i >= t->blocks.head ? n : 0;
             continue;
         }
         block = begins ? n : block + n;

@@ -80,12 +80,12 @@ static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more
     return whole + boundary / (apart ? apart : 1);
 }
 
-/* Moves state to the host's memory. A bucket at a time is on the accelerator (4 + 12 bytes per element for
- * Adam). */
+/* Moves state to the host's memory, with the full-precision gradients if `accumulate` does not stand for both.
+ * A bucket at a time is on the accelerator (4 + 12 bytes per element for Adam). */
 static void offload_state(const rlt_training *t, double parameters, rlt_training_memory *m)
 {
     double bucket = t->offload_bucket < parameters ? t->offload_bucket : parameters;
-    m->gradients -= parameters * t->main_gradient_bytes;
+    m->gradients -= t->accumulate_bytes ? 0 : parameters * t->main_gradient_bytes;
     m->optimizer = 0;
     m->buffers += bucket * (t->main_gradient_bytes + t->state_bytes);
 }

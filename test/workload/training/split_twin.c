@@ -450,13 +450,54 @@ static void texts(void **state)
     assert_int_equal(f.t.n_split, 0);
 }
 
+/* A text without room is cut, and nothing is written behind it. */
+static void cut(void **state)
+{
+    char text[12];
+    fixture f = {.err = {0}};
+    (void)state;
+    test_begin(&f);
+    test_set(&f, "split", "100-200-300-400");
+    for (size_t size = 1; size < sizeof text; size++) {
+        memset(text, 'x', sizeof text);
+        rlt_param_write(rlt_params_find(rlt_training_parameters(), "split"), &f.t, text, size);
+        assert_int_equal(strlen(text), size - 1);
+        assert_memory_equal(text, "100-200-300-400", size - 1);
+        for (size_t i = size; i < sizeof text; i++)
+            assert_int_equal(text[i], 'x');
+    }
+}
+
+/* A division by time has up to 256 chunks, one by blocks more. */
+static void limits(void **state)
+{
+    static const struct {
+        const char *split;
+        uint32_t chunks;
+        const char *what;
+    } rows[] = {{"time", 256, NULL},
+                {"blocks", 257, NULL},
+                {"time", 257, "257 chunks of 257 blocks exceed the limits, 256 and 65535"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f = {.err = {0}};
+        test_blocks(&f.model, rows[i].chunks);
+        test_begin(&f);
+        set_number(&f, "pp", rows[i].chunks);
+        test_set(&f, "split", rows[i].split);
+        int rc = rlt_training_plan(&f.t, rows[i].chunks, &f.err);
+        assert_int_equal(rc, rows[i].what ? RLT_ERANGE : 0);
+        if (rc)
+            assert_string_equal(f.err.what, rows[i].what);
+        rlt_model_free(&f.model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_blocks),
-        cmocka_unit_test(by_numbers),
-        cmocka_unit_test(by_time),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(by_blocks), cmocka_unit_test(by_numbers), cmocka_unit_test(by_time),
+        cmocka_unit_test(texts),     cmocka_unit_test(cut),        cmocka_unit_test(limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
