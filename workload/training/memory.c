@@ -80,7 +80,7 @@ static double chunk_elements(const rlt_training *t, uint32_t chunk, double *more
     return whole + boundary / (apart ? apart : 1);
 }
 
-/* Moves state to the host's memory, with the full-precision gradients if `accumulate` does not stand for both.
+/* Moves state to the host's memory, with full-precision gradients unless `accumulate` stands for both.
  * A bucket at a time is on the accelerator (4 + 12 bytes per element for Adam). */
 static void offload_state(const rlt_training *t, double parameters, rlt_training_memory *m)
 {
