@@ -15,7 +15,7 @@
 #include "workload/models/model.h"
 #include "workload/training/training.h"
 
-enum { TRIALS = 3000 };
+enum { TRIALS = 3000, DUALPIPE = 4, DUALPIPEV };
 
 /* Formats of weights and kept inputs, by their number in precision.h, and their bytes. MXFP4 has 8 bits for 32
  * elements besides. */
@@ -50,13 +50,15 @@ static void draw_model(trial *x, dice *d)
     uint32_t at = below(d, 6);
     x->experts = at == 2 ? 8 : at == 4 ? 1 : 0;
     assert_int_equal(rlt_model_open(specs[at], &x->f.model, &x->f.err), 0);
+    x->f.model.layers[0].movable = at == 1; /* what is in front is a block, too: none precedes it */
     test_begin(&x->f);
 }
 
 static void draw_layout(trial *x, dice *d)
 {
-    static const char *const schedules[] = {"gpipe", "1f1b", "interleaved", "zero-bubble"};
-    x->schedule = below(d, 4);
+    static const char *const schedules[] = {"gpipe",       "1f1b",     "interleaved",
+                                            "zero-bubble", "dualpipe", "dualpipev"};
+    x->schedule = below(d, 6);
     test_set(&x->f, "schedule", schedules[x->schedule]);
     set_number(&x->f, "tp", 1u << below(d, 3));
     set_number(&x->f, "cp", x->f.model.recurrent ? 1 : 1 + below(d, 2));
@@ -81,7 +83,7 @@ static void draw_training(trial *x, dice *d)
     set_number(f, "zero", below(d, 4));
     set_number(f, "microbatch", 1 + below(d, 3));
     f->t.batch =
-        (uint64_t)f->t.microbatch * f->t.size[RLT_AXIS_DP] * f->t.size[RLT_AXIS_PP] * (1 + below(d, 3));
+        (uint64_t)f->t.microbatch * f->t.size[RLT_AXIS_DP] * f->t.size[RLT_AXIS_PP] * (1 + below(d, 4));
     f->t.element_bytes = below(d, 2) ? 2 : 4;
     f->t.gradient_bytes = below(d, 2) ? 2 : 4;
     f->t.main_gradient_bytes = below(d, 2) ? 4 : 0;
@@ -156,7 +158,7 @@ static double dense(const trial *x, uint32_t i)
 {
     const rlt_model_layer *l = &x->f.model.layers[i];
     const rlt_training *t = &x->f.t;
-    bool copy = l->tied_parameters && t->size[RLT_AXIS_PP] > 1;
+    bool copy = l->tied_parameters && t->size[RLT_AXIS_PP] > 1 && x->schedule < DUALPIPE;
     double n = (double)l->parameters + (copy ? (double)l->tied_parameters : 0);
     return l->sharded ? n / t->size[RLT_AXIS_TP] : n;
 }
@@ -169,7 +171,12 @@ static double of_experts(const trial *x, uint32_t i)
 
 static void layers_of(const trial *x, uint32_t stage, uint32_t index, uint32_t *first, uint32_t *end)
 {
-    rlt_training_layers(&x->f.t, stage + index * x->f.t.size[RLT_AXIS_PP], first, end);
+    uint32_t pp = x->f.t.size[RLT_AXIS_PP], chunk = stage + index * pp;
+    if (x->schedule == DUALPIPE) /* both directions: the chunk of the stage, and of its mirror */
+        chunk = (index == 0) == (stage < pp - 1 - stage) ? stage : pp - 1 - stage;
+    if (x->schedule == DUALPIPEV)
+        chunk = index ? 2 * pp - 1 - stage : stage;
+    rlt_training_layers(&x->f.t, chunk, first, end);
 }
 
 /* ---- state ---- */
@@ -199,6 +206,7 @@ static void state_of(const trial *x, uint32_t stage, rlt_training_memory *m)
     const rlt_training *t = &x->f.t;
     const uint32_t *size = t->size;
     double over = t->shard ? t->shard : size[RLT_AXIS_DP] * size[RLT_AXIS_CP], all = 0;
+    over *= x->schedule == DUALPIPE && !t->shard ? 2 : 1; /* each chunk is on two stages */
     double over_experts = over * size[RLT_AXIS_TP] / (etp(x) * t->ep);
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
@@ -277,6 +285,8 @@ static uint32_t under_way(const trial *x, uint32_t stage)
         n = p - stage;
     if (x->schedule == 3)
         n = p;
+    if (x->schedule >= DUALPIPE)
+        n = (x->schedule == DUALPIPE ? p : 2 * p) + 1;
     if (x->schedule == 2 && m != p)
         n = 2 * (p - 1 - stage) + (t->vp - 1) * p + 1;
     return n < all ? n : all;
