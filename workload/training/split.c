@@ -147,7 +147,7 @@ static uint32_t spare(const rlt_model *m)
     return head ? 1 + (movable(m, 0) > 0) : 0;
 }
 
-/* Returns the number of blocks before a chunk. The head follows the last block. */
+/* Returns the number of blocks before a chunk, which is not the first. The head follows the last block. */
 static uint32_t blocks_before(const rlt_training *t, uint32_t chunk)
 {
     uint32_t chunks = rlt__chunks(t), n = t->blocks.of == t->model ? t->blocks.n : rlt__blocks_of(t->model),
@@ -159,7 +159,7 @@ static uint32_t blocks_before(const rlt_training *t, uint32_t chunk)
         return sum;
     }
     if (chunks > n && chunks > 1)
-        return chunk - (chunk >= before ? before : 0);
+        return chunk - before;
     return chunk * least + (chunk < more ? chunk : more);
 }
 

@@ -54,9 +54,11 @@ static void set_layer(rlt_model *m, uint32_t shape, uint32_t k, uint32_t differs
     l->parameters = units + (differs == PARAMETERS ? 100 + m->n_layers : 0);
     if (shape % 3 == 2) { /* products instead of a width */
         bool last = differs == EXPERT;
-        add_product(m, l, (rlt_model_product){units * 1e5, 50, 100, RLT_SPLIT_OUT, false});
+        add_product(
+            m, l,
+            (rlt_model_product){differs == ROWS ? 1e5 : (1 + units) * 1e5, 50, 100, RLT_SPLIT_OUT, false});
         add_product(m, l,
-                    (rlt_model_product){(differs == ROWS ? 6e5 : 1e5), differs == IN ? 300 : 50,
+                    (rlt_model_product){differs == ROWS ? (1 + units) * 1e5 : 1e5, differs == IN ? 300 : 50,
                                         differs == OUT ? 400 : 100,
                                         differs == SPLIT ? RLT_SPLIT_IN : RLT_SPLIT_NONE, last});
     } else
