@@ -88,11 +88,11 @@ double rlt__gathered_bytes(const rlt_training *t, uint32_t stage)
     return w.all_bytes + summed * t->gradient_bytes;
 }
 
-/* Returns the logits of a microbatch on a rank. *inner: the most gradients inside a layer of its blocks. */
+/* Returns the logits of a microbatch on a rank. *inner, which is 0: the most gradients inside a layer of its
+ * blocks. */
 static double logits_of(const rlt_training *t, uint32_t stage, double *inner)
 {
     double n = 0, each = t->microbatch / (double)t->size[RLT_AXIS_TP] / t->size[RLT_AXIS_CP];
-    *inner = 0;
     for (uint32_t c = 0; c < t->vp; c++) {
         uint32_t first, end;
         bool repeats = false;
@@ -118,8 +118,8 @@ double rlt__backward_bytes(const rlt_training *t, uint32_t stage, double recompu
     if (!t->loss_bytes)
         return block;
     bool split = t->size[RLT_AXIS_TP] > 1 && t->loss_split_bytes;
-    double inner, logits = logits_of(t, stage, &inner),
-                  loss = logits * (split ? t->loss_split_bytes : t->loss_bytes);
+    double inner = 0, logits = logits_of(t, stage, &inner),
+           loss = logits * (split ? t->loss_split_bytes : t->loss_bytes);
     block += inner * e;
     return (loss > block ? loss : block) - (rlt__loss_once(t) ? 0 : logits * 2 * e);
 }
