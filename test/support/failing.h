@@ -11,9 +11,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/text/file.h"
 #include "test/support/support.h"
+#include "test/support/text_file.h"
 
 static unsigned long test_made;     /* allocations so far */
 static unsigned long test_fails_at; /* the number of that which fails; 0: none */
@@ -106,6 +109,26 @@ static inline unsigned long test_each_allocation(const char *name, test_task *ta
                      test_held - before);
     }
     return runs;
+}
+
+/* The same for a task that reads a file, of each of these files and of one that breaks off. */
+static inline void test_each_file(const char *const *files, size_t n, test_task *task)
+{
+    unsigned long failed = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *text = NULL, path[] = "/tmp/ringlet-no-memory-XXXXXX";
+        size_t length = 0;
+        rlt_error err = {0};
+        if (rlt_read_file(files[i], 1 << 20, &text, &length, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        test_write_new(path, text, length * 3 / 4);
+        free(text);
+        failed += test_each_allocation(files[i], task, files[i], false);
+        failed += test_each_allocation(path, task, path, false);
+        unlink(path);
+    }
+    printf("# %lu allocations failed\n", failed);
+    assert_true(!TEST_COUNTED || failed > 200);
 }
 
 #endif

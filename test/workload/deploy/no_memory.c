@@ -7,16 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/text/file.h"
 #include "sim/text/json.h"
 #include "test/support/dice.h"
 #include "test/support/small_deployment.h"
 #include "test/support/support.h"
-#include "test/support/text_file.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/judge.h"
@@ -49,22 +46,8 @@ static int read_graph(const void *what, uint64_t *result, rlt_error *err)
 
 static void graphs(void **state)
 {
-    unsigned long failed = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *text = NULL, path[] = "/tmp/ringlet-no-memory-XXXXXX";
-        size_t length = 0;
-        rlt_error err = {0};
-        if (rlt_read_file(files[i], 1 << 20, &text, &length, &err))
-            fail_msg("%s: %s", err.where, err.what);
-        test_write_new(path, text, length * 3 / 4);
-        free(text);
-        failed += test_each_allocation(files[i], read_graph, files[i], false);
-        failed += test_each_allocation(path, read_graph, path, false);
-        unlink(path);
-    }
-    printf("# %lu allocations failed\n", failed);
-    assert_true(!TEST_COUNTED || failed > 200);
+    test_each_file(files, sizeof files / sizeof *files, read_graph);
 }
 
 static int build_graph(const void *what, uint64_t *result, rlt_error *err)

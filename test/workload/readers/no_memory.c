@@ -3,14 +3,8 @@
  * the reader says so, or reads the same, and gives back all memory. */
 #include "test/support/failing.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "sim/base/error.h"
-#include "sim/text/file.h"
 #include "test/support/support.h"
-#include "test/support/text_file.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
@@ -41,22 +35,8 @@ static int read_trace(const void *what, uint64_t *result, rlt_error *err)
 
 static void each_allocation(void **state)
 {
-    unsigned long failed = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *text = NULL, path[] = "/tmp/ringlet-no-memory-XXXXXX";
-        size_t length = 0;
-        rlt_error err = {0};
-        if (rlt_read_file(files[i], 1 << 20, &text, &length, &err))
-            fail_msg("%s: %s", err.where, err.what);
-        test_write_new(path, text, length * 3 / 4);
-        free(text);
-        failed += test_each_allocation(files[i], read_trace, files[i], false);
-        failed += test_each_allocation(path, read_trace, path, false);
-        unlink(path);
-    }
-    printf("# %lu allocations failed\n", failed);
-    assert_true(!TEST_COUNTED || failed > 200);
+    test_each_file(files, sizeof files / sizeof *files, read_trace);
 }
 
 int main(void)
