@@ -258,12 +258,13 @@ static int add_pass(rlt_design_work *w, const rlt_training *t, const rlt__times 
         if (!to)
             return rlt__design_no_layer(err);
         double back = (double)(x->backward[i] + x->weights[i]) * 1e-12,
-               tp = (double)l->tp_elements * t->microbatch * t->element_bytes;
+               element = (double)t->microbatch * t->element_bytes;
         to->compute_s[0] = (double)x->forward[i] * 1e-12;
         to->compute_s[1] = to->compute_s[2] = back / 2;
         if (w->model > 1) {
-            set_comm(&to->comm[0], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, tp);
-            set_comm(&to->comm[1], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, tp);
+            uint64_t inputs = l->tp_inputs ? l->tp_inputs : l->tp_elements;
+            set_comm(&to->comm[0], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, (double)l->tp_elements * element);
+            set_comm(&to->comm[1], RLT_ALL_REDUCE, RLT_DESIGN_MODEL, (double)inputs * element);
         }
     }
     return 0;

@@ -20,18 +20,31 @@ static double expert_split(const rlt_model_layer *l, const rlt_layer_share *s)
     return l->sharded && s->etp ? s->etp : split_of(l, s);
 }
 
+/* Returns the share of the tokens on which a rank computes a product that is not divided. With sequence
+ * parallelism, that is its own part: Megatron-LM, multi_latent_attention.py, whose narrow vectors are
+ * gathered afterwards. If fewer ranks share an expert than share the other layers, each dispatches its own
+ * part, and the router has only that. */
+static double own_tokens(const rlt_model_layer *l, const rlt_layer_share *s)
+{
+    if (s->sequence_parallel)
+        return 1 / split_of(l, s);
+    return l->experts > 0 ? expert_split(l, s) / split_of(l, s) : 1;
+}
+
 /* Returns the time of a product. A rank has 1/ep of the experts and as many copies of tokens as without
  * expert parallelism: each of its experts gets an equal share. If fewer ranks share an expert than share the
- * other layers, each dispatches its own part of the tokens: the copies of a rank are as many less as its
- * matrices are more, and the router has only its part. */
+ * other layers, the copies of a rank are as many less as its matrices are more. */
 static double product_time(const rlt_model_layer *l, const rlt_model_product *p, const rlt_roofline *f,
                            const rlt_layer_share *s, rlt_layer_pass pass)
 {
     double count = p->expert && l->experts > s->ep ? (double)l->experts / s->ep : 1;
-    double apart = expert_split(l, s) / split_of(l, s), tp = p->expert ? expert_split(l, s) : split_of(l, s);
+    double tp = p->expert ? expert_split(l, s) : split_of(l, s);
     double rows = p->rows * s->samples / count, e = s->element_bytes;
     rows *= p->expert && s->load > 0 ? s->load : 1;
-    rows *= p->expert || p->split == RLT_SPLIT_NONE ? apart : 1;
+    if (p->expert)
+        rows *= expert_split(l, s) / split_of(l, s);
+    else if (p->split == RLT_SPLIT_NONE)
+        rows *= own_tokens(l, s);
     double in = (double)p->in / (p->split == RLT_SPLIT_IN ? tp : 1),
            out = (double)p->out / (p->split == RLT_SPLIT_OUT ? tp : 1);
     rlt_work w = {.kind = (rlt_work_kind)l->work, .m = rows, .n = out, .k = in};

@@ -78,8 +78,9 @@ typedef struct rlt_model_layer {
     /* Elements communicated by the forward pass; the backward pass communicates as many. tp_elements are
      * all-reduced over tensor parallelism; with sequence parallelism they are gathered before the layer and
      * reduce-scattered after it. ep_elements are sent to experts, and as many come back. cp_elements are keys
-     * and values passed around by context parallelism. */
-    uint64_t tp_elements, ep_elements, cp_elements;
+     * and values passed around by context parallelism. tp_inputs, if not 0, are gathered instead
+     * before the forward pass, and reduced after the backward pass: latent vectors, which are narrow. */
+    uint64_t tp_elements, tp_inputs, ep_elements, cp_elements;
     /* Shapes of matrices, as sums over those of m x n: m + n, the parameters of an adapter of rank 1 (LoRA);
      * the adapter's forward FLOPs per sample; FLOPs of an orthogonalisation (Muon), 4 k^2 l + 2 k^3 per
      * iteration for k = min(m, n) and l = max(m, n). 0 for tables from files. */

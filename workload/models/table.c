@@ -80,6 +80,8 @@ static const rlt_param fields[] = {
     {"logits", REAL(logits), .help = "elements of which a loss is computed; saved_split has two for each"},
     {"output", COUNT(output_elements), .help = "elements passed to the next layer or stage"},
     {"tp", COUNT(tp_elements), .help = "elements that tensor parallelism all-reduces"},
+    {"tp_inputs", COUNT(tp_inputs), .usual = "as tp",
+     .help = "elements that tensor parallelism gathers for a layer's products"},
     {"ep", COUNT(ep_elements), .help = "elements sent to experts"},
     {"cp", COUNT(cp_elements), .help = "elements of keys and values passed around by context parallelism"},
     {"sharded", FLAG(sharded), .preset = "yes", .help = "tensor parallelism divides the layer"},

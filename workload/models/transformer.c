@@ -291,6 +291,7 @@ static void latent(const transformer *t, rlt__model_builder *b)
     rlt__model_matrix_split(b, t->s, h, t->kv_rank + t->rotary, false, RLT_SPLIT_NONE);
     norm(t, b, t->kv_rank);
     rlt__model_matrix(b, t->s, t->kv_rank, (uint64_t)t->heads * (t->head + t->value_head), false);
+    b->layer->tp_inputs = (uint64_t)t->sequence * ((t->q_rank ? t->q_rank : h) + t->kv_rank + t->rotary);
     b->layer->saved_whole += 2 * t->s * (double)narrow;
     b->layer->inputs_whole += t->s * (double)narrow; /* behind the norms */
     b->layer->moved_elements += 4 * t->s * (double)narrow;

@@ -72,6 +72,13 @@ void rlt__work_give_gradients(rlt__work *w, const rlt_model_layer *l)
     }
 }
 
+/* Returns the bytes that tensor parallelism moves before a layer (0) or after it (1). */
+static double tp_bytes(const rlt__work *w, const rlt_model_layer *l, int after, bool back)
+{
+    bool inputs = !after != back && l->tp_inputs;
+    return rlt__work_bytes(w, (double)(inputs ? l->tp_inputs : l->tp_elements));
+}
+
 /* Returns true if the tensor-parallel communication of a layer overlaps its products. */
 static bool overlaps(const rlt__work *w, const rlt_model_layer *l)
 {
@@ -85,9 +92,8 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
 {
     const rlt_training *t = w->t;
     bool spread = l->ep_elements > 0 && rlt__experts_spread(t);
-    double tp = rlt__work_bytes(w, (double)l->tp_elements), cp = (double)l->cp_elements * t->microbatch *
-                                                                 t->element_bytes /
-                                                                 (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    double tp = tp_bytes(w, l, after, back), cp = (double)l->cp_elements * t->microbatch * t->element_bytes /
+                                                  (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     if (!after) {
         if (t->sequence_parallel && !overlaps(w, l) && (!spread || rlt__divides_dense(t->model, l)))
             rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, tp, "tp all-gather");
@@ -106,22 +112,22 @@ static void layer_comm(rlt__work *w, const rlt_model_layer *l, int after, bool b
 
 /* Computes a layer beside its own gather and scatter, which go on piece by piece with its products. The layer
  * ends with the last of them. */
-static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
+static void compute_beside(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps, bool back)
 {
-    uint64_t bytes = (uint64_t)(rlt__work_bytes(w, (double)l->tp_elements) + 0.5);
+    uint64_t in = (uint64_t)(tp_bytes(w, l, 0, back) + 0.5), out = (uint64_t)(tp_bytes(w, l, 1, back) + 0.5);
     rlt__work_flush(w, w->doing);
-    rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, bytes, "tp all-gather");
+    rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_ALL_GATHER, in, "tp all-gather");
     uint32_t scatter =
-        rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_REDUCE_SCATTER, bytes, "tp reduce-scatter");
+        rlt__work_collective(w, w->tensors, RLT__GROUP_TP, RLT_REDUCE_SCATTER, out, "tp reduce-scatter");
     w->gathered += duration_ps;
     rlt__work_flush(w, w->doing);
     w->pending_after = scatter;
 }
 
-static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps)
+static void compute_layer(rlt__work *w, const rlt_model_layer *l, rlt_time duration_ps, bool back)
 {
     if (overlaps(w, l))
-        compute_beside(w, l, duration_ps);
+        compute_beside(w, l, duration_ps, back);
     else
         w->gathered += duration_ps;
 }
@@ -189,7 +195,7 @@ static void forward_layers(rlt__work *w, uint32_t first, uint32_t end, const rlt
         if (comm)
             layer_comm(w, l, 0, false);
         if (comm)
-            compute_layer(w, l, times[i]);
+            compute_layer(w, l, times[i], false);
         else
             w->gathered += times[i];
         if (comm)
@@ -279,7 +285,7 @@ void rlt__work_backward(rlt__work *w, uint32_t chunk, const rlt__turn *turn, boo
             if (inputs)
                 layer_comm(w, &m->layers[j], 0, true);
             if (inputs)
-                compute_layer(w, &m->layers[j], w->times.backward[j]);
+                compute_layer(w, &m->layers[j], w->times.backward[j], true);
             w->gathered += weights ? w->times.weights[j] : 0;
             if (weights && t->sparsity > 0)
                 w->gathered += (rlt_time)(rlt__held(t, &m->layers[j]) / t->compress_rate * 1e12);

@@ -77,12 +77,13 @@ static const struct {
                {"logits", REAL},
                {"output", COUNT},
                {"tp", COUNT},
+               {"tp_inputs", COUNT},
                {"ep", COUNT},
                {"cp", COUNT},
                {"sharded", FLAG},
                {"block", COUNT},
                {"movable", FLAG}};
-enum { COLUMNS = sizeof columns / sizeof *columns, FORWARD = 5, BACKWARD = 6, SHARDED = 18, BLOCK, MOVABLE };
+enum { COLUMNS = sizeof columns / sizeof *columns, FORWARD = 5, BACKWARD = 6, SHARDED = 19, BLOCK, MOVABLE };
 static const char *const kinds[] = {"matmul", "attention", "convolution", "lookup", "vector"};
 
 /* A table: what each cell holds, if it is given. */
@@ -193,6 +194,7 @@ static void compare_row(const cells *c, uint32_t r, const rlt_model *m)
                           l->logits,
                           (double)l->output_elements,
                           (double)l->tp_elements,
+                          (double)l->tp_inputs,
                           (double)l->ep_elements,
                           (double)l->cp_elements,
                           l->sharded,

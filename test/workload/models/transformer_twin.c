@@ -333,6 +333,8 @@ static void attention(const net *n, const char *stem)
         norm(n, n->kv_rank);
         matrix(s, n->kv_rank, n->heads * (n->head + n->value), false, RLT_SPLIT_OUT);
         l->saved_products = s * (n->q_rank + n->kv_rank + n->rotary + n->hidden);
+        /* Megatron-LM gathers both narrow vectors and the positional part: no hidden vector, if q_rank. */
+        l->tp_inputs = n->s * (n->kv_rank + n->rotary) + n->s * (n->q_rank ? n->q_rank : n->hidden);
         l->saved_whole += narrow + narrow; /* before and behind the norm */
         l->inputs_whole += narrow;
         l->moved_elements += 4 * narrow;
@@ -553,6 +555,7 @@ static void compare_layer(const net *n, const rlt_model_layer *got, const rlt_mo
     SAME(logits);
     SAME(output_elements);
     SAME(tp_elements);
+    SAME(tp_inputs);
     SAME(ep_elements);
     SAME(cp_elements);
     SAME(sides);

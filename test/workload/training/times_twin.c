@@ -3,7 +3,7 @@
  * Times of the layers of random trainings against a second model: which constants apply inside and outside of
  * blocks, what recomputation repeats, what the host adds to a block, and that equal blocks, which are timed
  * once, have the times that each has by itself. The time of a single layer is layer.h's, which
- * test/workload/models/accelerator.c tests. The time of an optimizer step, by its bytes and products.
+ * test/workload/models/layer_twin.c tests. The time of an optimizer step, by its bytes and products.
  */
 #include <math.h>
 #include <stdio.h>

@@ -237,6 +237,43 @@ static void overlapped_tensors(void **state)
     assert_int_equal(bytes[0], BLOCKS * 2 * 2 * 375000 * 2);
 }
 
+/* Inputs of 300 elements where outputs have 1000: the forward pass gathers 600 bytes and reduces 2000, the
+ * backward pass the reverse, overlapped or not. Without sequence parallelism, the forward pass sums 2000 bytes
+ * of outputs, the backward pass 600 bytes of gradients of inputs. */
+static void narrow_inputs(void **state)
+{
+    static const char *const settings[][2] = {{"on", "off"}, {"on", "on"}, {"off", "off"}};
+    (void)state;
+    for (int v = 0; v < 3; v++) {
+        fixture f;
+        uint64_t small = 0, large = 0, gathered = 0;
+        open_blocks(&f);
+        for (uint32_t i = 0; i < BLOCKS; i++) {
+            f.model.layers[i].tp_elements = 1000;
+            f.model.layers[i].tp_inputs = 300;
+        }
+        test_set(&f, "tp", "2");
+        test_set(&f, "sp", settings[v][0]);
+        test_set(&f, "tp_overlap", settings[v][1]);
+        rlt_program *p = test_program(&f, 2);
+        for (uint32_t i = 0; i < p->n_comms; i++) {
+            const rlt_comm *c = &p->comms[i];
+            bool forward = i < p->n_comms / 2, gathers = c->kind == RLT_ALL_GATHER;
+            assert_int_equal(c->kind, v == 2    ? RLT_ALL_REDUCE
+                                      : gathers ? RLT_ALL_GATHER
+                                                : RLT_REDUCE_SCATTER);
+            assert_int_equal(c->bytes, forward == gathers ? 600 : 2000);
+            gathered += gathers;
+            *(c->bytes == 600 ? &small : &large) += 1;
+        }
+        assert_int_equal(small, v == 2 ? BLOCKS : 2 * BLOCKS);
+        assert_int_equal(large, small);
+        assert_int_equal(gathered, v == 2 ? 0 : 2 * BLOCKS);
+        rlt_program_free(p);
+        rlt_model_free(&f.model);
+    }
+}
+
 /* Adapters of rank 4 on the four matrices of both blocks: 4 (m + n) parameters each. Frozen weights have
  * neither gradients nor state nor products for them. */
 static void adapters(void **state)
@@ -306,7 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states),        cmocka_unit_test(muon),        cmocka_unit_test(hybrid_sharding),
         cmocka_unit_test(whole_weights), cmocka_unit_test(local_steps), cmocka_unit_test(overlapped_tensors),
-        cmocka_unit_test(adapters),      cmocka_unit_test(refused),
+        cmocka_unit_test(narrow_inputs), cmocka_unit_test(adapters),    cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
