@@ -102,7 +102,7 @@ static int dry_run(rlt_sweep_study *s, rlt_error *err)
 /* Reports the result in one line, as an error if points failed or the sweep was interrupted. */
 static int conclude(const rlt_sweep *w, const sweep_settings *s, int rc, rlt_error *err)
 {
-    char reused[100] = "", copied[60] = "";
+    char reused[128] = "", copied[60] = "";
     uint64_t hidden = 0, run = w->n_flying - w->reused - (w->reused ? w->copied : 0);
     if (w->reused && w->copied)
         snprintf(copied, sizeof copied, ", %llu equal to others", (unsigned long long)w->copied);

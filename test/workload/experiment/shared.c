@@ -22,6 +22,7 @@
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/support.h"
+#include "test/support/text_file.h"
 #include "workload/experiment/coll/coll.h"
 #include "workload/experiment/coll/one.h"
 #include "workload/experiment/figures.h"
@@ -462,6 +463,35 @@ static void an_input_that_is_not_wanted(void **state)
     rlt_shared_free(&s);
 }
 
+static int stop_placements(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err)
+{
+    return strcmp(what, "placement") == 0 ? stop(ctx, what, path, hash, err) : 0;
+}
+
+/* A placement is an input of the network: it is noted after the topology. */
+static void a_placement_that_is_not_wanted(void **state)
+{
+    static const char places[] = "{\"ranks\": [1, 0]}";
+    char path[] = "/tmp/ringlet-places-XXXXXX", words[200];
+    rlt_shared s = {.note = stop_placements};
+    rlt_error err = {0};
+    member m;
+    (void)state;
+    test_write_new(path, places, sizeof places - 1);
+    snprintf(words, sizeof words,
+             "topology=switch:2@1GB/s,0ns model=transformer:layers=1,hidden=64 placement=%s", path);
+    assert_int_equal(enter(&m, &s, RLT_EXPERIMENT_RUN, words, &err), RLT_EIO);
+    assert_string_equal(err.where, path);
+    assert_string_equal(err.what, "placement is not wanted");
+    assert_int_equal(s.nets.n, 0);
+    leave(&m);
+    s.note = NULL;
+    assert_int_equal(enter(&m, &s, RLT_EXPERIMENT_RUN, words, &(rlt_error){0}), 0);
+    leave(&m);
+    rlt_shared_free(&s);
+    unlink(path);
+}
+
 /* Which options belong to the network, the workload and the files of a collective. */
 static void owners_of_options(void **state)
 {
@@ -482,6 +512,7 @@ int main(void)
                                        cmocka_unit_test(files_come_and_go),
                                        cmocka_unit_test(workloads_come_and_go),
                                        cmocka_unit_test(an_input_that_is_not_wanted),
+                                       cmocka_unit_test(a_placement_that_is_not_wanted),
                                        cmocka_unit_test(owners_of_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
