@@ -13,6 +13,7 @@ goes on where the first one ended.
 from __future__ import annotations
 
 import concurrent.futures as futures
+import functools
 import hashlib
 import os
 import subprocess
@@ -202,8 +203,7 @@ class Gate:
 
     def sanitized(self, place: Place, order: list[str], folder: str) -> str | None:
         """Whether a test fails that passes without the mutant, the file under sanitizers both times."""
-        ask = [self.command(place.path)[0], "-print-file-name=libasan.so"]
-        runtime = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+        runtime = sanitizers_of(self.command(place.path)[0])
         names = [n for n in order if not n.endswith(".sh") and self.cost(n) is not None]
         if not os.path.isabs(runtime):
             return None
@@ -283,6 +283,13 @@ class Gate:
             print(f"{place}{dear}", flush=True)
         killed = verdict.startswith("killed")
         return killed, killed or verdict.startswith("survives"), verdict == "equivalent"
+
+
+@functools.cache
+def sanitizers_of(compiler: str) -> str:
+    """The path of a compiler's AddressSanitizer; not absolute if it has none."""
+    ask = [compiler, "-print-file-name=libasan.so"]
+    return subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def number(name: str, default: str, least: float) -> float:

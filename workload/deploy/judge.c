@@ -84,13 +84,9 @@ RLT_HEAP(endings, rlt__ending, rlt_judge, sooner)
 static void book(rlt_judge *j, uint32_t i, rlt_time now, uint32_t *n_heap)
 {
     const rlt__task *t = &j->execution.tasks[i];
-    uint32_t resource = rlt__judge_resource(j, t);
-    rlt_time start = now;
-    if (resource != RLT_NONE) {
-        start = j->free_ps[resource] > now ? j->free_ps[resource] : now;
-        j->free_ps[resource] = rlt_time_add(start, t->time_ps);
-    }
-    rlt_time end = rlt_time_add(start, t->time_ps);
+    rlt_time *free_ps = &j->free_ps[rlt__judge_resource(j, t)], start = *free_ps > now ? *free_ps : now,
+             end = rlt_time_add(start, t->time_ps);
+    *free_ps = end;
     j->times[i] = (rlt__times){start, end};
     if (t->kind == RLT__TASK_COMPUTE)
         j->busy_ps[t->from] = rlt_time_add(j->busy_ps[t->from], t->time_ps);

@@ -5,7 +5,6 @@
  * model knows who feeds whom from a list of edges, which it walks for each question.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
+#include "test/support/say.h"
 #include "test/support/support.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"
@@ -44,17 +44,6 @@ typedef struct drawn {
     rlt_tensor must[2 * MAX_EDGES]; /* tensors that are still to be found */
     uint32_t n_must;
 } drawn;
-
-static void say(drawn *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(drawn *x, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    x->used += (size_t)vsnprintf(x->text + x->used, sizeof x->text - x->used, fmt, args);
-    va_end(args);
-    assert_true(x->used < sizeof x->text);
-}
 
 /* ---- random files ---- */
 
@@ -148,24 +137,24 @@ static void write_file(drawn *x)
 {
     static const char *const flags[2][2] = {{"0", "false"}, {"1", "true"}};
     x->used = 0;
-    say(x, " {\"maxFPGAs\": 2, \"nodes\": [");
+    TEST_SAY(x, " {\"maxFPGAs\": 2, \"nodes\": [");
     for (uint32_t i = 0; i < x->n; i++) {
         const node *k = &x->nodes[i];
-        say(x, "%s{\"id\": %llu, \"fpgaLatency\": %.6f, \"isBackwardNode\": %s, \"size\": %llu", i ? "," : "",
-            (unsigned long long)k->id, (double)k->ps / 1e9, flags[k->backward][below(&x->d, 2)],
-            (unsigned long long)k->size);
+        TEST_SAY(x, "%s{\"id\": %llu, \"fpgaLatency\": %.6f, \"isBackwardNode\": %s, \"size\": %llu",
+                 i ? "," : "", (unsigned long long)k->id, (double)k->ps / 1e9,
+                 flags[k->backward][below(&x->d, 2)], (unsigned long long)k->size);
         if (k->color != NONE)
-            say(x, ", \"colorClass\": %llu", (unsigned long long)(k->color == 3 ? LARGEST : k->color));
+            TEST_SAY(x, ", \"colorClass\": %llu", (unsigned long long)(k->color == 3 ? LARGEST : k->color));
         if (k->named)
-            say(x, ", \"name\": \"layer %u\"", i);
-        say(x, "}");
+            TEST_SAY(x, ", \"name\": \"layer %u\"", i);
+        TEST_SAY(x, "}");
     }
-    say(x, "], \"edges\": [");
+    TEST_SAY(x, "], \"edges\": [");
     for (uint32_t i = 0; i < x->m; i++)
-        say(x, "%s{\"sourceId\": %llu, \"destId\": %llu, \"cost\": 0.5, \"size\": %llu}", i ? "," : "",
-            (unsigned long long)x->nodes[x->edges[i].src].id,
-            (unsigned long long)x->nodes[x->edges[i].dst].id, (unsigned long long)x->edges[i].bytes);
-    say(x, "]}");
+        TEST_SAY(x, "%s{\"sourceId\": %llu, \"destId\": %llu, \"cost\": 0.5, \"size\": %llu}", i ? "," : "",
+                 (unsigned long long)x->nodes[x->edges[i].src].id,
+                 (unsigned long long)x->nodes[x->edges[i].dst].id, (unsigned long long)x->edges[i].bytes);
+    TEST_SAY(x, "]}");
 }
 
 /* ---- the plain model ---- */

@@ -13,6 +13,7 @@
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/kineto.h"
+#include "test/support/say.h"
 #include "test/support/text_file.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
@@ -51,17 +52,6 @@ typedef struct list {
     size_t used;
 } list;
 
-static void say(list *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(list *x, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    x->used += (size_t)vsnprintf(x->text + x->used, sizeof x->text - x->used, fmt, args);
-    va_end(args);
-    assert_true(x->used < sizeof x->text);
-}
-
 static uint32_t size_of(const list *x, uint32_t place)
 {
     const uint32_t sizes[] = {x->ranks, x->tp, x->dp, x->ep, x->dp / x->ep, x->pp};
@@ -80,18 +70,19 @@ static void say_row(list *x, const row *r)
 {
     static const char *const places[] = {"any",      "tp_group",    "dp_group",
                                          "ep_group", "ep_dp_group", "pp_group"};
-    say(x, "%s%s,", below(&x->d, 2) ? "CommType." : "", r->computes ? "computation" : words[r->word].word);
-    say(x, "%s%s,", below(&x->d, 2) ? "CommGroup." : "",
-        r->place == EP_DP && below(&x->d, 2) ? "dp_ep_group" : places[r->place]);
+    TEST_SAY(x, "%s%s,", below(&x->d, 2) ? "CommType." : "",
+             r->computes ? "computation" : words[r->word].word);
+    TEST_SAY(x, "%s%s,", below(&x->d, 2) ? "CommGroup." : "",
+             r->place == EP_DP && below(&x->d, 2) ? "dp_ep_group" : places[r->place]);
     if (r->sized)
-        say(x, "%u,", size_of(x, r->place));
+        TEST_SAY(x, "%u,", size_of(x, r->place));
     else
-        say(x, "%s,", below(&x->d, 2) ? "None" : "");
-    say(x, "%llu,stage %u,", (unsigned long long)r->bytes, r->word);
+        TEST_SAY(x, "%s,", below(&x->d, 2) ? "None" : "");
+    TEST_SAY(x, "%llu,stage %u,", (unsigned long long)r->bytes, r->word);
     if (r->us == UINT32_MAX)
-        say(x, "%s,x\n", below(&x->d, 2) ? "None" : "");
+        TEST_SAY(x, "%s,x\n", below(&x->d, 2) ? "None" : "");
     else
-        say(x, "%u.%03u,x\n", r->us / 1000, r->us % 1000);
+        TEST_SAY(x, "%u.%03u,x\n", r->us / 1000, r->us % 1000);
 }
 
 /* Sizes of groups that a measured list does not give: of experts the data-parallel group. */
@@ -123,13 +114,13 @@ static void draw(list *x)
     if (!gives[EP])
         x->ep = experts ? x->dp : 1;
     if (!x->measured)
-        say(x, "[rank0 ~ rank%u]%s\n", x->ranks - 1, below(&x->d, 2) ? "\r" : "");
-    say(x, "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time,more\n");
+        TEST_SAY(x, "[rank0 ~ rank%u]%s\n", x->ranks - 1, below(&x->d, 2) ? "\r" : "");
+    TEST_SAY(x, "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time,more\n");
     for (uint32_t i = 0; i < x->n; i++) {
         row *r = &x->rows[i];
         bool kept = r->computes ? r->us != UINT32_MAX : r->bytes || words[r->word].kind == RLT_BARRIER;
         if (i > 0 && below(&x->d, 5) == 0) {
-            say(x, "%sepoch_end,,,0,,,x\n", below(&x->d, 2) ? "CommType." : "");
+            TEST_SAY(x, "%sepoch_end,,,0,,,x\n", below(&x->d, 2) ? "CommType." : "");
             x->steps++;
         }
         r->step = x->steps;
@@ -221,7 +212,7 @@ static uint32_t draw_edges(list *x, uint32_t n, uint32_t (*edges)[2], uint32_t *
     for (uint32_t i = 0; i < m; i++) {
         edges[i][0] = below(&x->d, n);
         edges[i][1] = below(&x->d, n);
-        say(x, "\tnode%u -- node%u\n", edges[i][0] + 1, edges[i][1] + 1);
+        TEST_SAY(x, "\tnode%u -- node%u\n", edges[i][0] + 1, edges[i][1] + 1);
         ++*line;
     }
     return m;
@@ -229,19 +220,20 @@ static uint32_t draw_edges(list *x, uint32_t n, uint32_t (*edges)[2], uint32_t *
 
 static void say_node(list *x, uint32_t i, const node *k, bool stages)
 {
-    say(x, "node%u -- %s -- forward_compute_time=%u.%03u, backward_compute_time=%u.%03u, activation_size=",
-        i + 1, k->description, k->us[0] / 1000, k->us[0] % 1000, k->us[1] / 1000, k->us[1] % 1000);
+    TEST_SAY(x,
+             "node%u -- %s -- forward_compute_time=%u.%03u, backward_compute_time=%u.%03u, activation_size=",
+             i + 1, k->description, k->us[0] / 1000, k->us[0] % 1000, k->us[1] / 1000, k->us[1] % 1000);
     if (k->n_sizes == 1 && below(&x->d, 2))
-        say(x, "%u.0", k->sizes[0]);
+        TEST_SAY(x, "%u.0", k->sizes[0]);
     else {
         for (uint32_t s = 0; s < k->n_sizes; s++)
-            say(x, "%s%u.000", s ? "; " : "[", k->sizes[s]);
-        say(x, "]");
+            TEST_SAY(x, "%s%u.000", s ? "; " : "[", k->sizes[s]);
+        TEST_SAY(x, "]");
     }
-    say(x, ", parameter_size=%u", k->parameters);
+    TEST_SAY(x, ", parameter_size=%u", k->parameters);
     if (stages)
-        say(x, " -- stage_id=%u", k->stage);
-    say(x, "%s\n", below(&x->d, 3) ? "" : "\r");
+        TEST_SAY(x, " -- stage_id=%u", k->stage);
+    TEST_SAY(x, "%s\n", below(&x->d, 3) ? "" : "\r");
 }
 
 static void check_graph(const list *x, const node *nodes, uint32_t n, uint32_t (*edges)[2], uint32_t m,
@@ -299,7 +291,7 @@ static void graphs_say_what_was_drawn(void **state)
             node *w = &nodes[k];
             uint32_t what = below(&x.d, 6);
             if (below(&x.d, 8) == 0) {
-                say(&x, "%s", below(&x.d, 2) ? "\n" : " \r\n");
+                TEST_SAY(&x, "%s", below(&x.d, 2) ? "\n" : " \r\n");
                 line++;
             }
             *w = (node){.input = what == 2, .n_sizes = 1 + below(&x.d, 3), .line = ++line};

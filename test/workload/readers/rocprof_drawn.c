@@ -4,7 +4,6 @@
  * profiler's words, whose reader has tests of its own: all three are one program. Files and members as at the
  * head of rocprof.c.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "sim/base/error.h"
 #include "test/support/dice.h"
 #include "test/support/kineto.h"
+#include "test/support/say.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
 #include "workload/program/program.h"
@@ -51,17 +51,6 @@ typedef struct drawn {
     char text[1 << 15];
     size_t used;
 } drawn;
-
-static void say(drawn *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(drawn *x, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    x->used += (size_t)vsnprintf(x->text + x->used, sizeof x->text - x->used, fmt, args);
-    va_end(args);
-    assert_true(x->used < sizeof x->text);
-}
 
 static void add(drawn *x, item i)
 {
@@ -129,17 +118,17 @@ static void say_line(drawn *x, const item *e)
     long long begin = e->begin, end = e->end;
     const char *name = names[e->kind][e->name];
     if (e->kind == KERNEL && x->streams)
-        say(x, "\"K\",\"Agent %u\",9,%u,\"%s\",%u,%lld,%lld\n", e->agent, e->stream, name, e->correlation,
-            begin, end);
+        TEST_SAY(x, "\"K\",\"Agent %u\",9,%u,\"%s\",%u,%lld,%lld\n", e->agent, e->stream, name,
+                 e->correlation, begin, end);
     else if (e->kind == KERNEL)
-        say(x, "\"K\",\"Agent %u\",%u,\"%s\",%u,%lld,%lld\n", e->agent, e->stream, name, e->correlation,
-            begin, end);
+        TEST_SAY(x, "\"K\",\"Agent %u\",%u,\"%s\",%u,%lld,%lld\n", e->agent, e->stream, name, e->correlation,
+                 begin, end);
     else if (e->kind == COPY && x->streams)
-        say(x, "M,\"%s\",%u,9,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
+        TEST_SAY(x, "M,\"%s\",%u,9,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
     else if (e->kind == COPY)
-        say(x, "M,\"%s\",%u,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
+        TEST_SAY(x, "M,\"%s\",%u,%u,%lld,%lld\n", name, e->stream, e->correlation, begin, end);
     else
-        say(x, "D,\"%s\",5,%u,%u,%lld,%lld\n", name, e->thread, e->correlation, begin, end);
+        TEST_SAY(x, "D,\"%s\",5,%u,%u,%lld,%lld\n", name, e->thread, e->correlation, begin, end);
 }
 
 static void write_csv(drawn *x, const char *folder)
@@ -150,11 +139,11 @@ static void write_csv(drawn *x, const char *folder)
         bool any = false;
         snprintf(name, sizeof name, "a_%s", ends[k]);
         if (k == KERNEL)
-            say(x, "Kind,Agent_Id,Queue_Id,%sKernel_Name,%s", x->streams ? "Stream_Id," : "", times);
+            TEST_SAY(x, "Kind,Agent_Id,Queue_Id,%sKernel_Name,%s", x->streams ? "Stream_Id," : "", times);
         else if (k == COPY)
-            say(x, "Kind,Direction,%sDestination_Agent_Id,%s", x->streams ? "Stream_Id," : "", times);
+            TEST_SAY(x, "Kind,Direction,%sDestination_Agent_Id,%s", x->streams ? "Stream_Id," : "", times);
         else
-            say(x, "Domain,Function,Process_Id,Thread_Id,%s", times);
+            TEST_SAY(x, "Domain,Function,Process_Id,Thread_Id,%s", times);
         for (uint32_t i = 0; i < x->n; i++)
             if (x->items[i].kind == k) {
                 say_line(x, &x->items[i]);
@@ -168,49 +157,52 @@ static void write_csv(drawn *x, const char *folder)
 
 static void say_record(drawn *x, const item *e)
 {
-    say(x,
-        "{\"kind\":%d,\"operation\":%u,\"correlation_id\":{\"internal\":%u},\"start_timestamp\":%lld,"
-        "\"end_timestamp\":%lld,\"thread_id\":%u",
-        e->kind, e->name, e->correlation, (long long)e->begin, (long long)e->end, e->thread);
+    TEST_SAY(x,
+             "{\"kind\":%d,\"operation\":%u,\"correlation_id\":{\"internal\":%u},\"start_timestamp\":%lld,"
+             "\"end_timestamp\":%lld,\"thread_id\":%u",
+             e->kind, e->name, e->correlation, (long long)e->begin, (long long)e->end, e->thread);
     if (e->kind <= COPY && x->streams)
-        say(x, ",\"stream_id\":{\"handle\":%u}", e->stream);
+        TEST_SAY(x, ",\"stream_id\":{\"handle\":%u}", e->stream);
     if (e->kind == KERNEL)
-        say(x,
+        TEST_SAY(
+            x,
             ",\"dispatch_info\":{\"agent_id\":{\"handle\":%u},\"queue_id\":{\"handle\":%u},\"kernel_id\":%u}",
             e->agent, x->streams ? 9 : e->stream, 100 - e->name);
     if (e->kind == COPY)
-        say(x, ",\"dst_agent_id\":%u", x->streams ? 9 : e->stream);
-    say(x, "}");
+        TEST_SAY(x, ",\"dst_agent_id\":%u", x->streams ? 9 : e->stream);
+    TEST_SAY(x, "}");
 }
 
 static void write_json(drawn *x, const char *folder)
 {
     static const uint32_t counts[KINDS] = {3, 3, 4, 3, 4};
-    say(x, "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{\"buffer_records\":[");
+    TEST_SAY(x, "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{\"buffer_records\":[");
     for (int k = 0; k < KINDS; k++) {
-        say(x, "%s{\"operations\":[", k ? "," : "");
+        TEST_SAY(x, "%s{\"operations\":[", k ? "," : "");
         for (uint32_t i = 0; i < counts[k]; i++)
-            say(x, "%s\"%s\"", i ? "," : "", names[k][i]);
-        say(x, "]}");
+            TEST_SAY(x, "%s\"%s\"", i ? "," : "", names[k][i]);
+        TEST_SAY(x, "]}");
     }
-    say(x,
+    TEST_SAY(
+        x,
         "],\"marker_api\":[{\"key\":3,\"value\":\"iteration 8\"},{\"key\":2,\"value\":\"warm up\"},{\"key\":1,\"value\":\"iteration 7\"}]},"
         "\"kernel_symbols\":[");
     for (uint32_t i = 0; i < 3; i++)
-        say(x, "%s{\"kernel_id\":%u,\"formatted_kernel_name\":\"%s\"}", i ? "," : "", 100 - i, kernels[i]);
-    say(x, "],\"buffer_records\":{");
+        TEST_SAY(x, "%s{\"kernel_id\":%u,\"formatted_kernel_name\":\"%s\"}", i ? "," : "", 100 - i,
+                 kernels[i]);
+    TEST_SAY(x, "],\"buffer_records\":{");
     for (int k = 0; k < KINDS; k++) {
         const char *comma = "";
-        say(x, "%s\"%s\":[", k ? "," : "", members[k]);
+        TEST_SAY(x, "%s\"%s\":[", k ? "," : "", members[k]);
         for (uint32_t i = 0; i < x->n; i++)
             if (x->items[i].kind == k) {
-                say(x, "%s", comma);
+                TEST_SAY(x, "%s", comma);
                 say_record(x, &x->items[i]);
                 comma = ",";
             }
-        say(x, "]");
+        TEST_SAY(x, "]");
     }
-    say(x, "}}]}");
+    TEST_SAY(x, "}}]}");
     write_text(x, folder, "b_results.json");
 }
 
@@ -219,7 +211,7 @@ static void write_kineto(drawn *x, const char *folder)
 {
     static const char *const categories[KINDS] = {"kernel", "gpu_memcpy", "cuda_runtime", "user_annotation",
                                                   "cpu_op"};
-    say(x, "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[\n");
+    TEST_SAY(x, "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[\n");
     for (int k = 0; k < KINDS; k++)
         for (uint32_t i = 0; i < x->n; i++) {
             const item *e = &x->items[i];
@@ -228,20 +220,20 @@ static void write_kineto(drawn *x, const char *folder)
                                                  : names[e->kind][e->name];
             if (e->kind != k || (k == RCCL && e->name != 0) || (k == MARK && e->name == 1))
                 continue;
-            say(x,
-                "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":5,\"tid\":%u,\"ts\":%lld.%03d,"
-                "\"dur\":%lld.%03d,\"args\":{",
-                categories[k], name, e->thread, (long long)(e->begin / 1000), (int)(e->begin % 1000),
-                (long long)((e->end - e->begin) / 1000), (int)((e->end - e->begin) % 1000));
+            TEST_SAY(x,
+                     "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":5,\"tid\":%u,\"ts\":%lld.%03d,"
+                     "\"dur\":%lld.%03d,\"args\":{",
+                     categories[k], name, e->thread, (long long)(e->begin / 1000), (int)(e->begin % 1000),
+                     (long long)((e->end - e->begin) / 1000), (int)((e->end - e->begin) % 1000));
             if (e->correlation && k <= CALL)
-                say(x, "\"correlation\":%u%s", e->correlation, k == CALL ? "" : ",");
+                TEST_SAY(x, "\"correlation\":%u%s", e->correlation, k == CALL ? "" : ",");
             if (k == KERNEL)
-                say(x, "\"device\":\"Agent %u\",\"stream\":%u", e->agent, e->stream);
+                TEST_SAY(x, "\"device\":\"Agent %u\",\"stream\":%u", e->agent, e->stream);
             if (k == COPY)
-                say(x, "\"device\":\"copies\",\"stream\":%u", e->stream);
-            say(x, "}},\n");
+                TEST_SAY(x, "\"device\":\"copies\",\"stream\":%u", e->stream);
+            TEST_SAY(x, "}},\n");
         }
-    say(x, "{}]}");
+    TEST_SAY(x, "{}]}");
     write_text(x, folder, "c.json");
 }
 
@@ -352,8 +344,8 @@ static void columns(void **state)
             for (int i = 0; i < KINDS; i++) {
                 for (int c = 0; of[i][c]; c++)
                     if (i != k || c != without)
-                        say(&x, "%s,", of[i][c]);
-                say(&x, "Kind\n");
+                        TEST_SAY(&x, "%s,", of[i][c]);
+                TEST_SAY(&x, "Kind\n");
                 snprintf(name, sizeof name, "a_%s", ends[i]);
                 snprintf(paths[i], sizeof paths[i], "%s/%s", folder, name);
                 write_text(&x, folder, name);
@@ -396,7 +388,8 @@ static void times(void **state)
             rlt_error err = {0};
             x.used = 0;
             if (json)
-                say(&x,
+                TEST_SAY(
+                    &x,
                     "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{},\"kernel_symbols\":"
                     "[{\"kernel_id\":1,\"formatted_kernel_name\":\"k\"}],\"buffer_records\":{"
                     "\"kernel_dispatch\":[{\"correlation_id\":{\"internal\":2},\"start_timestamp\":%llu,"
@@ -404,7 +397,7 @@ static void times(void **state)
                     "}]}}]}",
                     all[i].begin, all[i].end);
             else
-                say(&x, "Kind,%sK,1,1,k,2,%llu,%llu\n", head, all[i].begin, all[i].end);
+                TEST_SAY(&x, "Kind,%sK,1,1,k,2,%llu,%llu\n", head, all[i].begin, all[i].end);
             test_write_new(path, x.text, x.used);
             int rc = rlt_trace_read(&list, 1, &o, &p, &err);
             unlink(path);

@@ -15,6 +15,7 @@
 #include "sim/text/protowire.h"
 #include "test/support/chakra.h"
 #include "test/support/dice.h"
+#include "test/support/say.h"
 #include "workload/program/program.h"
 #include "workload/readers/chakra/node.h"
 
@@ -151,17 +152,6 @@ static void draw(trace *t)
             add(t, r, RLT_CHAKRA_COMP);
 }
 
-static void say(trace *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(trace *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    t->used += (size_t)vsnprintf(t->text + t->used, sizeof t->text - t->used, fmt, args);
-    va_end(args);
-    assert_true(t->used < sizeof t->text);
-}
-
 /* The ranks of the group that is listed. */
 static void list_of(const trace *t, char *out, size_t size)
 {
@@ -230,8 +220,8 @@ static void say_deps(trace *t, uint32_t rank, const node *x, bool ctrl, const ch
 {
     bool any = false;
     for (uint32_t i = ctrl ? 0 : x->n_ctrl; i < (ctrl ? x->n_ctrl : x->n_deps); i++) {
-        say(t, "%s%s%llu%s", any ? ", " : "", quote, (unsigned long long)t->nodes[rank][x->deps[i]].id,
-            quote);
+        TEST_SAY(t, "%s%s%llu%s", any ? ", " : "", quote, (unsigned long long)t->nodes[rank][x->deps[i]].id,
+                 quote);
         any = true;
     }
 }
@@ -244,44 +234,46 @@ static void put_object(trace *t, uint32_t rank, const node *x)
     bool camel = below(&t->d, 2);
     attr a[8];
     uint32_t n = attrs_of(t, x, a);
-    say(t, "\n{\"id\": \"%llu\", \"name\": \"%s\", \"type\": \"%s\", \"%s\": [", (unsigned long long)x->id,
-        x->name, types[x->type], camel ? "ctrlDeps" : "ctrl_deps");
+    TEST_SAY(t, "\n{\"id\": \"%llu\", \"name\": \"%s\", \"type\": \"%s\", \"%s\": [",
+             (unsigned long long)x->id, x->name, types[x->type], camel ? "ctrlDeps" : "ctrl_deps");
     say_deps(t, rank, x, true, "\"");
-    say(t, "], \"%s\": [", camel ? "dataDeps" : "data_deps");
+    TEST_SAY(t, "], \"%s\": [", camel ? "dataDeps" : "data_deps");
     say_deps(t, rank, x, false, "\"");
-    say(t, "], \"%s\": \"%llu\", \"%s\": \"%llu\", \"attr\": [{\"name\": \"not_known\", \"int64Val\": \"x\"}",
+    TEST_SAY(
+        t, "], \"%s\": \"%llu\", \"%s\": \"%llu\", \"attr\": [{\"name\": \"not_known\", \"int64Val\": \"x\"}",
         camel ? "startTimeMicros" : "start_time_micros", (unsigned long long)x->start,
         camel ? "durationMicros" : "duration_micros", (unsigned long long)x->us);
     for (uint32_t i = 0; i < n; i++) {
-        say(t, ", {\"name\": \"%s\", ", a[i].name);
+        TEST_SAY(t, ", {\"name\": \"%s\", ", a[i].name);
         if (below(&t->d, 3) == 0)
-            say(t, "\"docString\": \"any\", \"floatVal\": 1.5, \"doubleVal\": 2.5, \"bytesVal\": \"AA\", ");
+            TEST_SAY(t,
+                     "\"docString\": \"any\", \"floatVal\": 1.5, \"doubleVal\": 2.5, \"bytesVal\": \"AA\", ");
         if (a[i].text)
-            say(t, "\"stringVal\": \"%s\"}", a[i].text);
+            TEST_SAY(t, "\"stringVal\": \"%s\"}", a[i].text);
         else if (a[i].flag)
-            say(t, "\"boolVal\": %s}", a[i].number ? "true" : "false");
+            TEST_SAY(t, "\"boolVal\": %s}", a[i].number ? "true" : "false");
         else
-            say(t, "\"%s\": \"%llu\"}", values[below(&t->d, 5)], (unsigned long long)a[i].number);
+            TEST_SAY(t, "\"%s\": \"%llu\"}", values[below(&t->d, 5)], (unsigned long long)a[i].number);
     }
-    say(t, "]}");
+    TEST_SAY(t, "]}");
 }
 
 static void put_in_graph(trace *t, uint32_t rank, const node *x, bool first)
 {
     attr a[8];
     uint32_t n = attrs_of(t, x, a);
-    say(t, "%s\n {\"Id\": %llu, \"Name\": \"%s\", \"NodeType\": %u, \"data_deps\": [", first ? "" : ",",
-        (unsigned long long)x->id, x->name, x->type);
+    TEST_SAY(t, "%s\n {\"Id\": %llu, \"Name\": \"%s\", \"NodeType\": %u, \"data_deps\": [", first ? "" : ",",
+             (unsigned long long)x->id, x->name, x->type);
     say_deps(t, rank, x, false, "");
-    say(t, "], \"runtime\": %llu", (unsigned long long)x->us);
+    TEST_SAY(t, "], \"runtime\": %llu", (unsigned long long)x->us);
     for (uint32_t i = 0; i < n; i++)
         if (a[i].text)
-            say(t, ", \"%s\": \"%s\"", a[i].name, a[i].text);
+            TEST_SAY(t, ", \"%s\": \"%s\"", a[i].name, a[i].text);
         else if (a[i].flag)
-            say(t, ", \"%s\": %s", a[i].name, a[i].number ? "true" : "false");
+            TEST_SAY(t, ", \"%s\": %s", a[i].name, a[i].number ? "true" : "false");
         else
-            say(t, ", \"%s\": %llu", a[i].name, (unsigned long long)a[i].number);
-    say(t, "}");
+            TEST_SAY(t, ", \"%s\": %llu", a[i].name, (unsigned long long)a[i].number);
+    TEST_SAY(t, "}");
 }
 
 static bool communicates(const node *x)
@@ -330,20 +322,20 @@ static void write_rank(trace *t, uint32_t rank)
         return;
     }
     t->used = 0;
-    say(t, t->forms[rank] == GRAPH ? "{\"workload_graph\": [" : "{\"version\": \"0.0.4\"}");
+    TEST_SAY(t, t->forms[rank] == GRAPH ? "{\"workload_graph\": [" : "{\"version\": \"0.0.4\"}");
     if (t->forms[rank] == OBJECTS) {
-        say(t, "{\"id\": \"0\", \"name\": \"process_group:init\", \"type\": \"METADATA_NODE\", "
-               "\"inputs\": {\"values\": \"");
+        TEST_SAY(t, "{\"id\": \"0\", \"name\": \"process_group:init\", \"type\": \"METADATA_NODE\", "
+                    "\"inputs\": {\"values\": \"");
         for (const char *c = list; *c; c++)
-            say(t, *c == '"' ? "\\\"" : "%c", *c);
-        say(t, "\"}}");
+            TEST_SAY(t, *c == '"' ? "\\\"" : "%c", *c);
+        TEST_SAY(t, "\"}}");
     }
     for (uint32_t i = 0; i < t->n[rank]; i++)
         if (t->forms[rank] == GRAPH)
             put_in_graph(t, rank, &t->nodes[rank][order[i]], i == 0);
         else
             put_object(t, rank, &t->nodes[rank][order[i]]);
-    say(t, t->forms[rank] == GRAPH ? "]}" : "\n");
+    TEST_SAY(t, t->forms[rank] == GRAPH ? "]}" : "\n");
     save(name, t->text, t->used);
 }
 
