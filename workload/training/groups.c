@@ -103,8 +103,11 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         }
         return n;
     }
-    if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP)
-        return of_experts(t, where, group, ranks);
+    bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
+    if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP) {
+        n = of_experts(t, where, group, ranks);
+        return copies && group == RLT__GROUP_EXPERT_DP ? with_copies(t, where, ranks, n) : n;
+    }
     every e = group == RLT__GROUP_CP ? (every){mine / cp * cp, 1, mine / cp * cp + cp}
               : group == RLT__GROUP_SHARD
                   ? (every){mine / t->shard * t->shard, 1, mine / t->shard * t->shard + t->shard}
@@ -115,8 +118,5 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         at[RLT_AXIS_DP] = i / cp;
         ranks[n++] = rlt_training_rank(t, at);
     }
-    bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
-    return copies && (group == RLT__GROUP_DP || group == RLT__GROUP_EXPERT_DP)
-               ? with_copies(t, where, ranks, n)
-               : n;
+    return copies && group == RLT__GROUP_DP ? with_copies(t, where, ranks, n) : n;
 }

@@ -208,14 +208,18 @@ static uint32_t holder(const rlt_model *m, uint32_t tied)
     return found;
 }
 
+/* Opposite stages of DualPipe have the same chunks: neither needs a copy of what the other holds. */
 void rlt__find_copies(rlt_training *t)
 {
     const rlt_model *m = t->model;
+    uint32_t pp = t->size[RLT_AXIS_PP];
     t->home = t->away = 0;
-    for (uint32_t i = 0; i < m->n_layers && t->size[RLT_AXIS_PP] > 1 && t->home == t->away; i++)
+    for (uint32_t i = 0; i < m->n_layers && pp > 1 && t->home == t->away; i++)
         if (m->layers[i].tied_parameters) {
+            bool opposite =
+                t->schedule == RLT_SCHEDULE_DUALPIPE && stage_of(t, holder(m, i)) + stage_of(t, i) == pp - 1;
             t->home = stage_of(t, holder(m, i));
-            t->away = stage_of(t, i);
+            t->away = opposite ? t->home : stage_of(t, i);
             t->copies = i;
         }
 }
