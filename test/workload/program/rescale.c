@@ -252,6 +252,28 @@ static void irregular(void **state)
     rlt_program_free(p);
 }
 
+/* Neighbours stay neighbours, even if the first group is not that of rank 0. */
+static void in_another_order(void **state)
+{
+    static const uint32_t late[] = {2, 3}, early[] = {0, 1};
+    (void)state;
+    rlt_builder *b = builder(4);
+    uint32_t g[2] = {rlt_build_group(b, "dp 1", late, 2), rlt_build_group(b, "dp 0", early, 2)};
+    for (uint32_t r = 0; r < 4; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, g[r < 2], 1000);
+        rlt_build_op(b, &d);
+    }
+    rlt_program *p = scaled(finish(b), "dp", 4);
+    assert_int_equal(p->n_ranks, 8);
+    for (uint32_t r = 0; r < 8; r++) {
+        const rlt_op *o = p->ops + p->rank_first[r];
+        const uint32_t *members = p->group_ranks + p->group_first[p->comms[o->comm].group];
+        for (uint32_t i = 0; i < 4; i++)
+            assert_int_equal(members[i], r / 4 * 4 + i);
+    }
+    rlt_program_free(p);
+}
+
 static void refuse(const rlt_program *p, const char *group, uint32_t members, int code, const char *what)
 {
     rlt_program *out = NULL;
@@ -433,15 +455,11 @@ static void refuses_groups_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated),
-        cmocka_unit_test(two_dimensions),
-        cmocka_unit_test(published),
-        cmocka_unit_test(conserved),
-        cmocka_unit_test(irregular),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(labels),
-        cmocka_unit_test(copies_of_a_place),
-        cmocka_unit_test(refuses_groups_that_do_not_fit),
+        cmocka_unit_test(generated),         cmocka_unit_test(two_dimensions),
+        cmocka_unit_test(published),         cmocka_unit_test(conserved),
+        cmocka_unit_test(irregular),         cmocka_unit_test(in_another_order),
+        cmocka_unit_test(refusals),          cmocka_unit_test(labels),
+        cmocka_unit_test(copies_of_a_place), cmocka_unit_test(refuses_groups_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
 }
