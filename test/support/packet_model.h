@@ -102,7 +102,9 @@ typedef struct stream { /* a flow */
 typedef struct model {
     const test_case *c;
     outcome out;
-    rlt_time now, tied; /* when two events of one node met; -1: never */
+    rlt_time now, tied;             /* when two events of one node met; -1: never */
+    rlt_time closes, active[LINKS]; /* closes: when the accounts do */
+    double carried[LINKS];
     event events[MOST_EVENTS];
     uint32_t n_events;
     stream flows[FLOWS];
@@ -151,6 +153,11 @@ static bool put_on(model *m, uint32_t id, rlt_time begin, unit u)
     rlt_time span = span_of(w, u.bytes), awaited = span;
     m->free_at[id] = begin + span;
     m->out.bytes[id] += u.bytes;
+    if (begin < m->closes) {
+        rlt_time busy = m->closes - begin < span ? m->closes - begin : span;
+        m->active[id] += busy;
+        m->carried[id] += span ? u.bytes * (double)busy / (double)span : u.bytes;
+    }
     if (is_lost(m, id)) {
         m->out.losses[id]++;
         return true;
