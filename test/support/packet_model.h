@@ -3,7 +3,7 @@
  * A second model of packets, written for tests from net/packet/README.md. It keeps a plain list of events,
  * one for each packet, hop and timer, and knows no trains, memos or silent packets. Random cases: trees of
  * switches whose links differ, messages that follow each other, windows, answers, buffers, losses, back-
- * pressure and both ways of repair.
+ * pressure, both ways of repair, sprayed packets, marks and rate control (dcqcn.c, which has a test of its own).
  *
  * The order of two events of one node at one instant is not part of the model: a case ends where it could
  * matter.
@@ -11,6 +11,7 @@
 #ifndef RLT_TEST_SUPPORT_PACKET_MODEL_H
 #define RLT_TEST_SUPPORT_PACKET_MODEL_H
 
+#include "net/packet/dcqcn.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "sim/base/random.h"
@@ -56,21 +57,35 @@ static void draw_settings(test_case *c, dice *d)
         s->window = s->ack + roll(d, 12);
 }
 
+/* Notifications are 50 us apart, so that some flows are cut more than once. */
+static void draw_rates(test_case *c, dice *d)
+{
+    c->spray = below(d, 5) == 0;
+    if (below(d, 4) || c->set.ack == 0)
+        return;
+    c->set.dcqcn = below(d, 4) > 0; /* marks without it: no packet may be marked */
+    c->set.ecn_min = roll(d, 3000);
+    c->set.ecn_max = 1 + c->set.ecn_min + roll(d, 20000);
+    c->set.ecn_probability = rlt_random_unit(d->seed, 3, 0, 0);
+}
+
 static void draw_case(test_case *c, uint64_t seed)
 {
+    dice more = {.seed = seed + 1000000};
     dice d = {.seed = seed};
     *c = (test_case){0};
     draw_settings(c, &d);
+    draw_rates(c, &more);
     /* With back-pressure, equal bandwidths would let packets come and go at one instant. */
     tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, c->set.mtu);
 }
 
-typedef enum event_kind { AT_NODE, AT_HOST, TIMER, LEFT, PAUSE, RESUME, CREDIT, FREE_PORT } event_kind;
+typedef enum event_kind { AT_NODE, AT_HOST, TIMER, PACE, LEFT, PAUSE, RESUME, CREDIT, FREE_PORT } event_kind;
 
 typedef struct unit { /* a packet */
-    enum { DATA, DATA_ASKS, ACK, ACK_ALL, NAK } kind;
+    enum { DATA, DATA_ASKS, ACK, ACK_ALL, NAK, NOTICE } kind;
     uint32_t flow, bytes, place, by; /* the node where it is, or goes next, and the wire by which it came */
-    bool back, last;
+    bool back, last, marked;
     uint64_t number, gap, missing;
     bool asks;
 } unit;
@@ -96,7 +111,9 @@ typedef struct stream { /* a flow */
     bool asked, waits, armed, seen[MOST_PACKETS];
     hole holes[MOST_PACKETS];
     uint32_t first_hole, end_hole, tries;
-    rlt_time progress;
+    rlt_time progress, pace; /* pace: the earliest time of the next packet */
+    bool paced;
+    rlt_dcqcn rate;
 } stream;
 
 typedef struct model {
@@ -204,9 +221,27 @@ static void try_wire(model *m, uint32_t id)
         back_to_sender(m, m->free_at[id], CREDIT, id, u.bytes);
 }
 
+/* Marks a packet of data with `queue` bytes in front of it at a switch. */
+static void may_mark(model *m, uint32_t id, unit *u, double queue)
+{
+    const rlt_packet_settings *s = &m->c->set;
+    double low = (double)s->ecn_min, high = (double)s->ecn_max;
+    if (!s->ecn_max || !s->dcqcn || u->back || u->place < HOSTS || queue <= low)
+        return;
+    double p = queue > high ? 1 : s->ecn_probability * (queue - low) / (high - low);
+    if (rlt_random_unit(s->seed, id, RLT_RANDOM_MARK, m->out.packets[id]) >= p)
+        return;
+    u->marked = true;
+    m->out.marks[id]++;
+}
+
 static void wait_in_line(model *m, uint32_t id, unit u)
 {
+    double queue = m->wires[id].busy ? m->wires[id].leaving.bytes : 0;
     assert_true(m->wires[id].end < MOST_PACKETS);
+    for (uint32_t i = m->wires[id].first; i < m->wires[id].end; i++)
+        queue += m->wires[id].queue[i].bytes;
+    may_mark(m, id, &u, queue);
     m->wires[id].queue[m->wires[id].end++] = u;
     if (u.by != NOBODY) {
         m->wires[u.by].held += u.bytes;
@@ -247,16 +282,17 @@ static void forward(model *m, unit u)
         return;
     }
     rlt_time begin = m->free_at[id] > m->now ? m->free_at[id] : m->now;
+    double queue = (double)(begin - m->now) * (double)m->c->wires[id].bw_Bps / 1e12;
     if (u.place >= HOSTS && s->buffer) {
-        double queue =
-            (double)(begin - m->now) * (double)m->c->wires[id].bw_Bps / 1e12 + u.bytes - (double)s->buffer;
-        if (queue > -1.5 && queue < 1.5 && begin > m->now)
+        double over = queue + u.bytes - (double)s->buffer;
+        if (over > -1.5 && over < 1.5 && begin > m->now)
             m->tied = m->now; /* within the rounding of the packets in front */
-        if (queue > 0) {
+        if (over > 0) {
             m->out.drops[id]++;
             return;
         }
     }
+    may_mark(m, id, &u, queue);
     put_on(m, id, begin, u);
 }
 
@@ -317,6 +353,8 @@ static bool send_one(model *m, uint32_t flow)
         m->ports[f->src].message = f->messages[k];
     }
     m->ports[f->src].busy = true;
+    if (s->dcqcn)
+        f->pace = m->now + rlt__dcqcn_sends(&f->rate, m->now, u.bytes);
     if (can_lose(s) && !f->armed) {
         f->progress = m->now;
         f->armed = true;
@@ -347,6 +385,12 @@ static void offer(model *m, uint32_t flow)
     stream *f = &m->flows[flow];
     if (f->waits || !has_work(m, f))
         return;
+    if (f->pace > m->now) {
+        if (!f->paced)
+            at(m, f->pace, PACE, flow, (unit){.flow = flow});
+        f->paced = true;
+        return;
+    }
     f->waits = true;
     m->ports[f->src].round[m->ports[f->src].n++] = flow;
     if (!m->ports[f->src].busy)
@@ -372,7 +416,9 @@ static void answer(model *m, uint32_t flow, unit u)
     u.place = f->dst;
     u.by = NOBODY;
     u.bytes = (uint32_t)m->c->set.ack_bytes;
-    u.number = f->answered = f->expected;
+    u.number = f->expected;
+    if (u.kind != NOTICE)
+        f->answered = f->expected;
     forward(m, u);
 }
 
@@ -411,13 +457,20 @@ static void deliver(model *m, uint32_t flow)
     }
 }
 
+static bool is_selective(const model *m)
+{
+    return m->c->set.selective || m->c->spray;
+}
+
 static void receive(model *m, const unit *u)
 {
     const rlt_packet_settings *s = &m->c->set;
     stream *f = &m->flows[u->flow];
     bool fresh = u->number >= f->expected && !f->seen[u->number], ahead = u->number > f->high, due;
     uint64_t high = f->high, before = f->expected;
-    if (!s->selective && u->number != f->expected) {
+    if (u->marked && rlt__dcqcn_tells(&f->rate, m->now))
+        answer(m, u->flow, (unit){.kind = NOTICE});
+    if (!is_selective(m) && u->number != f->expected) {
         if (u->number < f->expected)
             answer(m, u->flow, (unit){.kind = ACK});
         else if (!f->asked)
@@ -434,7 +487,7 @@ static void receive(model *m, const unit *u)
     due = s->ack && f->expected != before && f->expected - f->answered >= s->ack;
     if (u->kind == DATA_ASKS)
         tell_missing(m, u->flow);
-    else if (fresh && ahead)
+    else if (fresh && ahead && !m->c->spray) /* otherwise it may be on another way */
         ask_for(m, u->flow, high, u->number, false);
     /* An answer ends each message, and tells a sender that repeats itself. */
     else if (!fresh || due ||
@@ -462,6 +515,10 @@ static void add_hole(model *m, uint32_t flow, hole h)
 static void hear(model *m, const unit *u)
 {
     stream *f = &m->flows[u->flow];
+    if (u->kind == NOTICE) {
+        rlt__dcqcn_cut(&f->rate, m->now);
+        return;
+    }
     if (u->number > f->acked) {
         f->acked = u->number;
         f->next = f->next < f->acked ? f->acked : f->next;
@@ -473,7 +530,7 @@ static void hear(model *m, const unit *u)
         go_back(m, u->flow);
     if (u->kind != NAK || u->number < f->acked)
         return;
-    if (m->c->set.selective)
+    if (is_selective(m))
         add_hole(m, u->flow, (hole){u->number + u->gap, u->missing, u->asks});
     else
         go_back(m, u->flow);
@@ -492,7 +549,7 @@ static void lose_patience(model *m, uint32_t flow)
         }
         f->tries++;
         f->progress = m->now;
-        if (m->c->set.selective)
+        if (is_selective(m))
             add_hole(m, flow, (hole){f->acked, 1, true});
         else
             go_back(m, flow);
@@ -501,6 +558,18 @@ static void lose_patience(model *m, uint32_t flow)
         f->armed = true;
         at(m, f->progress + patience(m, f), TIMER, flow, (unit){.flow = flow});
     }
+}
+
+/* Bandwidth of the slowest wire between two hosts. */
+static uint64_t slowest(const test_case *c, uint32_t src, uint32_t dst)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t node = src; node != dst;) {
+        const wire *w = &c->wires[wire_to(c, node, dst)];
+        least = w->bw_Bps < least ? w->bw_Bps : least;
+        node = w->dst;
+    }
+    return least;
 }
 
 static void post(model *m, uint32_t message, uint32_t src)
@@ -513,6 +582,7 @@ static void post(model *m, uint32_t message, uint32_t src)
     if (i == m->n_flows) {
         m->n_flows++;
         *f = (stream){.src = src, .dst = dst, .key = w->key};
+        rlt__dcqcn_init(&f->rate, slowest(m->c, src, dst));
     }
     if (f->acked == f->end)
         f->progress = m->now;
@@ -525,7 +595,7 @@ static void post(model *m, uint32_t message, uint32_t src)
 
 static uint32_t node_of(const model *m, const event *e)
 {
-    if (e->kind == TIMER)
+    if (e->kind == TIMER || e->kind == PACE)
         return m->flows[e->of].src;
     return e->kind >= LEFT && e->kind <= CREDIT ? m->c->wires[e->of].src : e->of;
 }
@@ -570,6 +640,10 @@ static void happen(model *m, const event *e)
         break;
     case TIMER:
         lose_patience(m, e->of);
+        break;
+    case PACE:
+        m->flows[e->of].paced = false;
+        offer(m, e->of);
         break;
     case LEFT:
         leave(m, e->of);

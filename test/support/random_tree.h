@@ -38,7 +38,7 @@ typedef struct wanted {
 
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
-    uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS];
+    uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
     bool gave_up;
 } outcome;
 
@@ -47,6 +47,7 @@ typedef struct test_case {
     uint32_t up[NODES];              /* the parent of a node in the tree */
     rlt_packet_settings set;         /* of packets */
     double bandwidth_scale, latency_scale;
+    bool spray;              /* a tree has one way, but the network does not know */
     uint32_t from[MESSAGES]; /* of the first CHAINS messages; of later ones, where an earlier one arrived */
     wanted messages[MESSAGES];
 } test_case;
@@ -181,7 +182,8 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
     rlt_router *router = NULL;
     rlt_error err = {0};
     assert_int_equal(rlt_placement_identity(t, HOSTS, &place, NULL), 0);
-    assert_int_equal(rlt_router_create(t, &place, RLT_ROUTE_DMODK, &router, NULL), 0);
+    rlt_routing routing = s->c->spray ? RLT_ROUTE_SPRAY : RLT_ROUTE_DMODK;
+    assert_int_equal(rlt_router_create(t, &place, routing, &router, NULL), 0);
     assert_int_equal(rlt_sim_create(&s->sim, NULL), 0);
     rlt_net_config cfg = {.sim = s->sim,
                           .router = router,
@@ -211,6 +213,7 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
         s->out.bytes[i] = u.bytes;
         s->out.drops[i] = n.drops;
         s->out.losses[i] = n.losses;
+        s->out.marks[i] = n.marks;
     }
     rlt_net_free(s->net);
     rlt_sim_free(s->sim);

@@ -29,8 +29,16 @@ static void assert_same(const model *m, const subject *s, uint64_t seed)
     assert_int_equal(a->gave_up, b->gave_up);
     for (uint32_t i = 0; i < LINKS && !a->gave_up; i++)
         if (a->packets[i] != b->packets[i] || a->bytes[i] != b->bytes[i] || a->drops[i] != b->drops[i] ||
-            a->losses[i] != b->losses[i])
+            a->losses[i] != b->losses[i] || a->marks[i] != b->marks[i])
             fail_msg("case %llu, link %u", (unsigned long long)seed, i);
+}
+
+static bool has_marks(const model *m)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < LINKS; i++)
+        n += m->out.marks[i];
+    return n > 0;
 }
 
 static void random_cases_take_the_time_of_the_reference(void **state)
@@ -39,7 +47,7 @@ static void random_cases_take_the_time_of_the_reference(void **state)
     model *m = malloc(sizeof *m);
     test_case *c = malloc(sizeof *c);
     subject *s = malloc(sizeof *s);
-    uint32_t whole = 0, gave_up = 0, lossy = 0;
+    uint32_t whole = 0, gave_up = 0, lossy = 0, marked = 0, sprayed = 0;
     assert_true(m && c && s);
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         draw_case(c, seed);
@@ -54,10 +62,14 @@ static void random_cases_take_the_time_of_the_reference(void **state)
         }
         whole += m->tied < 0;
         lossy += can_lose(&c->set);
+        sprayed += c->spray;
+        marked += has_marks(m);
         gave_up += m->out.gave_up;
     }
-    print_message("# %u cases: %u to the end, %u with losses, %u give up\n", CASES, whole, lossy, gave_up);
+    print_message("# %u cases: %u to the end, %u can lose packets, %u sprayed, %u with marks, %u give up\n",
+                  CASES, whole, lossy, sprayed, marked, gave_up);
     assert_true(whole > CASES * 2 / 3 && lossy > CASES / 3 && gave_up > 0);
+    assert_true(sprayed > CASES / 10 && marked > CASES / 10);
     free(m);
     free(c);
     free(s);
