@@ -23,7 +23,7 @@
 #include "test/support/support.h"
 
 enum { HOSTS = 5, SWITCHES = 4, NODES = HOSTS + SWITCHES, LINKS = 2 * (NODES - 1), NOBODY = 999 };
-enum { MESSAGES = 60, CHAINS = 8 };
+enum { MESSAGES = 60, CHAINS = 8, TURNS = 6 };
 
 typedef struct wire {
     uint32_t src, dst;
@@ -36,6 +36,13 @@ typedef struct wanted {
     uint64_t bytes;
 } wanted;
 
+/* Links that change at a time: their bandwidth is multiplied, or they fail. */
+typedef struct turn {
+    rlt_time at;
+    double factor;
+    uint32_t n, links[LINKS];
+} turn;
+
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
     uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
@@ -47,7 +54,9 @@ typedef struct test_case {
     uint32_t up[NODES];              /* the parent of a node in the tree */
     rlt_packet_settings set;         /* of packets */
     double bandwidth_scale, latency_scale;
-    bool spray;              /* a tree has one way, but the network does not know */
+    bool spray; /* a tree has one way, but the network does not know */
+    turn turns[TURNS];
+    uint32_t n_turns;
     uint32_t from[MESSAGES]; /* of the first CHAINS messages; of later ones, where an earlier one arrived */
     wanted messages[MESSAGES];
 } test_case;
@@ -144,6 +153,13 @@ static inline void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
         send_message(s, (uint32_t)tx + CHAINS, s->to[tx]);
 }
 
+static inline void on_turn(void *ctx, uint64_t i)
+{
+    subject *s = ctx;
+    const turn *t = &s->c->turns[i];
+    rlt_net_link_event(s->net, t->links, t->n, t->factor);
+}
+
 static inline rlt_topology *tree_build(const test_case *c)
 {
     char names[NODES][8];
@@ -193,11 +209,16 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
                           .latency_scale = s->c->latency_scale,
                           .local = local,
                           .series_bin_ps = bin_ps,
+                          .changes = s->c->n_turns ? RLT_LINKS_FAIL : RLT_LINKS_STAY,
                           .packet = &s->c->set};
     if (model->create(&cfg, &s->net, &err))
         fail_msg("%s: %s", err.where, err.what);
     for (uint32_t i = 0; i < MESSAGES; i++)
         s->out.injected[i] = s->out.delivered[i] = -1;
+    for (uint32_t i = 0, handler = 0; i < s->c->n_turns; i++) {
+        handler = i ? handler : (uint32_t)rlt_sim_handler(s->sim, on_turn, s);
+        rlt_sim_post_at(s->sim, s->c->turns[i].at, RLT_COMPLETE, rlt_sim_tag((int)handler), i);
+    }
     for (uint32_t i = 0; i < CHAINS; i++)
         send_message(s, i, s->c->from[i]);
     int rc = rlt_sim_run(s->sim, RLT_TIME_MAX, &err);

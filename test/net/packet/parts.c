@@ -19,6 +19,7 @@
 #include "sim/sim.h"
 #include "sim/windows.h"
 #include "test/support/dice.h"
+#include "test/support/packet_case.h"
 #include "test/support/packet_model.h"
 #include "test/support/random_tree.h"
 #include "test/support/support.h"
@@ -238,7 +239,7 @@ static void parts_take_the_time_of_the_reference(void **state)
     for (uint64_t seed = 1001; n < CASES; seed++) {
         rlt_time last = 0;
         draw_case(c, seed);
-        if (c->set.pause != RLT_PAUSE_NONE || c->spray)
+        if (c->set.pause != RLT_PAUSE_NONE || c->spray || c->n_turns)
             continue;
         n++;
         begin_model(m, c, RLT_TIME_MAX);

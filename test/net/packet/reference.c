@@ -6,6 +6,7 @@
  */
 #include "net/network.h"
 #include "sim/base/time.h"
+#include "test/support/packet_case.h"
 #include "test/support/packet_model.h"
 #include "test/support/random_tree.h"
 #include "test/support/support.h"
