@@ -700,6 +700,7 @@ static void run_reference(model *m)
     while (m->n_events && !m->out.gave_up && m->tied < 0) {
         event e = next_event(m);
         m->now = e.t;
+        m->out.events++;
         happen(m, &e);
     }
 }

@@ -46,6 +46,7 @@ typedef struct turn {
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
     uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
+    uint64_t events;
     bool gave_up;
 } outcome;
 
@@ -225,6 +226,7 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
     if (rc && rc != RLT_ESTALL)
         fail_msg("%s: %s", err.where, err.what);
     s->out.gave_up = rc != 0;
+    s->out.events = rlt_sim_events(s->sim);
     rlt_net_settle(s->net);
     for (uint32_t i = 0; i < LINKS; i++) {
         rlt_port_counts n = {0};
