@@ -66,7 +66,10 @@ static void draw_turns(test_case *c, dice *d)
     if (c->set.pause != RLT_PAUSE_NONE || c->set.ack == 0 || below(d, 3))
         return;
     c->n_turns = 2 + below(d, TURNS - 1);
-    c->set.loss = below(d, 3) ? c->set.loss : 0.3 * rlt_random_unit(d->seed, 4, 0, 0);
+    if (below(d, 3) == 0) { /* timeouts follow each other */
+        c->set.loss = 0.4 * rlt_random_unit(d->seed, 4, 0, 0);
+        c->set.rto_ps /= 8;
+    }
     for (uint32_t i = 0; i < c->n_turns; i++) {
         turn *t = &c->turns[i];
         t->at = 1 + (rlt_time)roll(d, 60000000);
