@@ -166,6 +166,13 @@ static void lists_of_packets_to_lose(void **state)
         assert_int_equal(s.lose.n, i + 1);
         assert_string_equal(rlt_param_write(p, &s, text, sizeof text), good[i]);
     }
+    for (size_t size = 1; size < 40; size++) { /* cut to its room, and not a byte more */
+        memset(text, 'x', 100);
+        rlt_param_write(p, &s, text, size);
+        assert_int_equal(text[size], 'x');
+        assert_int_equal(strncmp(text, good[2], size - 1), 0);
+        assert_int_equal(text[size - 1], '\0');
+    }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rlt_error err = {0};
         snprintf(expected, sizeof expected,
