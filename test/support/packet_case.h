@@ -86,16 +86,30 @@ static void draw_turns(test_case *c, dice *d)
         last->links[k] = k;
 }
 
+/* Long messages, so that many packets come behind one that is lost. */
+static uint64_t draw_long(test_case *c)
+{
+    c->set.ack = 1;
+    c->set.window = 0;
+    c->set.selective = 1;
+    c->set.loss = 0.01;
+    c->set.buffer = 0;
+    c->set.pause = RLT_PAUSE_NONE;
+    c->set.rto_ps *= 10;
+    return 12 * c->set.mtu;
+}
+
 static void draw_case(test_case *c, uint64_t seed)
 {
     dice more = {.seed = seed + 1000000};
     dice d = {.seed = seed};
     *c = (test_case){0};
     draw_settings(c, &d);
+    uint64_t size = seed % 25 == 0 ? draw_long(c) : c->set.mtu;
     draw_rates(c, &more);
     draw_turns(c, &more);
     /* With back-pressure, equal bandwidths would let packets come and go at one instant. */
-    tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, c->set.mtu);
+    tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, size);
 }
 
 #endif

@@ -46,7 +46,8 @@ typedef struct turn {
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
     uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
-    uint64_t events;
+    uint64_t events, waits; /* waits: flows that are not done, of which `text` names the first */
+    char text[400];
     bool gave_up;
 } outcome;
 
@@ -227,6 +228,8 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
         fail_msg("%s: %s", err.where, err.what);
     s->out.gave_up = rc != 0;
     s->out.events = rlt_sim_events(s->sim);
+    if (model->waits)
+        s->out.waits = model->waits(s->net, s->out.text, sizeof s->out.text);
     rlt_net_settle(s->net);
     for (uint32_t i = 0; i < LINKS; i++) {
         rlt_port_counts n = {0};

@@ -4,6 +4,8 @@
  * delivered at the same picosecond. Every link carries, drops and loses as many packets and bytes. Trains
  * of packets, and a series over time, change nothing.
  */
+#include <stdio.h>
+
 #include "net/network.h"
 #include "sim/base/time.h"
 #include "test/support/packet_case.h"
@@ -12,6 +14,26 @@
 #include "test/support/support.h"
 
 enum { CASES = 300 };
+
+/* The report of a stall names the first flow that is not done, and the failed link if there is one. */
+static void assert_same_waits(const model *m, const outcome *b)
+{
+    uint64_t waits = 0;
+    char text[200] = "";
+    for (uint32_t i = 0; i < m->n_flows; i++) {
+        const stream *f = &m->flows[i];
+        if (f->expected == f->end)
+            continue;
+        if (waits++ == 0)
+            snprintf(text, sizeof text, "packet %llu of the flow from rank %u to rank %u has not arrived; %s",
+                     (unsigned long long)f->expected, f->src, f->dst, f->blocked ? "it waits for link " : "");
+        if (waits == 1 && !strstr(b->text, "which has failed") != !f->blocked)
+            fail_msg("%s", b->text);
+    }
+    assert_int_equal(b->waits, waits);
+    if (strncmp(b->text, text, strlen(text)) != 0 || !text[0] != !b->text[0])
+        fail_msg("%s, the model says %s", b->text, text);
+}
 
 /* Until events of one node met, or to the end. */
 static void assert_same(const model *m, const subject *s, uint64_t seed)
@@ -28,8 +50,10 @@ static void assert_same(const model *m, const subject *s, uint64_t seed)
     if (m->tied >= 0)
         return;
     assert_int_equal(a->gave_up, b->gave_up);
-    if (!a->gave_up)
+    if (!a->gave_up) {
         assert_int_equal(a->events, b->events);
+        assert_same_waits(m, b);
+    }
     for (uint32_t i = 0; i < LINKS && !a->gave_up; i++)
         if (a->packets[i] != b->packets[i] || a->bytes[i] != b->bytes[i] || a->drops[i] != b->drops[i] ||
             a->losses[i] != b->losses[i] || a->marks[i] != b->marks[i])
