@@ -184,6 +184,14 @@ static void lists_of_packets_to_lose(void **state)
             fail_msg("'%s': %d, %s", bad[i], rc, err.what);
         assert_int_equal(s.lose.n, 3); /* as before */
     }
+    for (size_t n = 99; n < 102; n++) { /* the message names 100 bytes of an item */
+        rlt_error err = {0};
+        memset(names, 'n', n);
+        names[n] = '\0';
+        snprintf(expected, sizeof expected, "got '%.100s'", names);
+        assert_int_equal(rlt_packet_set(&s, "lose", names, &err), RLT_EUSAGE);
+        assert_non_null(strstr(err.what, expected));
+    }
     for (uint32_t n = 1; n <= RLT_NAMED_LINK; n++) { /* the longest name has a byte less than its room */
         memset(names, 'n', n);
         memcpy(names + n, ":1", 3);
