@@ -112,4 +112,21 @@ static void draw_case(test_case *c, uint64_t seed)
     tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, size);
 }
 
+static bool can_lose(const rlt_packet_settings *s)
+{
+    return s->loss > 0 || s->lose.n || (s->buffer && s->pause == RLT_PAUSE_NONE);
+}
+
+/* Bandwidth of the slowest wire between two hosts. */
+static uint64_t slowest(const test_case *c, uint32_t src, uint32_t dst)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t node = src; node != dst;) {
+        const wire *w = &c->wires[wire_to(c, node, dst)];
+        least = w->bw_Bps < least ? w->bw_Bps : least;
+        node = w->dst;
+    }
+    return least;
+}
+
 #endif

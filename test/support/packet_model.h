@@ -271,11 +271,6 @@ static rlt_time patience(const model *m, const stream *f)
     return m->c->set.rto_ps << (f->tries < 6 ? f->tries : 6);
 }
 
-static bool can_lose(const rlt_packet_settings *s)
-{
-    return s->loss > 0 || s->lose.n || (s->buffer && s->pause == RLT_PAUSE_NONE);
-}
-
 /* Returns whether a packet is chosen: one that was asked for, or the next one. */
 static bool choose(model *m, stream *f, unit *u)
 {
@@ -525,18 +520,6 @@ static void lose_patience(model *m, uint32_t flow)
     }
     if (!f->armed)
         arm(m, flow);
-}
-
-/* Bandwidth of the slowest wire between two hosts. */
-static uint64_t slowest(const test_case *c, uint32_t src, uint32_t dst)
-{
-    uint64_t least = UINT64_MAX;
-    for (uint32_t node = src; node != dst;) {
-        const wire *w = &c->wires[wire_to(c, node, dst)];
-        least = w->bw_Bps < least ? w->bw_Bps : least;
-        node = w->dst;
-    }
-    return least;
 }
 
 static bool has_way(const model *m, uint32_t src, uint32_t dst)

@@ -41,7 +41,7 @@ typedef struct step {
 
 typedef struct port_case {
     rlt_packets_config cfg;
-    bool guest, guest_left, ordered;
+    bool guest, guest_left, ordered, even; /* even: many packets come at one instant */
     rlt_node_kind kinds[NODES];
     edge edges[EDGES];
     uint32_t walks[WALKS][LONGEST], lengths[WALKS];
@@ -65,13 +65,12 @@ typedef struct port_outcome {
     char waits[400];
 } port_outcome;
 
-/* ---- cases ---- */
-
 static inline void draw_graph(port_case *c, dice *d)
 {
     static const rlt_node_kind inner[] = {RLT_SWITCH, RLT_SWITCH, RLT_SWITCH, RLT_NIC, RLT_CPU};
     static const uint64_t round[] = {1000000000, 4000000000, 10000000000, 25000000000};
     bool odd = c->cfg.pause != RLT_PAUSE_NONE || below(d, 2);
+    c->even = !odd;
     for (uint32_t i = 0; i < NODES; i++)
         c->kinds[i] = i < HOSTS ? RLT_ACCELERATOR : inner[below(d, 5)];
     for (uint32_t i = 0; i < EDGES; i++) {
@@ -150,6 +149,7 @@ static inline void draw_steps(port_case *c, dice *d)
     for (uint32_t i = 0; i < STEPS; i++) {
         step *s = &c->steps[i];
         t += 1 + (rlt_time)roll(d, below(d, 5) ? 300000 : 2000000);
+        t = c->even ? (t / 100000 + 1) * 100000 : t;
         *s = (step){.at = t, .first = sent, .link = below(d, EDGES)};
         if (i == settles) {
             s->what = SETTLES;
@@ -168,7 +168,8 @@ static inline void draw_steps(port_case *c, dice *d)
         flags |= below(d, 3) == 0 ? RLT_PACKET_UNHEARD : 0;
         flags |= c->guest && below(d, 2) ? RLT_PACKET_GUEST : 0;
         flags |= below(d, 4) == 0 ? 16 | RLT_PACKET_RESEND : 0;
-        c->parcels[i] = (parcel){below(d, WALKS), 1 + below(d, 1500), flags};
+        uint32_t bytes = c->even ? 500 * (1 + below(d, 2)) : 1 + below(d, 1500);
+        c->parcels[i] = (parcel){below(d, WALKS), bytes, flags};
     }
 }
 
