@@ -10,31 +10,13 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 
-/* Removes a flow from the round of its port. */
-static void leave_round(rlt__packet_net *net, uint32_t index)
-{
-    rlt__flow *f = &net->flows[index];
-    rlt__source *s = &net->sources[f->port];
-    uint32_t before = RLT_NONE;
-    if (!f->in_round)
-        return;
-    for (uint32_t i = s->head; i != index; i = net->flows[i].turn)
-        before = i;
-    if (before == RLT_NONE)
-        s->head = f->turn;
-    else
-        net->flows[before].turn = f->turn;
-    if (s->tail == index)
-        s->tail = before;
-    f->in_round = false;
-}
-
 static void take_routes(rlt__packet_net *net, uint32_t index)
 {
     rlt__flow *f = &net->flows[index];
     bool was_blocked = f->blocked != RLT_NONE;
     f->blocked = RLT_NONE;
-    leave_round(net, index);
+    net->sources[f->port].head = RLT_NONE; /* all flows leave their rounds */
+    f->in_round = false;
     if (!rlt__flow_take_route(net, f) || !rlt__flow_take_back(net, f))
         return;
     if (was_blocked) { /* the timeout of a lost packet counts from now */

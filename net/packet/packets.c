@@ -65,12 +65,12 @@ void rlt__packet_charge(rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time 
     rlt_account *a = &n->usage->links[link];
     a->messages++;
     /* Copies of packets may still be queued when the work has ended: they are no part of its accounts. */
-    if (n->usage->horizon < 0) {
-        a->bytes += bytes;
-        a->active += to - from;
-        if (n->notes_charges)
-            note(n, rlt_sim_now(n->cfg.sim), was, to - from, link, bytes);
-    }
+    if (n->usage->horizon >= 0)
+        return;
+    a->bytes += bytes;
+    a->active += to - from;
+    if (n->notes_charges)
+        note(n, rlt_sim_now(n->cfg.sim), was, to - from, link, bytes);
     if (n->usage->series && rlt__usage_spread(n->usage, link, from, to, bytes) != 0)
         no_memory(n);
 }
@@ -139,19 +139,41 @@ static void on_left(void *ctx, uint64_t payload)
     c->left(c->ctx, &p);
 }
 
+/* Returns true if a switch port has room for a packet. */
+static bool has_room(const rlt_packets *n, uint32_t link, uint32_t bytes, rlt_time wait, rlt_time span)
+{
+    rlt_time now = rlt_sim_now(n->cfg.sim);
+    if (!n->cfg.buffer_bytes || !rlt__port_is_mixed(n, link, now))
+        return wait <= n->ports[link].limit_ps - span;
+    return rlt__port_unsent(n, link, now, now + wait) + bytes <= (double)n->cfg.buffer_bytes + 0.5;
+}
+
 /* Admits a packet to a switch port: drops what does not fit, may mark the rest. Returns false if it was
  * dropped. */
 static bool admit(rlt_packets *n, uint32_t i, uint32_t link, rlt_time wait, rlt_time span)
 {
-    const rlt__port *p = &n->ports[link];
-    if (wait > p->limit_ps - span) {
+    rlt_time now = rlt_sim_now(n->cfg.sim);
+    if (!has_room(n, link, rlt__slot_at(n, i)->p.bytes, wait, span)) {
         n->counts[link].drops++;
         rlt__packet_drop(n, i, link);
         return false;
     }
     if (n->cfg.ecn_max_bytes)
-        rlt__packet_mark(n, rlt__slot_at(n, i), link, (double)wait * (double)p->bw_Bps / (double)RLT_S);
+        rlt__packet_mark(n, rlt__slot_at(n, i), link, rlt__port_unsent(n, link, now, now + wait));
     return true;
+}
+
+/* Notes the longest queue of a port, which ends at `end`. */
+static void note_depth(rlt_packets *n, uint32_t link, rlt_time now, rlt_time end)
+{
+    rlt__port *p = &n->ports[link];
+    if (rlt__port_is_mixed(n, link, now)) {
+        uint64_t bytes = (uint64_t)nearbyint(rlt__port_unsent(n, link, now, end));
+        rlt_port_counts *c = &n->counts[link];
+        c->peak_bytes = bytes > c->peak_bytes ? bytes : c->peak_bytes;
+    } else if (end - now > p->deepest_ps) {
+        p->deepest_ps = end - now;
+    }
 }
 
 /* Loses a packet that is on a failed link, or came to its port. */
@@ -188,8 +210,7 @@ static void transmit_anyhow(rlt_packets *n, uint32_t i)
     if ((p->flags & RLT__PORT_INNER) && !admit(n, i, link, start - now, span))
         return;
     p->free_ps = end;
-    if (end - now > p->deepest_ps)
-        p->deepest_ps = end - now;
+    note_depth(n, link, now, end);
     bool lost = rlt__packet_is_lost(n, link);
     rlt__packet_charge(n, link, s->p.bytes, start, end, was);
     if (s->p.hop == 0 && rlt__client_of(n, &s->p)->left)

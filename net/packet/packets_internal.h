@@ -73,6 +73,13 @@ typedef struct rlt__numbers {
     uint32_t *of, room;
 } rlt__numbers;
 
+/* What a port has queued until `until`, it sends at a bandwidth that it had. */
+typedef struct rlt__stretch {
+    rlt_time until;
+    uint64_t bw_Bps;
+    uint32_t before; /* the stretch before it, or RLT_NONE */
+} rlt__stretch;
+
 /* Bytes queued at a port at `now`, which keep it busy for `span`. `was`: until when it had been busy. */
 typedef struct rlt__note {
     rlt_time now, was, span;
@@ -99,7 +106,9 @@ struct rlt_packets {
     uint32_t routes_used, routes_room;
     rlt_map known;   /* hash of links -> route */
     rlt_pool copies; /* copies of packets for cfg.left */
-    bool plain;      /* packets are only sent: no marks, drops, losses, series; accounts are open */
+    rlt_pool stretches;
+    uint32_t *stretch; /* the last one of each link, or RLT_NONE; NULL: none changed with packets queued */
+    bool plain;        /* packets are only sent: no marks, drops, losses, series; accounts are open */
     int hop, left, departed, pause, resume, credit; /* event handlers */
     /* For a part of a network; see parts.c. */
     const uint8_t *owner; /* part of each place; NULL: this is the whole */
@@ -137,6 +146,15 @@ static inline void rlt__packet_done(rlt_packets *n, uint32_t i)
 {
     rlt_pool_put(&n->slots, i);
     n->live--;
+}
+
+/* Returns the bytes that a port whose queue ends at `until` has not sent by `now`. */
+double rlt__port_unsent(const rlt_packets *n, uint32_t link, rlt_time now, rlt_time until);
+/* Returns true if a port has queued packets at different bandwidths. */
+static inline bool rlt__port_is_mixed(const rlt_packets *n, uint32_t link, rlt_time now)
+{
+    return n->stretch && n->stretch[link] != RLT_NONE &&
+           ((const rlt__stretch *)rlt_pool_at(&n->stretches, n->stretch[link]))->until > now;
 }
 
 /* Returns the time from the start of a packet's transmission until the next node handles it. */

@@ -111,12 +111,58 @@ static rlt__port port_of(const rlt_packets_config *c, uint32_t id)
     return p;
 }
 
+double rlt__port_unsent(const rlt_packets *n, uint32_t link, rlt_time now, rlt_time until)
+{
+    double bw = (double)n->ports[link].bw_Bps, bytes = 0;
+    for (uint32_t i = n->stretch ? n->stretch[link] : RLT_NONE; i != RLT_NONE;) {
+        const rlt__stretch *s = rlt_pool_at(&n->stretches, i);
+        if (s->until <= now)
+            break;
+        bytes += (double)(until - s->until) * bw;
+        until = s->until;
+        bw = (double)s->bw_Bps;
+        i = s->before;
+    }
+    return (bytes + (double)(until - now) * bw) / (double)RLT_S;
+}
+
+static uint64_t queued_bytes(const rlt__port *p, rlt_time span)
+{
+    return (uint64_t)nearbyint((double)span * (double)p->bw_Bps / (double)RLT_S);
+}
+
+/* The bandwidth of a link is about to change: keeps in bytes what is kept as a time. */
+static int keep_bytes(rlt_packets *n, uint32_t link)
+{
+    rlt__port *p = &n->ports[link];
+    rlt_port_counts *c = &n->counts[link];
+    uint64_t deepest = queued_bytes(p, p->deepest_ps);
+    c->peak_bytes = deepest > c->peak_bytes ? deepest : c->peak_bytes;
+    p->deepest_ps = 0;
+    if (p->free_ps <= rlt_sim_now(n->cfg.sim))
+        return 0;
+    uint32_t i = rlt_pool_get(&n->stretches);
+    if (!n->stretch) {
+        n->stretch = malloc(n->n * sizeof *n->stretch);
+        for (uint32_t k = 0; n->stretch && k < n->n; k++)
+            n->stretch[k] = RLT_NONE;
+    }
+    if (i == RLT_NONE || !n->stretch)
+        return RLT_ENOMEM;
+    *(rlt__stretch *)rlt_pool_at(&n->stretches, i) = (rlt__stretch){p->free_ps, p->bw_Bps, n->stretch[link]};
+    n->stretch[link] = i;
+    n->plain = false;
+    return 0;
+}
+
 int rlt_packets_link(rlt_packets *n, uint32_t link, uint64_t bw_Bps)
 {
     rlt__port *p = &n->ports[link];
     bool failed = p->flags & RLT__PORT_FAILED;
     int rc = rlt__usage_capacity(n->usage, link, 0, bw_Bps);
     p->flags &= ~(uint32_t)RLT__PORT_FAILED;
+    if (!rc && bw_Bps && bw_Bps != p->bw_Bps)
+        rc = keep_bytes(n, link);
     if (rc || bw_Bps) {
         if (!rc)
             set_port(p, &n->cfg, bw_Bps);
@@ -156,6 +202,7 @@ int rlt_packets_create(const rlt_packets_config *cfg, rlt_packets **out, rlt_err
     n->self = cfg->part ? cfg->part->self : 0;
     rlt_pool_init(&n->slots, sizeof(rlt__slot));
     rlt_pool_init(&n->copies, sizeof(rlt_packet));
+    rlt_pool_init(&n->stretches, sizeof(rlt__stretch));
     rc = rlt_usage_create(cfg->topology, cfg->series_bin_ps, &n->usage, err);
     if (!rc) {
         n->usage->bandwidth_scale = cfg->bandwidth_scale;
@@ -185,6 +232,8 @@ void rlt_packets_free(rlt_packets *n)
     rlt_usage_free(n->usage);
     rlt_pool_free(&n->slots);
     rlt_pool_free(&n->copies);
+    rlt_pool_free(&n->stretches);
+    free(n->stretch);
     rlt_map_free(&n->known);
     free(n->ports);
     free(n->counts);
@@ -249,19 +298,13 @@ rlt_usage *rlt_packets_usage(rlt_packets *n)
     return n->usage;
 }
 
-static uint64_t queued_bytes(const rlt__port *p, rlt_time span)
-{
-    return (uint64_t)nearbyint((double)span * (double)p->bw_Bps / (double)RLT_S);
-}
-
 static void settle_port(rlt_packets *n, uint32_t link, rlt_time when, rlt_time free_ps)
 {
     rlt_account *a = &n->usage->links[link];
     if (free_ps <= when)
         return;
     /* A byte that is on its way has not been carried: else the link would be busy for longer than the run. */
-    uint64_t left =
-        (uint64_t)ceil((double)(free_ps - when) * (double)n->ports[link].bw_Bps / (double)RLT_S - 1e-6);
+    uint64_t left = (uint64_t)ceil(rlt__port_unsent(n, link, when, free_ps) - 1e-6);
     a->bytes -= left < a->bytes ? left : a->bytes;
     a->active -= free_ps - when < a->active ? free_ps - when : a->active;
 }
@@ -291,8 +334,9 @@ rlt_port_counts rlt_packets_port(const rlt_packets *n, uint32_t link)
 {
     rlt_port_counts c = n->counts[link];
     c.packets = n->usage->links[link].messages;
-    c.peak_bytes =
+    uint64_t peak =
         n->queues ? n->queues[link].deepest : queued_bytes(&n->ports[link], n->ports[link].deepest_ps);
+    c.peak_bytes = peak > c.peak_bytes ? peak : c.peak_bytes;
     if (n->queues && n->queues[link].paused)
         c.paused_ps += rlt_sim_now(n->cfg.sim) - n->queues[link].paused_at;
     return c;

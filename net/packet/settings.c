@@ -45,7 +45,6 @@ static void write_lose(const rlt_param *p, const void *from, char *text, size_t 
     const rlt_named_losses *lose = &((const rlt_packet_settings *)from)->lose;
     size_t used = 0;
     (void)p;
-    *text = '\0';
     for (uint32_t i = 0; i < lose->n && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s:%llu", i ? "," : "", lose->items[i].name,
                                  (unsigned long long)lose->items[i].number);

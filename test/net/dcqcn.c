@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DCQCN step by step, against the rules of the paper's section 5 worked out by hand: rates from the delay of a packet. */
+/* DCQCN step by step, against the rules of the paper's section 5 worked out by hand: rates from the delay of a packet.
+ * Random runs, against timers that are events. */
 #include "net/packet/dcqcn.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 
 static const double line = 50e9;
 
@@ -180,6 +182,102 @@ static void the_rate_has_a_least(void **state)
     assert_int_equal(rlt__dcqcn_sends(&d, 0, 1000), 0);
 }
 
+/* The rules with a clock: both timers run from the last notification on, and fire in their time. */
+typedef struct clock_model {
+    double line, rate, target, alpha;
+    rlt_time alpha_at, timer_at; /* -1: not running */
+    uint64_t bytes;
+    uint32_t timers, counters;
+} clock_model;
+
+static void step_up(clock_model *m)
+{
+    uint32_t both = m->timers < m->counters ? m->timers : m->counters;
+    if (both > 5)
+        m->target += (both - 5) * 50e6;
+    else if (m->timers > 5 || m->counters > 5)
+        m->target += 5e6;
+    m->target = fmin(m->target, m->line);
+    m->rate = (m->rate + m->target) / 2;
+    if (m->rate > m->line * (1 - 1e-6))
+        m->rate = m->target = m->line;
+}
+
+static void pass_time(clock_model *m, rlt_time now)
+{
+    while ((m->alpha_at >= 0 && m->alpha_at <= now) || (m->timer_at >= 0 && m->timer_at <= now)) {
+        if (m->alpha_at <= m->timer_at) {
+            m->alpha *= 255.0 / 256;
+            m->alpha_at += 55 * RLT_US;
+        } else {
+            m->timers++;
+            step_up(m);
+            m->timer_at += 55 * RLT_US;
+        }
+    }
+}
+
+static void notified(clock_model *m, rlt_time now)
+{
+    pass_time(m, now);
+    m->target = m->rate;
+    m->rate = fmax(m->rate * (1 - m->alpha / 2), fmin(5e6, m->line));
+    m->alpha = m->alpha * 255 / 256 + 1.0 / 256;
+    m->alpha_at = m->timer_at = now + 55 * RLT_US;
+    m->timers = m->counters = 0;
+    m->bytes = 0;
+}
+
+static double sent(clock_model *m, rlt_time now, uint32_t bytes)
+{
+    pass_time(m, now);
+    m->bytes += m->rate < m->line ? bytes : 0; /* nothing is raised above the line rate */
+    if (m->bytes >= 10000000) {
+        m->bytes -= 10000000;
+        m->counters++;
+        step_up(m);
+    }
+    return m->rate < m->line ? bytes / m->rate * 1e12 : 0;
+}
+
+static void near_to(double got, double expected, double margin)
+{
+    if (fabs(got - expected) > margin)
+        fail_msg("%.12g, the model says %.12g", got, expected);
+}
+
+static void random_runs_as_with_events(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        dice d = {.seed = seed};
+        uint64_t line_Bps =
+            below(&d, 10) ? 1000000000 + roll(&d, UINT64_C(99000000000)) : 3000000 + roll(&d, 4000000);
+        rlt_time now = 0, most = 1 + (rlt_time)roll(&d, 200 * RLT_US);
+        uint32_t often = 1 + below(&d, 40);
+        rlt_dcqcn x;
+        clock_model m = {.line = (double)line_Bps, .alpha = 1, .alpha_at = -1, .timer_at = -1};
+        m.rate = m.target = m.line;
+        rlt__dcqcn_init(&x, line_Bps);
+        for (int i = 0; i < 400; i++) {
+            now += (rlt_time)roll(&d, (uint64_t)most) * (below(&d, 60) ? 1 : 40);
+            if (below(&d, often) == 0) {
+                rlt__dcqcn_cut(&x, now);
+                notified(&m, now);
+            } else {
+                uint32_t bytes = 1 + below(&d, below(&d, 2) ? 5000 : 4000000);
+                double wait = sent(&m, now, bytes);
+                near_to((double)rlt__dcqcn_sends(&x, now, bytes), wait, 1 + 1e-9 * wait);
+            }
+        }
+        rlt__dcqcn_cut(&x, now);
+        notified(&m, now);
+        near_to(x.rate, m.rate, 1e-9 * m.rate);
+        near_to(x.target, m.target, 1e-9 * m.target);
+        near_to(x.alpha, m.alpha, 1e-9 * m.alpha);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +289,7 @@ int main(void)
         cmocka_unit_test(the_target_rises),
         cmocka_unit_test(steps_are_counted_from_the_last_notification_on),
         cmocka_unit_test(the_rate_has_a_least),
+        cmocka_unit_test(random_runs_as_with_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

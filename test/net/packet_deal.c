@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How the places of a network of packets are dealt to threads, by hand. */
+/* How the places of a network of packets are dealt to threads: by hand, and random networks by brute force. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,12 @@
 #include "net/packet/packets.h"
 #include "net/packet/parts.h"
 #include "net/route.h"
+#include "net/topology/build.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 
 typedef struct dealt {
     rlt_topology *t;
@@ -30,13 +33,13 @@ typedef struct dealt {
     rlt_error err;
 } dealt;
 
-static dealt *begin(const char *spec, const rlt_placement *place, rlt_routing routing)
+static dealt *begin_on(rlt_topology *t, const rlt_placement *place, rlt_routing routing)
 {
     dealt *d = calloc(1, sizeof *d);
     assert_non_null(d);
-    if (rlt_topology_load(spec, NULL, &d->t, &d->err))
-        fail_msg("%s: %s", d->err.where, d->err.what);
-    assert_int_equal(rlt_router_create(d->t, place, routing, &d->router, NULL), 0);
+    d->t = t;
+    if (rlt_router_create(d->t, place, routing, &d->router, &d->err))
+        fail_msg("%s", d->err.what);
     d->packet = rlt_packet_default();
     d->cfg = (rlt_net_config){.router = d->router,
                               .endpoint = rlt_endpoint_default(),
@@ -44,6 +47,15 @@ static dealt *begin(const char *spec, const rlt_placement *place, rlt_routing ro
                               .latency_scale = 1,
                               .packet = &d->packet};
     return d;
+}
+
+static dealt *begin(const char *spec, const rlt_placement *place, rlt_routing routing)
+{
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    if (rlt_topology_load(spec, NULL, &t, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return begin_on(t, place, routing);
 }
 
 static void end(dealt *d)
@@ -271,13 +283,133 @@ static void many_parts(void **state)
     end(d);
 }
 
+enum { HOSTS = 5, NODES = 11, EDGES = 20, RANKS = HOSTS };
+
+/* A circle through all nodes, and other links. */
+static rlt_topology *draw_graph(dice *d)
+{
+    static const rlt_node_kind inner[] = {RLT_SWITCH, RLT_SWITCH, RLT_NIC, RLT_CPU};
+    char names[NODES][8];
+    rlt_graph_node nodes[NODES];
+    rlt_graph_link links[EDGES];
+    uint32_t stride = 1 + below(d, NODES - 1);
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    for (uint32_t i = 0; i < NODES; i++) {
+        snprintf(names[i], sizeof names[i], "n%u", i);
+        nodes[i] = (rlt_graph_node){
+            .name = names[i], .kind = i < HOSTS ? RLT_ACCELERATOR : inner[below(d, 4)], .forwards = 1};
+    }
+    for (uint32_t i = 0; i < EDGES; i++) {
+        uint32_t src = i < NODES ? i * stride % NODES : below(d, NODES);
+        uint32_t dst = i < NODES ? (i + 1) * stride % NODES : (src + 1 + below(d, NODES - 1)) % NODES;
+        links[i] = (rlt_graph_link){src, dst, 1000000000, 2 + 2 * (rlt_time)roll(d, 500), NULL};
+    }
+    rlt_topology_spec spec = {.name = "graph",
+                              .source = "test",
+                              .endpoint = rlt_endpoint_default(),
+                              .n_nodes = NODES,
+                              .n_links = EDGES,
+                              .nodes = nodes,
+                              .links = links};
+    if (rlt_topology_build(&spec, &t, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return t;
+}
+
+/* Steps over links, in either direction, from a node to the next host. */
+static void find_distances(const rlt_topology *t, uint32_t *distance)
+{
+    for (uint32_t i = 0; i < NODES; i++)
+        distance[i] = i < HOSTS ? 0 : NODES;
+    for (uint32_t round = 0; round < NODES; round++)
+        for (uint32_t i = 0; i < rlt_topology_links(t); i++) {
+            rlt_link l = rlt_topology_link(t, i);
+            uint32_t *a = &distance[l.src], *b = &distance[l.dst];
+            *a = *a < *b + 1 ? *a : *b + 1;
+            *b = *b < *a + 1 ? *b : *a + 1;
+        }
+}
+
+/* A node that is no host goes with a neighbour that is nearer to hosts; ports go with their ends. */
+static void check_owners(const dealt *d, const uint32_t *distance)
+{
+    uint32_t links = rlt_topology_links(d->t);
+    const uint8_t *of_node = d->parts.owner + links;
+    bool follows[NODES] = {false};
+    for (uint32_t i = 0; i < links; i++) {
+        rlt_link l = rlt_topology_link(d->t, i);
+        follows[l.dst] |= distance[l.src] < distance[l.dst] && of_node[l.src] == of_node[l.dst];
+        follows[l.src] |= distance[l.dst] < distance[l.src] && of_node[l.dst] == of_node[l.src];
+        bool by_end = l.src >= HOSTS && distance[l.dst] < distance[l.src];
+        assert_int_equal(d->parts.owner[i], of_node[by_end ? l.dst : l.src]);
+    }
+    for (uint32_t i = HOSTS; i < NODES; i++)
+        assert_true(follows[i]);
+}
+
+/* The least time from the begin of a link to a port, or a host, of another part at its end. */
+static rlt_time least_ahead(const dealt *d)
+{
+    rlt_time least = RLT_TIME_MAX - 1;
+    uint32_t links = rlt_topology_links(d->t);
+    for (uint32_t i = 0; i < links; i++) {
+        rlt_link l = rlt_topology_link(d->t, i);
+        rlt_time time = (rlt_time)((double)l.latency_ps * d->cfg.latency_scale);
+        time += rlt_topology_node_kind(d->t, l.dst) == RLT_SWITCH ? d->packet.switch_ps : 0;
+        bool other = l.dst < HOSTS && d->parts.owner[links + l.dst] != d->parts.owner[i];
+        for (uint32_t k = 0; k < links; k++)
+            other |= rlt_topology_link(d->t, k).src == l.dst && d->parts.owner[k] != d->parts.owner[i];
+        least = other && time < least ? time : least;
+    }
+    return least;
+}
+
+/* Hosts with ranks, in order, k of n times parts over hosts; others with the next such host, or the last. */
+static void check_hosts(const dealt *d, const rlt_placement *place, uint32_t asked)
+{
+    bool has_rank[HOSTS] = {false};
+    uint32_t used = 0, before = 0, links = rlt_topology_links(d->t);
+    for (uint32_t r = 0; r < place->n; r++)
+        has_rank[place->accelerator[r]] = true;
+    for (uint32_t i = 0; i < HOSTS; i++)
+        used += has_rank[i];
+    assert_int_equal(d->parts.n, asked < used ? asked : used);
+    for (uint32_t i = 0; i < HOSTS; before += has_rank[i++])
+        assert_int_equal(d->parts.owner[links + i], (before < used ? before : used - 1) * d->parts.n / used);
+    for (uint32_t r = 0; r < place->n; r++)
+        assert_int_equal(d->parts.of_rank[r], d->parts.owner[links + place->accelerator[r]]);
+}
+
+static void random_networks(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        dice die = {.seed = seed};
+        uint32_t on[RANKS], distance[NODES], asked = 2 + below(&die, 5);
+        const rlt_placement place = {.n = 2 + below(&die, RANKS - 1), .accelerator = on};
+        for (uint32_t r = 0; r < place.n; r++)
+            on[r] = r < 2 ? r * (1 + below(&die, HOSTS - 1)) : below(&die, HOSTS);
+        dealt *d = begin_on(draw_graph(&die), &place, RLT_ROUTE_DMODK);
+        d->packet.switch_ps = (rlt_time)roll(&die, 1000);
+        d->cfg.latency_scale = below(&die, 2) ? 1 : 0.5;
+        if (rlt_packet_deal(&d->cfg, asked, &d->parts, &d->err))
+            fail_msg("case %llu: %s", (unsigned long long)seed, d->err.what);
+        find_distances(d->t, distance);
+        check_hosts(d, &place, asked);
+        check_owners(d, distance);
+        assert_int_equal(d->parts.ahead, least_ahead(d));
+        end(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_hosts_on_a_switch), cmocka_unit_test(ranks_on_some_hosts),
         cmocka_unit_test(ports_between_switches), cmocka_unit_test(distance_of_parts),
         cmocka_unit_test(not_in_parts),           cmocka_unit_test(many_parts),
-        cmocka_unit_test(one_way_circle),
+        cmocka_unit_test(one_way_circle),         cmocka_unit_test(random_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

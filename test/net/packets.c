@@ -616,9 +616,9 @@ static void wrong_settings_are_refused(void **state)
         "credits need a buffer of a known size",
         "resume_at is above pause_at",
         "a scale of bandwidth (0) or latency (1) that is not in (0, 1e9]",
-        "a scale of bandwidth (2e+09) or latency (1) that is not in (0, 1e9]",
+        "a scale of bandwidth (1e+09) or latency (1) that is not in (0, 1e9]",
         "a scale of bandwidth (1) or latency (-1) that is not in (0, 1e9]",
-        "a scale of bandwidth (1) or latency (2e+09) that is not in (0, 1e9]",
+        "a scale of bandwidth (1) or latency (1e+09) that is not in (0, 1e9]",
         "a switch latency of -1 ps"};
     for (int i = 0; i < ALL; i++)
         c[i] = usual;
@@ -642,9 +642,9 @@ static void wrong_settings_are_refused(void **state)
     c[15].pause = RLT_PAUSE_PFC;
     c[15].resume_bytes = 2;
     c[16].bandwidth_scale = 0;
-    c[17].bandwidth_scale = 2e9;
+    c[17].bandwidth_scale = 1e9 + 0.5;
     c[18].latency_scale = -1;
-    c[19].latency_scale = 2e9;
+    c[19].latency_scale = 1e9 + 0.5;
     c[20].switch_ps = -1;
     for (int i = 0; i < ALL; i++) {
         rlt_error err = {0};

@@ -3,7 +3,7 @@
  * A second model of packets, written for tests from net/packet/README.md. It keeps a plain list of events,
  * one for each packet, hop and timer, and knows no trains, memos or silent packets. Random cases: trees of
  * switches whose links differ, messages that follow each other, windows, answers, buffers, losses, back-
- * pressure and both ways of repair.
+ * pressure, links that fail, both ways of repair, sprayed packets, marks and rate control (dcqcn.c, which has a test of its own).
  *
  * The order of two events of one node at one instant is not part of the model: a case ends where it could
  * matter.
@@ -11,66 +11,35 @@
 #ifndef RLT_TEST_SUPPORT_PACKET_MODEL_H
 #define RLT_TEST_SUPPORT_PACKET_MODEL_H
 
+#include "net/packet/dcqcn.h"
 #include "net/packet/packet.h"
 #include "net/packet/packets.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
-#include "test/support/dice.h"
+#include "test/support/packet_case.h"
 #include "test/support/random_tree.h"
 #include "test/support/support.h"
 
 enum { FLOWS = 2 * HOSTS * HOSTS, MOST_PACKETS = 6000, MOST_EVENTS = 20000 };
 
-static void draw_settings(test_case *c, dice *d)
-{
-    rlt_packet_settings *s = &c->set;
-    *s = rlt_packet_default();
-    s->mtu = 200 + roll(d, 2000);
-    s->header = 1 + roll(d, 80);
-    s->ack_bytes = 20 + roll(d, 100);
-    s->ack = roll(d, 6);
-    s->switch_ps = (rlt_time)roll(d, 500000);
-    s->cut_through = (int)below(d, 2);
-    s->selective = (int)below(d, 2);
-    s->rto_ps = 20000000 + (rlt_time)roll(d, 30000000);
-    s->retries = below(d, 4) ? 200 : 1 + roll(d, 3);
-    s->seed = d->seed;
-    bool repairs = below(d, 3) > 0;
-    if (repairs && below(d, 4) > 0)
-        s->loss = 0.06 * rlt_random_unit(d->seed, 1, 0, 0);
-    for (uint32_t k = repairs ? below(d, 4) : 0; k > 0; k--) {
-        s->lose.items[s->lose.n].link = below(d, LINKS);
-        s->lose.items[s->lose.n++].number = 1 + roll(d, 60);
-    }
-    if (repairs && below(d, 2))
-        s->buffer = (s->mtu + s->header) * (1 + roll(d, 8)) + roll(d, 100);
-    if (below(d, 3) == 0) { /* a packet of any size fits */
-        s->pause = below(d, 2) ? RLT_PAUSE_PFC : RLT_PAUSE_CREDIT;
-        s->buffer = (s->mtu + s->header + s->ack_bytes) * (1 + roll(d, 4));
-        s->pause_at = (s->mtu + s->header) * roll(d, 4) + roll(d, 300) + 1;
-        s->resume_at = roll(d, s->pause_at);
-    }
-    if (s->ack == 0 && (repairs || below(d, 2)))
-        s->ack = 1;
-    if (s->ack && below(d, 2))
-        s->window = s->ack + roll(d, 12);
-}
-
-static void draw_case(test_case *c, uint64_t seed)
-{
-    dice d = {.seed = seed};
-    *c = (test_case){0};
-    draw_settings(c, &d);
-    /* With back-pressure, equal bandwidths would let packets come and go at one instant. */
-    tree_draw(c, &d, c->set.pause == RLT_PAUSE_NONE, c->set.mtu);
-}
-
-typedef enum event_kind { AT_NODE, AT_HOST, TIMER, LEFT, PAUSE, RESUME, CREDIT, FREE_PORT } event_kind;
+typedef enum event_kind {
+    AT_NODE,
+    AT_HOST,
+    TIMER,
+    PACE,
+    LEFT,
+    PAUSE,
+    RESUME,
+    CREDIT,
+    FREE_PORT,
+    TURN
+} event_kind;
 
 typedef struct unit { /* a packet */
-    enum { DATA, DATA_ASKS, ACK, ACK_ALL, NAK } kind;
+    enum { DATA, DATA_ASKS, ACK, ACK_ALL, NAK, NOTICE } kind;
     uint32_t flow, bytes, place, by; /* the node where it is, or goes next, and the wire by which it came */
-    bool back, last;
+    uint32_t cuts;                   /* failures of that wire when it was put there */
+    bool back, last, marked;
     uint64_t number, gap, missing;
     bool asks;
 } unit;
@@ -96,18 +65,25 @@ typedef struct stream { /* a flow */
     bool asked, waits, armed, seen[MOST_PACKETS];
     hole holes[MOST_PACKETS];
     uint32_t first_hole, end_hole, tries;
-    rlt_time progress;
+    rlt_time progress, pace; /* pace: the earliest time of the next packet */
+    bool paced, blocked;     /* blocked: a wire there or back has failed */
+    rlt_dcqcn rate;
 } stream;
 
 typedef struct model {
     const test_case *c;
     outcome out;
-    rlt_time now, tied; /* when two events of one node met; -1: never */
+    rlt_time now, tied;             /* when two events of one node met; -1: never */
+    rlt_time closes, active[LINKS]; /* closes: when the accounts do */
+    double carried[LINKS];
     event events[MOST_EVENTS];
     uint32_t n_events;
     stream flows[FLOWS];
     uint32_t n_flows;
     rlt_time free_at[LINKS];
+    wire now_is[LINKS]; /* wires, as they are now */
+    bool failed[LINKS];
+    uint32_t cuts[LINKS], parked[MESSAGES], parked_from[MESSAGES], n_parked;
     struct {
         uint32_t round[FLOWS], n;
         bool busy, tells;
@@ -146,22 +122,28 @@ static bool is_lost(model *m, uint32_t wire_id)
 static bool put_on(model *m, uint32_t id, rlt_time begin, unit u)
 {
     const rlt_packet_settings *s = &m->c->set;
-    const wire *w = &m->c->wires[id];
+    const wire *w = &m->now_is[id];
     uint32_t host = u.back ? m->flows[u.flow].src : m->flows[u.flow].dst;
     rlt_time span = span_of(w, u.bytes), awaited = span;
     m->free_at[id] = begin + span;
     m->out.bytes[id] += u.bytes;
+    if (begin < m->closes) {
+        rlt_time busy = m->closes - begin < span ? m->closes - begin : span;
+        m->active[id] += busy;
+        m->carried[id] += span ? u.bytes * (double)busy / (double)span : u.bytes;
+    }
     if (is_lost(m, id)) {
         m->out.losses[id]++;
         return true;
     }
     u.place = w->dst;
     u.by = id;
+    u.cuts = m->cuts[id];
     if (w->dst < HOSTS) {
         at(m, begin + span + w->latency_ps, AT_HOST, w->dst, u);
         return false;
     }
-    if (s->cut_through && s->header < u.bytes && m->c->wires[wire_to(m->c, w->dst, host)].bw_Bps <= w->bw_Bps)
+    if (s->cut_through && s->header < u.bytes && m->now_is[wire_to(m->c, w->dst, host)].bw_Bps <= w->bw_Bps)
         awaited = span_of(w, s->header);
     at(m, begin + awaited + w->latency_ps + s->switch_ps, AT_NODE, w->dst, u);
     return false;
@@ -197,9 +179,27 @@ static void try_wire(model *m, uint32_t id)
         back_to_sender(m, m->free_at[id], CREDIT, id, u.bytes);
 }
 
+/* Marks a packet of data with `queue` bytes in front of it at a switch. */
+static void may_mark(model *m, uint32_t id, unit *u, double queue)
+{
+    const rlt_packet_settings *s = &m->c->set;
+    double low = (double)s->ecn_min, high = (double)s->ecn_max;
+    if (!s->ecn_max || !s->dcqcn || u->back || u->place < HOSTS || queue <= low)
+        return;
+    double p = queue > high ? 1 : s->ecn_probability * (queue - low) / (high - low);
+    if (rlt_random_unit(s->seed, id, RLT_RANDOM_MARK, m->out.packets[id]) >= p)
+        return;
+    u->marked = true;
+    m->out.marks[id]++;
+}
+
 static void wait_in_line(model *m, uint32_t id, unit u)
 {
+    double queue = m->wires[id].busy ? m->wires[id].leaving.bytes : 0;
     assert_true(m->wires[id].end < MOST_PACKETS);
+    for (uint32_t i = m->wires[id].first; i < m->wires[id].end; i++)
+        queue += m->wires[id].queue[i].bytes;
+    may_mark(m, id, &u, queue);
     m->wires[id].queue[m->wires[id].end++] = u;
     if (u.by != NOBODY) {
         m->wires[u.by].held += u.bytes;
@@ -239,34 +239,36 @@ static void forward(model *m, unit u)
         wait_in_line(m, id, u);
         return;
     }
+    if (m->failed[id]) {
+        m->out.losses[id]++;
+        return;
+    }
     rlt_time begin = m->free_at[id] > m->now ? m->free_at[id] : m->now;
+    double queue = (double)(begin - m->now) * (double)m->now_is[id].bw_Bps / 1e12;
     if (u.place >= HOSTS && s->buffer) {
-        double queue =
-            (double)(begin - m->now) * (double)m->c->wires[id].bw_Bps / 1e12 + u.bytes - (double)s->buffer;
-        if (queue > -1.5 && queue < 1.5 && begin > m->now)
+        double over = queue + u.bytes - (double)s->buffer;
+        if (over > -1.5 && over < 1.5 && begin > m->now)
             m->tied = m->now; /* within the rounding of the packets in front */
-        if (queue > 0) {
+        if (over > 0) {
             m->out.drops[id]++;
             return;
         }
     }
+    may_mark(m, id, &u, queue);
     put_on(m, id, begin, u);
 }
 
 static bool has_work(const model *m, const stream *f)
 {
     uint64_t window = m->c->set.window;
+    if (f->blocked)
+        return false;
     return f->first_hole < f->end_hole || (f->next < f->end && (!window || f->next - f->acked < window));
 }
 
 static rlt_time patience(const model *m, const stream *f)
 {
     return m->c->set.rto_ps << (f->tries < 6 ? f->tries : 6);
-}
-
-static bool can_lose(const rlt_packet_settings *s)
-{
-    return s->loss > 0 || s->lose.n || (s->buffer && s->pause == RLT_PAUSE_NONE);
 }
 
 /* Returns whether a packet is chosen: one that was asked for, or the next one. */
@@ -291,12 +293,18 @@ static bool choose(model *m, stream *f, unit *u)
     return true;
 }
 
+static void arm(model *m, uint32_t flow)
+{
+    m->flows[flow].armed = true;
+    at(m, m->flows[flow].progress + patience(m, &m->flows[flow]), TIMER, flow, (unit){.flow = flow});
+}
+
 static bool send_one(model *m, uint32_t flow)
 {
     stream *f = &m->flows[flow];
     const rlt_packet_settings *s = &m->c->set;
     unit u = {.kind = DATA, .flow = flow, .place = f->src, .by = NOBODY, .number = UINT64_MAX};
-    if (!choose(m, f, &u))
+    if (f->blocked || !choose(m, f, &u))
         return false;
     uint32_t k = 0;
     while (u.number >= f->ends[k])
@@ -310,10 +318,11 @@ static bool send_one(model *m, uint32_t flow)
         m->ports[f->src].message = f->messages[k];
     }
     m->ports[f->src].busy = true;
-    if (can_lose(s) && !f->armed) {
+    if (s->dcqcn)
+        f->pace = m->now + rlt__dcqcn_sends(&f->rate, m->now, u.bytes);
+    if ((m->c->n_turns || can_lose(s)) && !f->armed) {
         f->progress = m->now;
-        f->armed = true;
-        at(m, m->now + patience(m, f), TIMER, flow, u);
+        arm(m, flow);
     }
     forward(m, u);
     if (s->pause == RLT_PAUSE_NONE)
@@ -340,6 +349,12 @@ static void offer(model *m, uint32_t flow)
     stream *f = &m->flows[flow];
     if (f->waits || !has_work(m, f))
         return;
+    if (f->pace > m->now) {
+        if (!f->paced)
+            at(m, f->pace, PACE, flow, (unit){.flow = flow});
+        f->paced = true;
+        return;
+    }
     f->waits = true;
     m->ports[f->src].round[m->ports[f->src].n++] = flow;
     if (!m->ports[f->src].busy)
@@ -365,7 +380,9 @@ static void answer(model *m, uint32_t flow, unit u)
     u.place = f->dst;
     u.by = NOBODY;
     u.bytes = (uint32_t)m->c->set.ack_bytes;
-    u.number = f->answered = f->expected;
+    u.number = f->expected;
+    if (u.kind != NOTICE)
+        f->answered = f->expected;
     forward(m, u);
 }
 
@@ -404,13 +421,20 @@ static void deliver(model *m, uint32_t flow)
     }
 }
 
+static bool is_selective(const model *m)
+{
+    return m->c->set.selective || m->c->spray;
+}
+
 static void receive(model *m, const unit *u)
 {
     const rlt_packet_settings *s = &m->c->set;
     stream *f = &m->flows[u->flow];
     bool fresh = u->number >= f->expected && !f->seen[u->number], ahead = u->number > f->high, due;
     uint64_t high = f->high, before = f->expected;
-    if (!s->selective && u->number != f->expected) {
+    if (u->marked && rlt__dcqcn_tells(&f->rate, m->now))
+        answer(m, u->flow, (unit){.kind = NOTICE});
+    if (!is_selective(m) && u->number != f->expected) {
         if (u->number < f->expected)
             answer(m, u->flow, (unit){.kind = ACK});
         else if (!f->asked)
@@ -427,7 +451,7 @@ static void receive(model *m, const unit *u)
     due = s->ack && f->expected != before && f->expected - f->answered >= s->ack;
     if (u->kind == DATA_ASKS)
         tell_missing(m, u->flow);
-    else if (fresh && ahead)
+    else if (fresh && ahead && !m->c->spray) /* otherwise it may be on another way */
         ask_for(m, u->flow, high, u->number, false);
     /* An answer ends each message, and tells a sender that repeats itself. */
     else if (!fresh || due ||
@@ -455,6 +479,10 @@ static void add_hole(model *m, uint32_t flow, hole h)
 static void hear(model *m, const unit *u)
 {
     stream *f = &m->flows[u->flow];
+    if (u->kind == NOTICE) {
+        rlt__dcqcn_cut(&f->rate, m->now);
+        return;
+    }
     if (u->number > f->acked) {
         f->acked = u->number;
         f->next = f->next < f->acked ? f->acked : f->next;
@@ -466,7 +494,7 @@ static void hear(model *m, const unit *u)
         go_back(m, u->flow);
     if (u->kind != NAK || u->number < f->acked)
         return;
-    if (m->c->set.selective)
+    if (is_selective(m))
         add_hole(m, u->flow, (hole){u->number + u->gap, u->missing, u->asks});
     else
         go_back(m, u->flow);
@@ -476,7 +504,7 @@ static void lose_patience(model *m, uint32_t flow)
 {
     stream *f = &m->flows[flow];
     f->armed = false;
-    if (f->acked == f->sent)
+    if (f->acked == f->sent || f->blocked)
         return;
     if (f->progress + patience(m, f) <= m->now) {
         if (f->tries == m->c->set.retries) {
@@ -485,15 +513,21 @@ static void lose_patience(model *m, uint32_t flow)
         }
         f->tries++;
         f->progress = m->now;
-        if (m->c->set.selective)
+        if (is_selective(m))
             add_hole(m, flow, (hole){f->acked, 1, true});
         else
             go_back(m, flow);
     }
-    if (!f->armed) {
-        f->armed = true;
-        at(m, f->progress + patience(m, f), TIMER, flow, (unit){.flow = flow});
-    }
+    if (!f->armed)
+        arm(m, flow);
+}
+
+static bool has_way(const model *m, uint32_t src, uint32_t dst)
+{
+    for (uint32_t node = src; node != dst; node = m->c->wires[wire_to(m->c, node, dst)].dst)
+        if (m->failed[wire_to(m->c, node, dst)])
+            return false;
+    return true;
 }
 
 static void post(model *m, uint32_t message, uint32_t src)
@@ -503,9 +537,15 @@ static void post(model *m, uint32_t message, uint32_t src)
     while (i < m->n_flows && (m->flows[i].src != src || m->flows[i].dst != dst || m->flows[i].key != w->key))
         i++;
     stream *f = &m->flows[i];
+    if (!has_way(m, src, dst)) {
+        m->parked_from[m->n_parked] = src;
+        m->parked[m->n_parked++] = message;
+        return;
+    }
     if (i == m->n_flows) {
         m->n_flows++;
-        *f = (stream){.src = src, .dst = dst, .key = w->key};
+        *f = (stream){.src = src, .dst = dst, .key = w->key, .blocked = !has_way(m, dst, src)};
+        rlt__dcqcn_init(&f->rate, slowest(m->c, src, dst));
     }
     if (f->acked == f->end)
         f->progress = m->now;
@@ -516,9 +556,42 @@ static void post(model *m, uint32_t message, uint32_t src)
     offer(m, i);
 }
 
+static void turn_wires(model *m, const turn *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint32_t id = t->links[i];
+        m->cuts[id] += t->factor == 0 && !m->failed[id];
+        m->failed[id] = t->factor == 0;
+        if (t->factor > 0)
+            m->now_is[id].bw_Bps = (uint64_t)((double)m->c->wires[id].bw_Bps * t->factor);
+    }
+    for (uint32_t i = 0; i < HOSTS; i++)
+        m->ports[i].n = 0;
+    for (uint32_t i = 0; i < m->n_flows; i++) {
+        stream *f = &m->flows[i];
+        bool was = f->blocked;
+        f->waits = false;
+        f->blocked = !has_way(m, f->src, f->dst) || !has_way(m, f->dst, f->src);
+        if (f->blocked || !was)
+            continue;
+        f->progress = m->now;
+        f->tries = 0;
+        if (!f->armed && f->acked < f->sent)
+            arm(m, i);
+    }
+    for (uint32_t i = 0; i < m->n_flows; i++)
+        offer(m, i);
+    uint32_t n = m->n_parked, list[MESSAGES], from[MESSAGES];
+    memcpy(list, m->parked, sizeof list);
+    memcpy(from, m->parked_from, sizeof from);
+    m->n_parked = 0;
+    for (uint32_t i = 0; i < n; i++)
+        post(m, list[i], from[i]);
+}
+
 static uint32_t node_of(const model *m, const event *e)
 {
-    if (e->kind == TIMER)
+    if (e->kind == TIMER || e->kind == PACE)
         return m->flows[e->of].src;
     return e->kind >= LEFT && e->kind <= CREDIT ? m->c->wires[e->of].src : e->of;
 }
@@ -527,6 +600,8 @@ static uint32_t node_of(const model *m, const event *e)
  * comes: the next packet leaves at that instant, whichever is first. */
 static bool order_matters(const model *m, const event *a, const event *b)
 {
+    if (a->t == b->t && (a->kind == TURN || b->kind == TURN))
+        return true;
     if (a->t != b->t || (a->kind == FREE_PORT) != (b->kind == FREE_PORT) || node_of(m, a) != node_of(m, b))
         return false;
     bool arrive = a->kind == AT_NODE && b->kind == AT_NODE, change = a->kind >= LEFT && b->kind >= LEFT;
@@ -554,7 +629,14 @@ static event next_event(model *m)
 
 static void happen(model *m, const event *e)
 {
+    if ((e->kind == AT_NODE || e->kind == AT_HOST) && m->cuts[e->u.by] != e->u.cuts) {
+        m->out.losses[e->u.by]++;
+        return;
+    }
     switch (e->kind) {
+    case TURN:
+        turn_wires(m, &m->c->turns[e->of]);
+        break;
     case AT_NODE:
         forward(m, e->u);
         break;
@@ -563,6 +645,10 @@ static void happen(model *m, const event *e)
         break;
     case TIMER:
         lose_patience(m, e->of);
+        break;
+    case PACE:
+        m->flows[e->of].paced = false;
+        offer(m, e->of);
         break;
     case LEFT:
         leave(m, e->of);
@@ -587,13 +673,17 @@ static void run_reference(model *m)
 {
     for (uint32_t i = 0; i < MESSAGES; i++)
         m->out.injected[i] = m->out.delivered[i] = -1;
+    memcpy(m->now_is, m->c->wires, sizeof m->now_is);
     for (uint32_t i = 0; i < LINKS; i++)
         m->wires[i].credit = (int64_t)m->c->set.buffer;
+    for (uint32_t i = 0; i < m->c->n_turns; i++)
+        at(m, m->c->turns[i].at, TURN, i, (unit){.flow = 0});
     for (uint32_t i = 0; i < CHAINS; i++)
         post(m, i, m->c->from[i]);
     while (m->n_events && !m->out.gave_up && m->tied < 0) {
         event e = next_event(m);
         m->now = e.t;
+        m->out.events++;
         happen(m, &e);
     }
 }

@@ -23,7 +23,7 @@
 #include "test/support/support.h"
 
 enum { HOSTS = 5, SWITCHES = 4, NODES = HOSTS + SWITCHES, LINKS = 2 * (NODES - 1), NOBODY = 999 };
-enum { MESSAGES = 60, CHAINS = 8 };
+enum { MESSAGES = 60, CHAINS = 8, TURNS = 6 };
 
 typedef struct wire {
     uint32_t src, dst;
@@ -36,9 +36,18 @@ typedef struct wanted {
     uint64_t bytes;
 } wanted;
 
+/* Links that change at a time: their bandwidth is multiplied, or they fail. */
+typedef struct turn {
+    rlt_time at;
+    double factor;
+    uint32_t n, links[LINKS];
+} turn;
+
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
-    uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS];
+    uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
+    uint64_t events, waits; /* waits: flows that are not done, of which `text` names the first */
+    char text[400];
     bool gave_up;
 } outcome;
 
@@ -47,6 +56,9 @@ typedef struct test_case {
     uint32_t up[NODES];              /* the parent of a node in the tree */
     rlt_packet_settings set;         /* of packets */
     double bandwidth_scale, latency_scale;
+    bool spray; /* a tree has one way, but the network does not know */
+    turn turns[TURNS];
+    uint32_t n_turns;
     uint32_t from[MESSAGES]; /* of the first CHAINS messages; of later ones, where an earlier one arrived */
     wanted messages[MESSAGES];
 } test_case;
@@ -143,6 +155,13 @@ static inline void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
         send_message(s, (uint32_t)tx + CHAINS, s->to[tx]);
 }
 
+static inline void on_turn(void *ctx, uint64_t i)
+{
+    subject *s = ctx;
+    const turn *t = &s->c->turns[i];
+    rlt_net_link_event(s->net, t->links, t->n, t->factor);
+}
+
 static inline rlt_topology *tree_build(const test_case *c)
 {
     char names[NODES][8];
@@ -181,7 +200,8 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
     rlt_router *router = NULL;
     rlt_error err = {0};
     assert_int_equal(rlt_placement_identity(t, HOSTS, &place, NULL), 0);
-    assert_int_equal(rlt_router_create(t, &place, RLT_ROUTE_DMODK, &router, NULL), 0);
+    rlt_routing routing = s->c->spray ? RLT_ROUTE_SPRAY : RLT_ROUTE_DMODK;
+    assert_int_equal(rlt_router_create(t, &place, routing, &router, NULL), 0);
     assert_int_equal(rlt_sim_create(&s->sim, NULL), 0);
     rlt_net_config cfg = {.sim = s->sim,
                           .router = router,
@@ -191,17 +211,25 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
                           .latency_scale = s->c->latency_scale,
                           .local = local,
                           .series_bin_ps = bin_ps,
+                          .changes = s->c->n_turns ? RLT_LINKS_FAIL : RLT_LINKS_STAY,
                           .packet = &s->c->set};
     if (model->create(&cfg, &s->net, &err))
         fail_msg("%s: %s", err.where, err.what);
     for (uint32_t i = 0; i < MESSAGES; i++)
         s->out.injected[i] = s->out.delivered[i] = -1;
+    for (uint32_t i = 0, handler = 0; i < s->c->n_turns; i++) {
+        handler = i ? handler : (uint32_t)rlt_sim_handler(s->sim, on_turn, s);
+        rlt_sim_post_at(s->sim, s->c->turns[i].at, RLT_COMPLETE, rlt_sim_tag((int)handler), i);
+    }
     for (uint32_t i = 0; i < CHAINS; i++)
         send_message(s, i, s->c->from[i]);
     int rc = rlt_sim_run(s->sim, RLT_TIME_MAX, &err);
     if (rc && rc != RLT_ESTALL)
         fail_msg("%s: %s", err.where, err.what);
     s->out.gave_up = rc != 0;
+    s->out.events = rlt_sim_events(s->sim);
+    if (model->waits)
+        s->out.waits = model->waits(s->net, s->out.text, sizeof s->out.text);
     rlt_net_settle(s->net);
     for (uint32_t i = 0; i < LINKS; i++) {
         rlt_port_counts n = {0};
@@ -211,6 +239,7 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
         s->out.bytes[i] = u.bytes;
         s->out.drops[i] = n.drops;
         s->out.losses[i] = n.losses;
+        s->out.marks[i] = n.marks;
     }
     rlt_net_free(s->net);
     rlt_sim_free(s->sim);
