@@ -234,6 +234,11 @@ static void errors(void **state)
     assert_true(train(&d, 10, RLT_MS, RLT_MS, &err) < 0);
     assert_true(err.what[0] && result.n_kinds == 1 && result.kinds[0].epochs == 3);
     assert_true(result.daso_ps == 0 && result.horovod_ps == 0 && result.horovod_bytes == 0);
+    d.nodes = 1 << 20;
+    d.batches = 200;
+    assert_int_equal(train(&d, 10, RLT_MS, RLT_MS, &err), RLT_ERANGE);
+    assert_non_null(strstr(err.what, "2 operations per batch x 209715200 batches"));
+    assert_int_equal(result.n_kinds, 0);
     d = alone(0);
     memset(&result, 0xff, sizeof result);
     assert_int_equal(train(&d, 10, RLT_MS, RLT_MS, &err), RLT_ERANGE);
