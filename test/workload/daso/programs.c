@@ -543,7 +543,9 @@ static void spread(void **state)
             flop += work[i];
             *(i % 2 ? &m.layers[i / 2].backward_flop : &m.layers[i / 2].forward_flop) = (double)work[i];
         }
+        m.forward_ps[n] = m.backward_ps[n] = 7; /* no layer is there */
         test_model_finish(&m, batch);
+        assert_true(m.forward_ps[n] == 7 && m.backward_ps[n] == 7);
         for (uint32_t i = 0; i < 2 * n; i++) {
             before += work[i];
             sum += i % 2 ? m.backward_ps[i / 2] : m.forward_ps[i / 2];
