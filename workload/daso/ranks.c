@@ -162,7 +162,7 @@ void rlt__dp_batch_begin(rlt_dp_rank *k, uint32_t draw, uint32_t b)
 
 void rlt__dp_wait(rlt_dp_rank *k, uint32_t op)
 {
-    if (op != RLT_NONE && k->n_waits < sizeof k->waits / sizeof *k->waits)
+    if (op != RLT_NONE)
         k->waits[k->n_waits++] = op;
 }
 

@@ -3,8 +3,10 @@
  * Replays against a plain one, written from workload/program/program.h. Random programs compute, work on hosts,
  * wait, and communicate for recorded times or for those of a timing mode, on streams, in queues and free. Every
  * operation starts and ends at the same picosecond, for a cause that ended then. Ranks, communications and
- * iterations have the same times. The times of a rank add up to its span, and the critical path to the run.
+ * iterations have the same times. The times of a rank add up to its span, and the critical path to the run. Programs
+ * that stall report the same waits.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,6 +352,66 @@ static void assert_path(const rlt_program *program, const rlt_replay *x)
     free(items);
 }
 
+/* What an operation that has not ended waits for: what it depends on, what holds its resource, or the first member of
+ * its communication that is not there. */
+static uint32_t waited_for(const plan *p, uint32_t i)
+{
+    const work *w = &p->ops[i];
+    uint32_t first = RLT_NONE;
+    for (uint32_t k = 0; k < w->n_deps && !w->begun; k++)
+        if (!p->ops[w->deps[k]].ended && (first == RLT_NONE || w->deps[k] < first))
+            first = w->deps[k];
+    if (first != RLT_NONE)
+        return first;
+    for (uint32_t k = 0; k < p->n; k++) {
+        const work *other = &p->ops[k];
+        bool holds =
+            other->begun && !other->ended && other->rank == w->rank && other->resource == w->resource;
+        if (w->begun ? other->comm == w->comm && !other->begun : w->resource != RLT_NONE && holds)
+            return k;
+    }
+    return RLT_NONE;
+}
+
+static size_t say_rank(char *text, size_t size, const plan *p, uint32_t op)
+{
+    return (size_t)snprintf(text, size, "rank %u '(unnamed)'", p->ops[op].rank);
+}
+
+/* The report names the cycle to which the waits of the first pending operation lead, from where they enter it, or
+ * the first twelve waits of it. */
+static void assert_report(const plan *p, const rlt_error *err)
+{
+    uint32_t at = RLT_NONE, pending = 0, shown = 0;
+    bool seen[OPS] = {false};
+    char text[1000], place[60];
+    for (uint32_t i = 0; i < p->n; i++) {
+        pending += !p->ops[i].ended;
+        if (!p->ops[i].ended && (at == RLT_NONE || p->ops[i].rank < p->ops[at].rank))
+            at = i;
+    }
+    snprintf(place, sizeof place, "%u of %u operations pending", pending, p->n);
+    assert_string_equal(err->where, place);
+    for (; !seen[at]; at = waited_for(p, at)) {
+        seen[at] = true;
+        assert_true(waited_for(p, at) != RLT_NONE);
+    }
+    size_t used = say_rank(text, sizeof text, p, at);
+    uint32_t op = at;
+    do {
+        op = waited_for(p, op);
+        used += (size_t)snprintf(text + used, sizeof text - used, " waits for ");
+        if (++shown == 12 && op != at) {
+            snprintf(text + used, sizeof text - used, "...");
+            break;
+        }
+        used += say_rank(text + used, sizeof text - used, p, op);
+        if (op == at)
+            snprintf(text + used, sizeof text - used, " (a cycle)");
+    } while (op != at);
+    assert_string_equal(err->what, text);
+}
+
 static int affine(rlt_timing *t, const rlt_coll_request *req, rlt_time *duration_ps, rlt_error *err)
 {
     (void)t;
@@ -402,6 +464,8 @@ static void random_programs_take_the_time_of_the_reference(void **state)
         int rc = rlt_replay_run(x, &err);
         assert_int_equal(rc, whole ? 0 : RLT_ESTALL);
         assert_operations(p, program, x, seed);
+        if (!whole)
+            assert_report(p, &err);
         if (whole) {
             assert_same(p, x);
             assert_communications(p, program, x);
