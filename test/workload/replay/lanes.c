@@ -280,6 +280,23 @@ static void refused_after_waiting(void **state)
     close_fixture(&f);
 }
 
+/* Collectives of no bytes and of one member are left to algorithms. */
+static void too_small(void **state)
+{
+    static const rlt_time now[WORKERS] = {0};
+    fixture f;
+    (void)state;
+    open_fixture(&f, "switchml");
+    all_reduce(&f, group(&f, 0, 4), 0, 4, 0, now);
+    all_reduce(&f, group(&f, 4, 1), 4, 1, 100, now);
+    all_reduce(&f, group(&f, 5, 2), 5, 2, 1, now);
+    finish(&f);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true((strcmp(rlt_replay_comm(f.r, i).algorithm, "switchml") == 0) == (i == 2));
+    assert_int_equal(rlt_fabric_jobs(rlt_replay_fabric(f.r)), 1);
+    close_fixture(&f);
+}
+
 /* ---- speeds and servers ---- */
 
 /* A network twice as fast halves the times of packets and of links, not that of the switch. */
@@ -322,8 +339,11 @@ static void servers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_queues), cmocka_unit_test(room_of_a_switch),
-                                       cmocka_unit_test(refused_after_waiting), cmocka_unit_test(speeds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_queues),
+                                       cmocka_unit_test(room_of_a_switch),
+                                       cmocka_unit_test(refused_after_waiting),
+                                       cmocka_unit_test(too_small),
+                                       cmocka_unit_test(speeds),
                                        cmocka_unit_test(servers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
