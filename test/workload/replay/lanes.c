@@ -294,6 +294,33 @@ static void too_small(void **state)
     for (uint32_t i = 0; i < 3; i++)
         assert_true((strcmp(rlt_replay_comm(f.r, i).algorithm, "switchml") == 0) == (i == 2));
     assert_int_equal(rlt_fabric_jobs(rlt_replay_fabric(f.r)), 1);
+    f.o.until_ps = time_of(1) / 2; /* under way: named, too, and not ended */
+    assert_int_equal(go(&f), RLT_ECANCELLED);
+    assert_string_equal(rlt_replay_comm(f.r, 2).algorithm, "switchml");
+    assert_int_equal(rlt_replay_comm(f.r, 2).end_ps, -1);
+    /* Settings of switches make no fabric where nothing reacts. */
+    f.o.reacting[RLT_ALL_REDUCE] = NULL;
+    f.o.model = &rlt_net_flow;
+    f.o.until_ps = RLT_TIME_MAX;
+    finish(&f);
+    assert_null(rlt_replay_fabric(f.r));
+    close_fixture(&f);
+}
+
+/* A protocol that the switch refuses may go on without it, under the name of what it then does. */
+static void another_name(void **state)
+{
+    static const rlt_time now[WORKERS] = {0};
+    fixture f;
+    (void)state;
+    open_fixture(&f, "switchml");
+    set(&f.reacting, "refused", "ring");
+    f.aggregator.slots = 256;
+    all_reduce(&f, group(&f, 0, 4), 0, 4, 300, now);
+    all_reduce(&f, group(&f, 4, 4), 4, 4, 300, now);
+    finish(&f);
+    assert_string_equal(rlt_replay_comm(f.r, 0).algorithm, "switchml");
+    assert_string_equal(rlt_replay_comm(f.r, 1).algorithm, "host-ring");
     close_fixture(&f);
 }
 
@@ -343,6 +370,7 @@ int main(void)
                                        cmocka_unit_test(room_of_a_switch),
                                        cmocka_unit_test(refused_after_waiting),
                                        cmocka_unit_test(too_small),
+                                       cmocka_unit_test(another_name),
                                        cmocka_unit_test(speeds),
                                        cmocka_unit_test(servers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
