@@ -96,7 +96,7 @@ static int check_switches(const rlt_coll_request *req, uint32_t needed, rlt_erro
 {
     const rlt_topology *t = req->topology;
     for (uint32_t i = 0; t && needed && (i < req->n_dims || i == 0); i++) {
-        bool product = rlt_topology_is_product(t) && i < req->n_dims;
+        bool product = rlt_topology_is_product(t) && i < req->n_dims && req->axes[i] != RLT_NONE;
         uint32_t can = product ? rlt_topology_dim(t, req->axes[i]).in_network : rlt_topology_in_networks(t);
         if (req->params.patterns[i] && strcmp(req->params.patterns[i], patterns[RLT_IN_NVLS]) == 0 &&
             (req->n_dims == 0 || req->dims[i] > 1) && (can & needed) != needed)

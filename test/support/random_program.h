@@ -23,6 +23,7 @@ typedef struct work {
     uint32_t rank, resource, comm, peer; /* RLT_NONE: none */
     uint32_t deps[MOST_DEPS], n_deps;
     rlt_time duration, start, end, ready;
+    uint64_t bytes; /* of communication; 0: of recorded time */
     rlt_purpose purpose;
     uint16_t step;
     bool begun, ended;
@@ -126,8 +127,9 @@ static inline rlt_program *plan_build(const plan *p)
         const work *w = &p->ops[i];
         rlt_op_desc o = rlt_op_desc_init(w->kind, w->rank);
         o.resource = w->resource == RLT_NONE ? RLT_NONE : resources[w->rank][w->resource];
-        o.duration_ps = w->duration;
-        o.timed = w->comm != RLT_NONE;
+        o.timed = w->comm != RLT_NONE && !w->bytes;
+        o.duration_ps = w->comm == RLT_NONE || o.timed ? w->duration : 0;
+        o.bytes = w->bytes;
         o.tag = w->comm;
         o.purpose = w->purpose;
         o.step = w->step;

@@ -211,6 +211,7 @@ typedef struct rlt_daso_kind {
     rlt_daso_sums sums;
 } rlt_daso_kind;
 
+/* More than any schedule has: B is at least halved by each step, from its first value and from max_skips. */
 enum { RLT_DASO_MAX_KINDS = 256 };
 
 typedef struct rlt_daso_result {

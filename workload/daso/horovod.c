@@ -106,7 +106,7 @@ static void backward(maker *m)
 
 static void make_batch(maker *m)
 {
-    rlt_time host = rlt_time_add(m->d->overhead_ps, rlt__dp_times(m->d->tensor_ps, m->w->model->n_tensors));
+    rlt_time host = rlt_time_add(m->d->overhead_ps, rlt_time_mul(m->d->tensor_ps, m->w->model->n_tensors));
     rlt__dp_forward(&m->k);
     backward(m);
     if (host > 0)

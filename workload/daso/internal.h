@@ -72,8 +72,6 @@ void rlt__dp_forward(rlt_dp_rank *k);
 uint32_t rlt__dp_backward(rlt_dp_rank *k, uint32_t layer);
 void rlt__dp_optimizer(rlt_dp_rank *k);
 
-/* Returns n times t, saturating. */
-rlt_time rlt__dp_times(rlt_time t, uint32_t n);
 rlt_time rlt__dp_moved(const rlt_daso *d, uint64_t elements, uint32_t bytes_each);
 
 /* Purpose of the random stream. The entity is the rank, the counter the draw and the batch. */

@@ -122,7 +122,7 @@ static void broadcast(maker *m, uint32_t root)
     if (group == RLT_NONE)
         return;
     uint32_t parts = m->d->broadcast_each ? model->n_tensors : 1;
-    rlt_time launch = rlt__dp_times(m->d->launch_ps, m->d->broadcast_each ? 1 : model->n_tensors);
+    rlt_time launch = rlt_time_mul(m->d->launch_ps, m->d->broadcast_each ? 1 : model->n_tensors);
     for (uint32_t i = 0; i < parts; i++) {
         uint64_t elements = m->d->broadcast_each ? model->tensors[i].elements : m->parameters;
         if (launch > 0)

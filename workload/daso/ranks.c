@@ -26,11 +26,6 @@ static rlt_time to_time(double ps)
     return ps < (double)RLT_TIME_MAX ? (rlt_time)ps : RLT_TIME_MAX;
 }
 
-rlt_time rlt__dp_times(rlt_time t, uint32_t n)
-{
-    return n && t > RLT_TIME_MAX / n ? RLT_TIME_MAX : t * n;
-}
-
 rlt_time rlt__dp_moved(const rlt_daso *d, uint64_t elements, uint32_t bytes_each)
 {
     return rlt_transfer_time(elements * bytes_each, d->memory_Bps);
@@ -89,7 +84,7 @@ int rlt__ddp_buckets(const rlt_daso *d, const rlt_daso_work *w, rlt_dp_buckets *
 static int check_model(const rlt_daso_work *w, rlt_error *err)
 {
     const rlt_model *m = w->model;
-    uint64_t sum = 0;
+    uint64_t left = (UINT64_C(1) << 48) - 1;
     if (!m->n_layers || !m->n_tensors)
         return rlt_fail(err, RLT_ESCHEMA, m->name,
                         "the model has no layers or no tensors: expected at least one of each");
@@ -105,9 +100,9 @@ static int check_model(const rlt_daso_work *w, rlt_error *err)
                             " follows a tensor of a later layer, or names no layer: expected tensors in the "
                             "order of layers",
                             i);
-        sum += m->tensors[i].elements;
-        if (m->tensors[i].elements >> 48 || sum >> 48)
+        if (m->tensors[i].elements > left)
             return rlt_fail(err, RLT_ERANGE, m->name, "the model has more than 2^48 parameters, the limit");
+        left -= m->tensors[i].elements;
     }
     return 0;
 }
@@ -121,7 +116,7 @@ int rlt__dp_check(const rlt_daso *d, const rlt_daso_work *w, uint64_t others, rl
         return rc;
     uint64_t rank_batches = (uint64_t)d->nodes * d->gpus * rlt_daso_batches(d); /* below 2^24 * 2^16 */
     uint64_t each = 2 * (uint64_t)w->model->n_layers + others;
-    if (each > RLT_MAX_OPS || rank_batches > RLT_MAX_OPS / each)
+    if (rank_batches > RLT_MAX_OPS / each)
         return rlt_fail(err, RLT_ERANGE, "daso",
                         "%" PRIu64 " operations per batch x %" PRIu64
                         " batches of all ranks exceed %d operations: lower batches, nodes or gpus",
@@ -167,7 +162,7 @@ void rlt__dp_batch_begin(rlt_dp_rank *k, uint32_t draw, uint32_t b)
 
 void rlt__dp_wait(rlt_dp_rank *k, uint32_t op)
 {
-    if (op != RLT_NONE && k->n_waits < sizeof k->waits / sizeof *k->waits)
+    if (op != RLT_NONE)
         k->waits[k->n_waits++] = op;
 }
 

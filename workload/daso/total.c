@@ -57,14 +57,9 @@ static int count_kinds(const rlt_daso *d, rlt_daso_result *out, rlt_error *err)
         uint32_t k = 0;
         while (k < out->n_kinds && !same(out->kinds[k].phase, phases[e]))
             k++;
-        if (k == RLT_DASO_MAX_KINDS)
-            rc = rlt_fail(err, RLT_ERANGE, "daso",
-                          "the schedule has more than %d different kinds of epochs, the limit",
-                          (int)RLT_DASO_MAX_KINDS);
-        else if (k == out->n_kinds)
+        if (k == out->n_kinds)
             out->kinds[out->n_kinds++].phase = phases[e];
-        if (rc == 0)
-            out->kinds[k].epochs++;
+        out->kinds[k].epochs++;
     }
     free(phases);
     return rc;

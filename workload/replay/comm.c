@@ -207,7 +207,6 @@ static void on_comm_done(void *ctx, uint64_t cookie)
     rlt_replay *r = ctx;
     comm_state *cs = &r->comms[cookie];
     rlt_error e = {0};
-    cs->result.bound_ps = 0;
     if (!r->options.no_bounds && bound_of(r, (uint32_t)cookie, &cs->result.bound_ps, &e) < 0)
         rlt__replay_fail(r, &e);
     rlt__replay_drop_plan(r, cs);

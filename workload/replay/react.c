@@ -97,8 +97,6 @@ int rlt__replay_fabric(rlt_replay *r, rlt_error *err)
         return rc;
     cfg.packets.sim = r->sim;
     cfg.packets.topology = o->topology;
-    cfg.packets.bandwidth_scale = o->network_scale;
-    cfg.packets.latency_scale = 1 / o->network_scale;
     cfg.aggregator.reemit = rlt_packet_may_lose(&set) ||
                             (set.buffer && !set.pause); /* partial sums may be lost between switches */
     return rlt_fabric_create(&cfg, &r->fabric, err);

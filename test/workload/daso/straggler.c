@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Variation between ranks: compares the recurrence with its reference, and whole programs with almost no
- * communication with the recurrence. */
+ * communication with the recurrence. Random recurrences against a second one. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +8,9 @@
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/random.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 #include "workload/daso/daso.h"
 #include "workload/models/model.h"
@@ -163,6 +165,118 @@ static void programs(void **state)
     }
 }
 
+/* The header's recurrence, with the time at which the sync of each batch completes. */
+static rlt_straggler_result second(const rlt_straggler *s)
+{
+    enum { MOST = 8 };
+    rlt_straggler_result out = {0};
+    double clock[MOST] = {0}, done[60];
+    uint32_t began = RLT_NONE; /* the batch in which the pending sync began */
+    for (uint32_t k = 0; k < s->batches; k++) {
+        double all = 0;
+        for (uint32_t r = 0; r < s->nodes * s->gpus; r++) {
+            double node = 0;
+            for (uint32_t g = r; g < r + s->gpus && r % s->gpus == 0; g++)
+                node = fmax(node, rlt_random_lognormal(s->seed, g, 0x6a697474, k, s->jitter));
+            clock[r / s->gpus] += node;
+            all = fmax(all, node);
+        }
+        out.baseline += all + s->overhead;
+        if (k % s->skips == 0 && began == RLT_NONE && k + s->wait < s->batches) {
+            double last = 0;
+            for (uint32_t p = 0; p < s->nodes; p++)
+                last = fmax(last, clock[p]);
+            began = k;
+            done[k] = last + s->transfer;
+        }
+        if (began == RLT_NONE || k != began + s->wait)
+            continue;
+        for (uint32_t p = 0; p < s->nodes; p++)
+            clock[p] = fmax(clock[p], done[began]);
+        began = RLT_NONE;
+    }
+    for (uint32_t p = 0; p < s->nodes; p++)
+        out.daso = fmax(out.daso, clock[p]);
+    out.saving = 1 - out.daso / out.baseline;
+    return out;
+}
+
+static void random_recurrences(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < 400; k++) {
+        dice t = {.seed = 60 + k};
+        rlt_straggler s = {.nodes = 1 + below(&t, 5), .gpus = 1 + below(&t, 4), .batches = 1 + below(&t, 40)};
+        s.skips = 1 + below(&t, 6);
+        s.wait = below(&t, 8);
+        s.jitter = 0.1 * below(&t, 4);
+        s.transfer = 0.3 * below(&t, 4);
+        s.overhead = 0.1 * below(&t, 3);
+        s.seed = below(&t, 100);
+        rlt_straggler_result got, want = second(&s);
+        assert_int_equal(rlt_straggler_run(&s, &got, NULL), 0);
+        assert_true(fabs(got.baseline - want.baseline) <= 1e-12 * want.baseline);
+        assert_true(fabs(got.daso - want.daso) <= 1e-12 * want.daso);
+        assert_true(fabs(got.saving - want.saving) <= 1e-12);
+    }
+}
+
+/* Every count of 0 and every negative time is refused, and so are more GPUs than ranks. */
+static void refused(void **state)
+{
+    static const rlt_straggler good = {.nodes = 1, .gpus = 1, .batches = 1, .skips = 1};
+    rlt_straggler bad[] = {good, good, good, good, good, good, good, good, good};
+    (void)state;
+    bad[1].nodes = 0;
+    bad[2].gpus = 0;
+    bad[3].batches = 0;
+    bad[4].skips = 0;
+    bad[5].jitter = -0.1;
+    bad[6].transfer = -0.1;
+    bad[7].overhead = -0.1;
+    bad[8].jitter = NAN;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rlt_error err = {0};
+        rlt_straggler_result got;
+        assert_int_equal(rlt_straggler_run(&bad[i], &got, &err), i ? RLT_ERANGE : 0);
+        assert_string_equal(err.what, i ? "expected counts above 0 and times of at least 0" : "");
+    }
+    rlt_error err = {0};
+    rlt_straggler large = good;
+    large.nodes = 4097;
+    large.gpus = 4096;
+    large.batches = 0;
+    assert_int_equal(rlt_straggler_run(&large, &(rlt_straggler_result){0}, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "4097 nodes of 4096 GPUs exceed the limit of 16777216 GPUs");
+    large.nodes = 4096;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_straggler_run(&large, &(rlt_straggler_result){0}, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "expected counts above 0 and times of at least 0");
+}
+
+/* The other implementation's savings belong to its settings alone. */
+static void references(void **state)
+{
+    rlt_straggler s = sixteen(0.2, 0);
+    double saving = 0;
+    (void)state;
+    s.skips = 8;
+    s.wait = 2;
+    assert_true(rlt_straggler_reference(&s, &saving) && fabs(saving - 0.208) < 1e-12);
+    for (int i = 0; i < 8; i++) {
+        rlt_straggler x = s;
+        x.nodes += i == 0;
+        x.gpus += i == 1;
+        x.batches += i == 2;
+        x.transfer += i == 3 ? 1e-6 : 0;
+        x.skips += i == 4;
+        x.wait += i == 5;
+        x.jitter += i == 6 ? 1e-6 : 0;
+        x.overhead += i == 7 ? 1e-6 : 0;
+        assert_false(rlt_straggler_reference(&x, &saving));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +284,9 @@ int main(void)
         cmocka_unit_test(skips),
         cmocka_unit_test(one_node),
         cmocka_unit_test(programs),
+        cmocka_unit_test(random_recurrences),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,30 @@ static void time_limit_leaves_partial_results(void **state)
     close_fixture(&f);
 }
 
+/* A rank that has not begun has no span. What takes no time is the end of the run, and its only stretch. */
+static void instants(void **state)
+{
+    static const rlt_time delays[] = {0, 10 * RLT_US};
+    rlt_path_item *path = NULL;
+    uint32_t n = 0;
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    timed(&f, RLT_OP_COMPUTE, 0, RLT_NONE, 0, "a");
+    f.o.rank_delay_ps = delays;
+    f.o.until_ps = 5 * RLT_US;
+    timed(&f, RLT_OP_COMPUTE, 1, RLT_NONE, RLT_US, "b");
+    assert_int_equal(go(&f), RLT_ECANCELLED);
+    rlt_rank_result k = rlt_replay_rank(f.r, 1);
+    assert_true(k.start_ps == 0 && k.end_ps == 0 && k.compute_ps == 0 && k.idle_ps == 0);
+    assert_int_equal(rlt_replay_critical_path(f.r, &path, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_true(path[0].kind == RLT_PATH_COMPUTE && path[0].op == 0 && path[0].begin_ps == 0 &&
+                path[0].end_ps == 0);
+    free(path);
+    close_fixture(&f);
+}
+
 static void timing_stands_in_for_the_network(void **state)
 {
     static const uint32_t both[] = {0, 1};
@@ -570,6 +594,7 @@ int main(void)
         cmocka_unit_test(sends_do_not_wait),
         cmocka_unit_test(lonely_send_is_named),
         cmocka_unit_test(time_limit_leaves_partial_results),
+        cmocka_unit_test(instants),
         cmocka_unit_test(timing_stands_in_for_the_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
