@@ -245,6 +245,15 @@ static void lists(void **state)
         assert_int_equal(c.rank_of[d], d);
     rlt_cluster_free(&c);
     assert_null(c.topology);
+    /* What is stated last may be faster than all known ones. Nothing of a group stays for the next one. */
+    assert_int_equal(rlt_cluster_load(TWO_LEVELS, NULL, "mine=0.25@24GiB:4,yours=0.75@1B:4", &c, &err), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_string_equal(c.groups[i].name, i ? "yours" : "mine");
+        assert_true(fabs(c.groups[i].factor - (i ? 0.75 : 0.25)) < 1e-12);
+        assert_int_equal(c.groups[i].memory_bytes, i ? 1 : 24ull << 30);
+        assert_int_equal(c.groups[i].intra_Bps, 8 * GB);
+    }
+    rlt_cluster_free(&c);
 }
 
 static void wrong_lists(void **state)

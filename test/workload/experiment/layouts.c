@@ -146,6 +146,57 @@ static void refused_settings(void **state)
     }
 }
 
+/* All ranks at half their speed: as accelerators of half the speed. One rank: no layout is faster than with all at
+ * full speed, or slower than with all at half; each is slower than at full speed, since every rank computes. */
+static void slow_ranks(void **state)
+{
+    static const char *const slow[] = {"0:compute=0.5", "1:compute=0.5", "2:compute=0.5", "3:compute=0.5",
+                                       "4:compute=0.5", "5:compute=0.5", "6:compute=0.5", "7:compute=0.5"};
+    static search_walk plain, half, all, one;
+    search_words w = small;
+    (void)state;
+    search_all(&w, 0, &plain);
+    w.compute_scale = "0.5";
+    search_all(&w, 0, &half);
+    w.compute_scale = NULL;
+    memcpy(w.rank_scale, slow, sizeof slow);
+    search_all(&w, 0, &all);
+    memset(w.rank_scale, 0, sizeof w.rank_scale);
+    w.rank_scale[0] = "6:compute=0.5";
+    search_all(&w, 0, &one);
+    assert_true(plain.n > 20 && half.n == plain.n && all.n == plain.n && one.n == plain.n);
+    for (uint32_t i = 0; i < plain.n; i++) {
+        const rlt_layout_point *p = &plain.points[i];
+        rlt_time least = p->time_ps, most = search_same(&half, p)->time_ps,
+                 is = search_same(&one, p)->time_ps;
+        assert_int_equal(search_same(&all, p)->time_ps, most);
+        assert_true(least < is && is <= most);
+    }
+}
+
+static void ranks_that_are_refused(void **state)
+{
+    static const char *const wrong[] = {"7:compute=1.01", "5:host=0.9", "3:host=1.1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        search_asked a;
+        rlt_layouts l = {0};
+        rlt_error err = {0};
+        search_words w = small;
+        char what[100];
+        w.rank_scale[0] = "0:compute=1"; /* not slower: no straggler, and no harm */
+        w.rank_scale[1] = wrong[i];
+        snprintf(what, sizeof what,
+                 "expected the compute of rank %c at 1 or slower: a search has stragglers only", wrong[i][0]);
+        search_ask(&a, &w);
+        assert_int_equal(rlt_layouts_open(&l, &a.settings, &a.args, &err), RLT_EUSAGE);
+        assert_string_equal(err.where, "--rank-scale");
+        assert_string_equal(err.what, what);
+        rlt_layouts_close(&l);
+        rlt_parsed_free(&a.args);
+    }
+}
+
 /* ---- factors ---- */
 
 static void assert_equal_times(const rlt_layout_result *r, const search_walk *w)
@@ -510,6 +561,8 @@ int main(void)
         cmocka_unit_test(settings_say_the_point),
         cmocka_unit_test(strategies_give_axes),
         cmocka_unit_test(refused_settings),
+        cmocka_unit_test(slow_ranks),
+        cmocka_unit_test(ranks_that_are_refused),
         cmocka_unit_test(factors_are_settings),
         cmocka_unit_test(regrets_are_those_of_the_walk),
         cmocka_unit_test(ranges_by_name),

@@ -158,9 +158,44 @@ static void job_files(void **state)
     rmdir(folder);
 }
 
+/* A run on a stem has the workload of the stem, and takes as long on the same network; on another one it takes the time
+ * of a run of its own. */
+static void stems(void **state)
+{
+    static const char *const networks[] = {ON, "topology=switch:4@2GB/s,5us accelerator=h100-sxm "};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char words[400];
+        asked stem, own, a;
+        rlt_error err;
+        assert_int_equal(go(&stem, ON SMALL "layout=dp=2,tp=2 train=batch=6,steps=2", &err), 0);
+        snprintf(words, sizeof words, "%s%s", networks[i], SMALL "layout=dp=2,tp=2 train=batch=6,steps=2");
+        assert_int_equal(go(&own, words, &err), 0);
+        assert_int_equal(read_words(&a, words, &err), 0);
+        a.run = (rlt_run){.args = &a.args, .settings = &a.settings, .stem = &stem.run};
+        if (rlt_run_load(&a.run, &err) || rlt_run_prepare(&a.run, &err) || rlt_run_simulate(&a.run, &err) ||
+            rlt_run_check(&a.run, NULL, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_ptr_equal(a.run.program, stem.run.program);
+        assert_true(a.run.trains);
+        assert_memory_equal(&a.run.trained, &stem.run.trained, sizeof a.run.trained);
+        assert_memory_equal(&a.run.accelerator, &stem.run.accelerator, sizeof a.run.accelerator);
+        assert_memory_equal(&a.run.training, &stem.run.training, sizeof a.run.training);
+        assert_int_equal(rlt_replay_time(a.run.replay), rlt_replay_time(own.run.replay));
+        assert_int_equal(rlt_replay_time(a.run.replay) == rlt_replay_time(stem.run.replay), i == 0);
+        rlt_training_figures f = rlt_run_training_figures(&a.run), g = rlt_run_training_figures(&own.run);
+        assert_true(near(f.tokens_per_s, g.tokens_per_s) && near(f.utilization, g.utilization) &&
+                    near(f.memory_bytes, g.memory_bytes));
+        done(&a);
+        done(&own);
+        done(&stem);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(figures), cmocka_unit_test(memory),
-                                       cmocka_unit_test(models_as_jobs), cmocka_unit_test(job_files)};
+                                       cmocka_unit_test(models_as_jobs), cmocka_unit_test(job_files),
+                                       cmocka_unit_test(stems)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

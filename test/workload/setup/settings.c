@@ -152,7 +152,7 @@ static void wrong_words(void **state)
         {ADDS "set=switch.fallback=ringg", "switchml", RLT_EUSAGE, "unknown protocol 'ringg'; known: "},
         {ADDS "network=packet set=atp.slots=4", "switchml", RLT_EUSAGE,
          "belongs to atp: add this protocol to --algorithm"},
-        {STAR "network=packet set=pause=credit", NULL, RLT_EUSAGE, "credit needs a buffer of a known size"},
+        {STAR "network=packet set=pause=credit", NULL, RLT_EUSAGE, "--set: pause: credit needs a buffer of a known size"},
         {STAR "link-scale=acc9=0.5", NULL, RLT_EUSAGE, "--link-scale"},
         {STAR "link-scale=acc0=fast", NULL, RLT_EUSAGE, "--link-scale"},
         {STAR "link-scale=acc0", NULL, RLT_EUSAGE, "--link-scale"},
