@@ -305,6 +305,73 @@ static void sets_of_protocols(void **state)
     }
 }
 
+/* A setting of a protocol that does not run is refused, or checked and left alone where others are allowed. */
+static void sets_of_others(void **state)
+{
+    static const struct {
+        const char *protocols, *set;
+        int code[2]; /* without others, and with them */
+        const char *text[2];
+    } rows[] = {
+        {"libra", "atp.window=7", {RLT_EUSAGE, 0}, {"atp.window: belongs to atp: add this protocol", ""}},
+        {"libra", "atp.window=0", {RLT_EUSAGE, RLT_EUSAGE}, {"belongs to atp", "window"}},
+        {"libra", "atp.nothing=7", {RLT_EUSAGE, RLT_EUSAGE}, {"belongs to atp", "nothing"}},
+        {"libra", "switchml.window=many", {RLT_EUSAGE, RLT_EUSAGE}, {"belongs to switchml", "many"}},
+        {"libra", "nothinglikethat=7", {RLT_EUSAGE, RLT_EUSAGE}, {"unknown setting", "unknown setting"}},
+        {"atp,switchml", "window=0", {RLT_EUSAGE, RLT_EUSAGE}, {"--set: atp: window", "--set: atp: window"}},
+        {"atp,switchml", "atp.window=0", {RLT_EUSAGE, RLT_EUSAGE}, {"--set: window", "--set: window"}},
+        {"switchml", "switch.sharing=first-come", {0, 0}, {"", ""}},
+        {"switchml", "switch.sharing=girst-come", {RLT_EUSAGE, RLT_EUSAGE}, {"girst-come", "girst-come"}},
+        {"switchml", "switch.sharing=first_comer", {RLT_EUSAGE, RLT_EUSAGE}, {"first_comer", "first_comer"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int others = 0; others < 2; others++) {
+            test_setup s;
+            rlt_setup more;
+            rlt_error err = {0};
+            char all[1600];
+            const char *items[] = {rows[i].set};
+            open_or_fail(&s, ADDS, rows[i].protocols);
+            rlt_texts was = s.settings.set;
+            s.settings.set = (rlt_texts){.items = items, .n = 1};
+            s.settings.sets_of_others = others;
+            int rc = rlt_setup_open(&s.settings, 0, &more, &err);
+            snprintf(all, sizeof all, "%s: %s", err.where, err.what);
+            if (rc != rows[i].code[others] || !strstr(all, rows[i].text[others]))
+                fail_msg("%s, %d: %d: %s", rows[i].set, others, rc, all);
+            assert_int_equal(err.code, rc);
+            if (!rc)
+                rlt_setup_free(&more);
+            s.settings.set = was;
+            test_setup_close(&s);
+        }
+}
+
+/* "ALGORITHM.NAME" is a setting of algorithms, whichever it is, and needs no protocol. */
+static void sets_of_algorithms(void **state)
+{
+    test_setup s;
+    rlt_error err = {0};
+    uint32_t n = count(rlt_algorithm_word);
+    (void)state;
+    open_or_fail(&s, ADDS, NULL);
+    for (uint32_t i = 0; i <= n; i++) {
+        char name[80];
+        rlt_coll_params params = {0};
+        rlt_error why = {0};
+        snprintf(name, sizeof name, "%.60s.nothing", i < n ? rlt_algorithm_word(i) : "rin");
+        int rc = rlt_coll_params_set(&params, name, "1", &why);
+        err = (rlt_error){0};
+        assert_true(rlt_setup_set(&s.setup, name, "1", &err) < 0 && rc < 0);
+        if (i < n)
+            assert_string_equal(err.what, why.what);
+        else
+            assert_string_not_equal(err.what, why.what);
+    }
+    test_setup_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +383,8 @@ int main(void)
         cmocka_unit_test(files),
         cmocka_unit_test(what_needs_packets),
         cmocka_unit_test(sets_of_protocols),
+        cmocka_unit_test(sets_of_others),
+        cmocka_unit_test(sets_of_algorithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
