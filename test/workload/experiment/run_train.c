@@ -158,6 +158,135 @@ static void job_files(void **state)
     rmdir(folder);
 }
 
+/* What files of options may say: by themselves, as a job, and as a whole run with a topology. */
+static void checked_files(void **state)
+{
+#define MODEL "\"model\": \"transformer:layers=2,hidden=64,heads=2\""
+    static const struct {
+        const char *text;
+        int check, job, whole;
+        const char *what; /* of the job; FILE is its path */
+    } rows[] = {
+        {"{" MODEL "}", 0, 0, RLT_ESCHEMA, ""},
+        {"{" MODEL ", \"accelerator\": \"h100-sxn\"}", RLT_ENAME, RLT_ENAME, RLT_ESCHEMA,
+         "FILE: h100-sxn: no such file, and no accelerator of that name; did you mean 'h100-sxm'?"},
+        {"{" MODEL ",\n \"train\": \"batchh=2\"}", RLT_ESCHEMA, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:11: train: batchh: unknown setting of a training; did you mean 'batch'?"},
+        {"{" MODEL ",\n \"fold\": true}", 0, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:10: fold: a folded training cannot be a job: run it alone"},
+        {"{" MODEL ",\n \"fold-stages\": true}", 0, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:17: fold-stages: a folded training cannot be a job: run it alone"},
+        {"{\"model\": \"resnet50\",\n \"strategy\": \"daso\"}", 0, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:14: strategy: daso cannot be a job: run it alone"},
+        {"{" MODEL ",\n \"map\": \"dp=0\"}", 0, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:9: map: does not go with a job: list the accelerators of the job after the @"},
+        {"{\"trace\": [\"x\"],\n \"accelerator\": \"h100-sxm\"}", RLT_ESCHEMA, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:17: accelerator: needs --model"},
+        {"{}", RLT_ESCHEMA, RLT_ESCHEMA, RLT_ESCHEMA, "FILE: expected --trace, --model or --job"},
+        {"{", RLT_EMALFORMED, RLT_EMALFORMED, RLT_EMALFORMED, "FILE:1:2: expected a key in double quotes"},
+        {"{\"modell\": \"resnet50\"}", RLT_ESCHEMA, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:1:12: modell: no option of a job; did you mean 'model'?"},
+        {"{" MODEL ",\n \"topology\": \"switch:4@1GB/s,1us\"}", RLT_ESCHEMA, RLT_ESCHEMA, 0,
+         "FILE:2:14: topology: no option of a job"},
+        {"{" MODEL ",\n \"topology\": \"swich:4@1GB/s,1us\"}", RLT_ESCHEMA, RLT_ESCHEMA, RLT_ESCHEMA,
+         "FILE:2:14: topology: no option of a job"},
+        {"{\"trace\": \"none.goal\"}", 0, RLT_EIO, RLT_ESCHEMA, "FILE: none.goal: no such file"},
+    };
+#undef MODEL
+    char path[] = "/tmp/ringlet-jobs-XXXXXX.json";
+    (void)state;
+    int fd = mkstemps(path, 5);
+    assert_true(fd >= 0 && close(fd) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char words[200], want[300], all[1600];
+        const char *rest = strncmp(rows[i].what, "FILE", 4) == 0 ? rows[i].what + 4 : rows[i].what;
+        asked a;
+        rlt_error err = {0};
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        assert_true(fputs(rows[i].text, f) >= 0 && fclose(f) == 0);
+        int rc = rlt_job_file_check(path, NULL, 0, &err);
+        snprintf(want, sizeof want, "%s%s", *rest ? path : "", rest);
+        snprintf(all, sizeof all, "%s%s%s", err.where, *err.where ? ": " : "", err.what);
+        if (rc != rows[i].check || (rc && strncmp(all, want, strlen(want)) != 0) || err.code != rc)
+            fail_msg("%s: %d: '%s', not '%s'", rows[i].text, rc, all, want);
+        assert_int_equal(rlt_job_file_check(path, NULL, 0, NULL), rc);
+        err = (rlt_error){0};
+        rc = rlt_job_file_check(path, test_run_groups, sizeof(rlt_run_settings), &err);
+        if (rc != rows[i].whole || strncmp(err.where, path, rc ? strlen(path) : 0) != 0)
+            fail_msg("%s: %d: %s: %s", rows[i].text, rc, err.where, err.what);
+        if (rc && strstr(rows[i].text, "swich"))
+            assert_non_null(strstr(err.where, ":2:14: topology: swich:4@1GB/s,1us"));
+        snprintf(words, sizeof words, "topology=switch:4@10GB/s,1us job=%s@1,3", path);
+        rc = go(&a, words, &err);
+        snprintf(want, sizeof want, "%s%s%s", *rest ? "--job: " : "", *rest ? path : "", rest);
+        snprintf(all, sizeof all, "%s%s%s", err.where, *err.where ? ": " : "", err.what);
+        if (rc != rows[i].job || strncmp(all, want, strlen(want)) != 0)
+            fail_msg("%s: %d: '%s', not '%s'", rows[i].text, rc, all, want);
+        done(&a);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
+/* A job from a file, alone on the network, takes as long as a run of the same options with its ranks placed there. */
+static void files_are_runs(void **state)
+{
+    static const struct {
+        const char *file, *words, *at;
+    } rows[] = {
+        {"\"layout\": \"tp=2,dp=2\", \"train\": \"batch=8\"", "layout=tp=2,dp=2 train=batch=8", "1,3,4,6"},
+        {"\"layout\": \"pp=2,dp=2\", \"train\": \"batch=8,order=auto\"",
+         "layout=pp=2,dp=2 train=batch=8,order=auto", "0,7,1,6"},
+        {"\"layout\": \"tp=2,dp=4\", \"train\": \"batch=16,order=auto\"",
+         "layout=tp=2,dp=4 train=batch=16,order=auto", "0,4,1,5,2,6,3,7"},
+        {"\"strategy\": \"zero1\", \"train\": \"batch=16\"", "strategy=zero1 train=batch=16", "0,4,1,5"},
+        {"\"trace\": \"traces/transformer-8\"", "trace=traces/transformer-8", "7,6,5,4,3,2,1,0"},
+        {"\"trace\": \"traces/transformer-8\", \"rescale\": \"@8=4\"",
+         "trace=traces/transformer-8 rescale=@8=4", "2,6,4,0"},
+        {"\"trace\": \"traces/transformer-8\", \"keep-waits\": true", "trace=traces/transformer-8 keep-waits",
+         "7,6,5,4,3,2,1,0"},
+    };
+    char path[] = "/tmp/ringlet-jobs-XXXXXX.json", places[] = "/tmp/ringlet-places-XXXXXX";
+    (void)state;
+    int fd = mkstemps(path, 5);
+    assert_true(fd >= 0 && close(fd) == 0);
+    fd = mkstemp(places);
+    assert_true(fd >= 0 && close(fd) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char words[600];
+        asked own, job;
+        rlt_error err;
+        bool trains = !strstr(rows[i].words, "trace=");
+        FILE *f = fopen(path, "w"), *g = fopen(places, "w");
+        assert_true(f && g);
+        fprintf(f, "{%s%s}",
+                trains
+                    ? "\"model\": \"transformer:layers=2,hidden=256,heads=4,sequence=128,vocabulary=1000\","
+                      "\"accelerator\": \"h20\", \"any-memory\": true, "
+                    : "",
+                rows[i].file);
+        fprintf(g, "{\"ranks\": [%s]}", rows[i].at);
+        assert_true(fclose(f) == 0 && fclose(g) == 0);
+        snprintf(words, sizeof words, "topology=ring:4@10GB/s,1us*switch:2@2GB/s,3us placement=%s %s%s",
+                 places, trains ? "accelerator=h20 any-memory " SMALL : "", rows[i].words);
+        if (go(&own, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        snprintf(words, sizeof words, "topology=ring:4@10GB/s,1us*switch:2@2GB/s,3us job=%s@%s", path,
+                 rows[i].at);
+        if (go(&job, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        if (rlt_replay_time(job.run.replay) != rlt_replay_time(own.run.replay))
+            fail_msg("%s: %lld, not %lld", rows[i].words, (long long)rlt_replay_time(job.run.replay),
+                     (long long)rlt_replay_time(own.run.replay));
+        double slowdown = trains ? own.run.accelerator.overlap_slowdown : 1;
+        for (uint32_t r = 0; r < job.run.program->n_ranks; r++)
+            assert_true(near(job.run.jobs.overlap_slowdown[r], slowdown));
+        done(&own);
+        done(&job);
+    }
+    assert_true(unlink(path) == 0 && unlink(places) == 0);
+}
+
 /* A run on a stem has the workload of the stem, and takes as long on the same network; on another one it takes the time
  * of a run of its own. */
 static void stems(void **state)
@@ -194,8 +323,9 @@ static void stems(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(figures), cmocka_unit_test(memory),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figures),        cmocka_unit_test(memory),
                                        cmocka_unit_test(models_as_jobs), cmocka_unit_test(job_files),
+                                       cmocka_unit_test(checked_files),  cmocka_unit_test(files_are_runs),
                                        cmocka_unit_test(stems)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
