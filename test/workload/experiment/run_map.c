@@ -203,6 +203,18 @@ static void ties(void **state)
         }
         assert_memory_equal(a.run.training.order, m->tried[0].order, sizeof m->tried[0].order);
         done(&a);
+        for (int k = 0; k < 3; k++) { /* a folded run tries folded orders */
+            snprintf(all, sizeof all,
+                     "topology=switch:8@20GB/s,1us " MODEL "any-memory train=batch=16 %s,order=auto%s",
+                     words[i],
+                     k == 0   ? ""
+                     : k == 1 ? " fold"
+                              : " fold-stages");
+            if (go(&a, all, &err))
+                fail_msg("%s: %s: %s", all, err.where, err.what);
+            assert_int_equal(a.run.mapping.folded, k > 0);
+            done(&a);
+        }
     }
     assert_true(equal > 0);
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "net/links.h"
 #include "net/route.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -22,6 +23,7 @@
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
+#include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/model.h"
 #include "workload/replay/replay.h"
@@ -287,6 +289,10 @@ static void timing_modes(void **state)
             fail_msg("%s: %s: %s", words, err.where, err.what);
         assert_ptr_equal(a.run.options.timing, a.run.timing);
         assert_string_equal(a.run.timing->name, modes[i]);
+        rlt_link_class *links = (rlt_link_class *)&a;
+        uint32_t n_links = 7;
+        assert_int_equal(rlt_run_links(&a.run, true, &links, &n_links, &err), 0);
+        assert_true(!links && !n_links);
         for (uint32_t k = 0; k < a.run.setup.inputs.n; k++)
             n += strcmp(a.run.setup.inputs.items[k].what, "astra-system") == 0;
         assert_int_equal(n, 1);

@@ -19,11 +19,15 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
+#include "test/support/dice.h"
 #include "test/support/run_words.h"
+#include "test/support/say.h"
 #include "test/support/text_file.h"
 #include "workload/experiment/run/job_file.h"
 #include "workload/experiment/run/result.h"
+#include "workload/experiment/run/training.h"
 #include "workload/models/accelerator.h"
+#include "workload/models/model.h"
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
@@ -156,6 +160,85 @@ static void job_files(void **state)
     rmdir("e.json");
     assert_int_equal(chdir(before), 0);
     rmdir(folder);
+}
+
+/* Settings of a training may stand behind the model, behind the strategy, in --layout or in --train: wherever they are,
+ * the training is the same. */
+static void places_of_settings(void **state)
+{
+    static const char *const all[] = {"batch=24", "microbatch=3", "tp=2",
+                                      "pp=2",     "dp=2",         "recompute=full",
+                                      "zero=0",   "overlap=off",  "schedule=gpipe"};
+    enum { SETTINGS = sizeof all / sizeof *all };
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        dice d = {.seed = seed};
+        char texts[4][300] = {"transformer:layers=4,hidden=64,heads=4", "zero1", "", ""}, together[300] = "";
+        size_t used[4] = {strlen(texts[0]), strlen(texts[1]), 0, 0}, whole = 0;
+        rlt_training t[2];
+        rlt_model m[2];
+        rlt_accelerator a[2];
+        rlt_error err = {0};
+        for (uint32_t i = 0; i < SETTINGS; i++) {
+            uint32_t to = below(&d, 5);
+            if (to == 4)
+                continue;
+            test_say(texts[to], sizeof texts[to], &used[to], "%s%s",
+                     to == 1 && !strchr(texts[1], ':') ? ":"
+                     : used[to]                        ? ","
+                                                       : "",
+                     all[i]);
+            test_say(together, sizeof together, &whole, "%s%s", whole ? "," : "", all[i]);
+        }
+        const rlt_run_settings apart = {.model = texts[0],
+                                        .strategy = texts[1],
+                                        .layout = used[2] ? texts[2] : NULL,
+                                        .train = used[3] ? texts[3] : NULL},
+                               one = {.model = "transformer:layers=4,hidden=64,heads=4",
+                                      .strategy = "zero1",
+                                      .train = whole ? together : NULL};
+        memset(t, 0, sizeof t);
+        if (rlt_training_read(&apart, &m[0], &a[0], &t[0], &err) ||
+            rlt_training_read(&one, &m[1], &a[1], &t[1], &err))
+            fail_msg("%s: %s: %s", together, err.where, err.what);
+        assert_true(t[0].model == &m[0] && t[0].accelerator == &a[0]);
+        assert_string_equal(a[0].name, "h100-sxm");
+        assert_string_equal(m[0].name, m[1].name);
+        assert_int_equal(m[0].n_layers, m[1].n_layers);
+        t[0].model = t[1].model;
+        t[0].accelerator = t[1].accelerator;
+        assert_memory_equal(&t[0], &t[1], sizeof t[0]);
+        rlt_model_free(&m[0]);
+        rlt_model_free(&m[1]);
+    }
+}
+
+static void wrong_settings(void **state)
+{
+    static const struct {
+        rlt_run_settings s;
+        const char *where, *what;
+    } rows[] = {
+        {{.model = "resnet50", .train = "batch=2,batch=3"}, "--train: batch", "is given twice"},
+        {{.model = "resnet50", .layout = "dp=2,dp=3"}, "--layout: dp", "is given twice"},
+        {{.model = "resnet50", .train = "batch"}, "--train", "batch"},
+        {{.model = "resnet50", .train = "batch=many"}, "--train: batch", "many"},
+        {{.model = "resnet50", .strategy = "zero1:batch=many"}, "--strategy: batch", "many"},
+        {{.model = "resnet50", .strategy = "zero9"}, "--strategy", "unknown strategy 'zero9'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int silent = 0; silent < 2; silent++) {
+            rlt_model m = {0};
+            rlt_accelerator a;
+            rlt_training t;
+            rlt_error err = {0};
+            int rc = rlt_training_read(&rows[i].s, &m, &a, &t, silent ? NULL : &err);
+            if (rc != RLT_EUSAGE || (!silent && (err.code != rc || strcmp(err.where, rows[i].where) != 0 ||
+                                                 !strstr(err.what, rows[i].what))))
+                fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+            rlt_model_free(&m);
+        }
 }
 
 /* What files of options may say: by themselves, as a job, and as a whole run with a topology. */
@@ -306,7 +389,7 @@ static void stems(void **state)
             rlt_run_check(&a.run, NULL, &err))
             fail_msg("%s: %s", err.where, err.what);
         assert_ptr_equal(a.run.program, stem.run.program);
-        assert_true(a.run.trains);
+        assert_true(a.run.trains && own.run.training.passes == &own.run.passes && own.run.passes.n > 0);
         assert_memory_equal(&a.run.trained, &stem.run.trained, sizeof a.run.trained);
         assert_memory_equal(&a.run.accelerator, &stem.run.accelerator, sizeof a.run.accelerator);
         assert_memory_equal(&a.run.training, &stem.run.training, sizeof a.run.training);
@@ -323,9 +406,14 @@ static void stems(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(figures),        cmocka_unit_test(memory),
-                                       cmocka_unit_test(models_as_jobs), cmocka_unit_test(job_files),
-                                       cmocka_unit_test(checked_files),  cmocka_unit_test(files_are_runs),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figures),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(models_as_jobs),
+                                       cmocka_unit_test(job_files),
+                                       cmocka_unit_test(places_of_settings),
+                                       cmocka_unit_test(wrong_settings),
+                                       cmocka_unit_test(checked_files),
+                                       cmocka_unit_test(files_are_runs),
                                        cmocka_unit_test(stems)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
