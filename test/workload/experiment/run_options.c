@@ -23,6 +23,7 @@
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
+#include "workload/experiment/run/columns.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/model.h"
@@ -293,6 +294,9 @@ static void timing_modes(void **state)
         uint32_t n_links = 7;
         assert_int_equal(rlt_run_links(&a.run, true, &links, &n_links, &err), 0);
         assert_true(!links && !n_links);
+        for (const rlt_run_column *c = rlt_comm_columns; c->shape.meaning; c++) /* without bounds */
+            if (c->shape.title && strcmp(c->shape.title, "bound") == 0)
+                assert_true(c->value(&a.run, 0).absent);
         for (uint32_t k = 0; k < a.run.setup.inputs.n; k++)
             n += strcmp(a.run.setup.inputs.items[k].what, "astra-system") == 0;
         assert_int_equal(n, 1);
