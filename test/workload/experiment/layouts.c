@@ -146,6 +146,21 @@ static void refused_settings(void **state)
     }
 }
 
+static void unknown_networks(void **state)
+{
+    search_asked a;
+    rlt_layouts l = {0};
+    rlt_error err = {0};
+    search_words w = small;
+    (void)state;
+    w.topology = "swich:4@1GB/s,1us";
+    search_ask(&a, &w);
+    assert_true(rlt_layouts_open(&l, &a.settings, &a.args, &err) < 0);
+    assert_non_null(strstr(err.what, "did you mean 'switch'?"));
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&a.args);
+}
+
 /* All ranks at half their speed: as accelerators of half the speed. One rank: no layout is faster than with all at
  * full speed, or slower than with all at half; each is slower than at full speed, since every rank computes. */
 static void slow_ranks(void **state)
@@ -561,6 +576,7 @@ int main(void)
         cmocka_unit_test(settings_say_the_point),
         cmocka_unit_test(strategies_give_axes),
         cmocka_unit_test(refused_settings),
+        cmocka_unit_test(unknown_networks),
         cmocka_unit_test(slow_ranks),
         cmocka_unit_test(ranks_that_are_refused),
         cmocka_unit_test(factors_are_settings),
