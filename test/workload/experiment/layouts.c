@@ -114,6 +114,18 @@ static void strategies_give_axes(void **state)
         assert_int_equal(by_name.points[0].time_ps, by_words.points[0].time_ps);
         assert_true(fabs(by_name.points[0].memory_bytes - by_words.points[0].memory_bytes) < 1);
     }
+    /* Several values are an axis there, too. */
+    search_words w = small;
+    w.layout = "tp=2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
+    w.strategy = "megatron:microbatch=1+2";
+    w.train = "batch=24,recompute=none";
+    search_all(&w, 0, &by_name);
+    w.strategy = "megatron";
+    w.train = "batch=24,recompute=none,microbatch=1+2";
+    search_all(&w, 0, &by_words);
+    assert_true(by_name.n == 2 && by_words.n == 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(by_name.points[i].time_ps, by_words.points[i].time_ps);
 }
 
 static void refused_settings(void **state)
@@ -191,7 +203,7 @@ static void slow_ranks(void **state)
 
 static void ranks_that_are_refused(void **state)
 {
-    static const char *const wrong[] = {"7:compute=1.01", "5:host=0.9", "3:host=1.1"};
+    static const char *const wrong[] = {"7:compute=1.01", "0:compute=1.5", "5:host=0.9", "3:host=1.1"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         search_asked a;
