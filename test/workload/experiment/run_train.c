@@ -241,6 +241,21 @@ static void wrong_settings(void **state)
         }
 }
 
+/* A name without a value is not a setting of the training: the model refuses it. */
+static void names_without_values(void **state)
+{
+    const rlt_run_settings s = {.model = "transformer:layers=4,batch"};
+    rlt_model m = {0};
+    rlt_accelerator a;
+    rlt_training t;
+    rlt_error err = {0};
+    (void)state;
+    assert_true(rlt_training_read(&s, &m, &a, &t, &err) < 0);
+    assert_string_equal(err.where, "--model: transformer:layers=4,batch: batch");
+    assert_string_equal(err.what, "expected NAME=VALUE, got 'batch'");
+    rlt_model_free(&m);
+}
+
 /* What files of options may say: by themselves, as a job, and as a whole run with a topology. */
 static void checked_files(void **state)
 {
@@ -412,6 +427,7 @@ int main(void)
                                        cmocka_unit_test(job_files),
                                        cmocka_unit_test(places_of_settings),
                                        cmocka_unit_test(wrong_settings),
+                                       cmocka_unit_test(names_without_values),
                                        cmocka_unit_test(checked_files),
                                        cmocka_unit_test(files_are_runs),
                                        cmocka_unit_test(stems)};

@@ -351,6 +351,59 @@ static void sets_of_others(void **state)
         }
 }
 
+/* Protocols may be used only where a switch adds, and its machine has no tuned endpoint, which they do not know. */
+static void where_able(void **state)
+{
+    static const struct {
+        const char *words;
+        uint32_t n;
+    } rows[] = {{ADDS, 1},
+                {"topology=switch:4@1GB/s,1us network=packet", 0},
+                {"topology=hgx-h100-8 network=packet", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_setup s;
+        rlt_setup more;
+        rlt_error err = {0};
+        open_or_fail(&s, rows[i].words, "switchml");
+        assert_int_equal(s.setup.n_protocols, 1);
+        s.settings.protocols_where_able = true;
+        assert_int_equal(rlt_setup_open(&s.settings, 0, &more, &err), 0);
+        assert_int_equal(more.n_protocols, rows[i].n);
+        if (i == 2) /* it adds */
+            assert_true((rlt_topology_in_networks(more.topology) & RLT_CAN_REDUCE) &&
+                        more.endpoint.channels > 0);
+        rlt_setup_free(&more);
+        assert_true(!more.topology && !more.protocols && !more.updates);
+        test_setup_close(&s);
+    }
+}
+
+/* So is one of packets on another network, if runs on several networks are compared. */
+static void sets_of_packets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const char *items[] = {"mtu=1500B"};
+        test_setup s;
+        rlt_setup more;
+        rlt_error err = {0};
+        bool taken = i == 1;
+        open_or_fail(&s, "topology=switch:4@1GB/s,1us network=flow", NULL);
+        rlt_texts was = s.settings.set;
+        s.settings.set = (rlt_texts){.items = items, .n = 1};
+        s.settings.sets_of_others = i % 2;
+        s.settings.one_network = i / 2;
+        assert_int_equal(rlt_setup_open(&s.settings, 0, &more, &err), taken ? 0 : RLT_EUSAGE);
+        if (taken)
+            rlt_setup_free(&more);
+        else
+            assert_string_equal(err.what, "is a setting of --network packet, not of flow");
+        s.settings.set = was;
+        test_setup_close(&s);
+    }
+}
+
 /* "ALGORITHM.NAME" is a setting of algorithms, whichever it is, and needs no protocol. */
 static void sets_of_algorithms(void **state)
 {
@@ -387,6 +440,8 @@ int main(void)
         cmocka_unit_test(what_needs_packets),
         cmocka_unit_test(sets_of_protocols),
         cmocka_unit_test(sets_of_others),
+        cmocka_unit_test(where_able),
+        cmocka_unit_test(sets_of_packets),
         cmocka_unit_test(sets_of_algorithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
