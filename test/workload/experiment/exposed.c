@@ -234,6 +234,38 @@ static void of_trainings(void **state)
     }
 }
 
+/* Ranks of other jobs are where the jobs are: 1 and 3 differ in the outer dimension, 4 and 5 in the inner one. */
+static void of_jobs(void **state)
+{
+    static const char *const jobs[] = {"job=TRACE@1,3 job=TRACE@4,5", "job=TRACE@4,5 job=TRACE@3,1",
+                                       "trace=TRACE job=TRACE@2,4"};
+    static const uint32_t dims[][2] = {{2, 1}, {1, 2}, {1, 2}};
+    (void)state;
+    FILE *f = fopen(trace, "w");
+    assert_non_null(f);
+    fputs("num_ranks 2\nrank 0 {\nl1: send 2000b to 1 tag 1\n}\nrank 1 {\nl1: recv 2000b from 0 tag 1\n}\n",
+          f);
+    fclose(f);
+    for (int i = 0; i < 3; i++) {
+        char words[200];
+        asked a;
+        rlt_exposed e;
+        rlt_error err;
+        snprintf(words, sizeof words, "topology=switch:2@2GB/s,500ns*switch:3@1GB/s,1us %s", jobs[i]);
+        if (go(&a, words, &err) || rlt_run_exposed(&a.run, &e, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        assert_int_equal(a.run.program->n_comms, 2);
+        for (uint32_t c = 0; c < 2; c++)
+            assert_int_equal(e.dims[c], dims[i][c]);
+        for (uint32_t r = 0; r < 4; r++)
+            for (uint32_t m = 0; m < 4; m++)
+                assert_int_equal(e.ps[4 * r + m],
+                                 m == dims[i][r / 2] ? rlt_replay_rank(a.run.replay, r).exposed_comm_ps : 0);
+        rlt_exposed_free(&e);
+        done(&a);
+    }
+}
+
 /* Two ranks on one dimension, stopped at 50 us. A message of 2000 bytes takes 2 us and two hops of 500 ns: the rank that
  * computes meanwhile waits for nothing, although its work does not end; the other one waits for all of the message, and
  * then for a longer one. */
@@ -278,6 +310,6 @@ static int remove_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_each_span), cmocka_unit_test(of_trainings),
-                                       cmocka_unit_test(stopped)};
+                                       cmocka_unit_test(of_jobs), cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

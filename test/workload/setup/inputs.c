@@ -166,6 +166,7 @@ static void names_and_paths(void **state)
     put("data/studies/shipped.json", "{}");
     put("data/studies/both.json", "{}");
     put("here.json", "{}");
+    put("data/studies/here.json", "{}"); /* the one here comes first */
     setenv("RINGLET_DATA", data, 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096] = "", expected[4096];
@@ -192,6 +193,7 @@ static void names_and_paths(void **state)
     assert_int_equal(chdir(back), 0);
     static const char *const made[] = {"data/studies/shipped.json",
                                        "data/studies/both.json",
+                                       "data/studies/here.json",
                                        "here.json",
                                        "data/studies",
                                        "data",
@@ -301,6 +303,18 @@ static void networks_by_name(void **state)
     rlt_topology_free(t);
     t = NULL;
     assert_true(rlt_find_topology("hgx-h100-9", &t, &err) < 0 && !t);
+    static const char stated[] =
+        "{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"4GB/s\",\"latency\":\"0\"}],"
+        "\"auto\":{\"all_reduce\":\"rinng\"}}";
+    char path[] = "/tmp/ringlet-stated-XXXXXX.json";
+    int fd = mkstemps(path, 5);
+    assert_true(fd >= 0 && close(fd) == 0);
+    put(path, stated);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_find_topology(path, &t, &err), RLT_ESCHEMA);
+    assert_non_null(strstr(err.where, "auto.all_reduce"));
+    assert_null(t);
+    assert_int_equal(unlink(path), 0);
     err = (rlt_error){0};
     assert_int_equal(rlt_find_accelerator("h100-sxm", &a, &err), 0);
     assert_string_equal(a.name, "h100-sxm");

@@ -286,6 +286,8 @@ static void sets_of_protocols(void **state)
         bool wrong = (i % 5 == 1 && !has[0]) || (i % 5 == 2 && !has[2]) || (i % 5 == 3 && !has[1]);
         if (rc != (wrong ? RLT_EUSAGE : 0))
             fail_msg("%s %s: %d: %s: %s", words, algorithms, rc, err.where, err.what);
+        if (!rc) /* algorithms have a window, too, that a name with a protocol does not mean */
+            assert_int_equal(s.setup.params.window, i % 5 == 0 || i % 5 == 3 ? 7 : 0);
         for (uint32_t k = 0; k < s.setup.n_protocols && !rc; k++) {
             const rlt_reacting *r = &s.setup.protocols[k];
             const char *name = rlt_reactive_name(r->protocol);
@@ -324,6 +326,10 @@ static void sets_of_others(void **state)
         {"atp,switchml", "window=0", {RLT_EUSAGE, RLT_EUSAGE}, {"--set: atp: window", "--set: atp: window"}},
         {"atp,switchml", "atp.window=0", {RLT_EUSAGE, RLT_EUSAGE}, {"--set: window", "--set: window"}},
         {"switchml", "switch.sharing=first-come", {0, 0}, {"", ""}},
+        {"switchml", "switch.sharing=first+come", {RLT_EUSAGE, RLT_EUSAGE}, {"first+come", "first+come"}},
+        {"switchml", "switch.fallback=host-ring", {0, 0}, {"", ""}},
+        {"switchml", "switch.fallback=hostxring", {RLT_EUSAGE, RLT_EUSAGE}, {"hostxring", "hostxring"}},
+        {"switchml", "switch.fallback=host-rin", {RLT_EUSAGE, RLT_EUSAGE}, {"host-rin", "host-rin"}},
         {"switchml", "switch.sharing=girst-come", {RLT_EUSAGE, RLT_EUSAGE}, {"girst-come", "girst-come"}},
         {"switchml", "switch.sharing=first_comer", {RLT_EUSAGE, RLT_EUSAGE}, {"first_comer", "first_comer"}},
     };

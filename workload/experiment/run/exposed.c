@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -21,13 +22,13 @@ static uint32_t dims_of_comm(const rlt_run *r, uint32_t comm)
 {
     const rlt_program *p = r->program;
     const rlt_comm *c = &p->comms[comm];
-    const uint32_t *place = r->setup.placement.accelerator;
+    const rlt_placement *placed = r->options.placement;
     uint32_t n = p->group_first[c->group + 1] - p->group_first[c->group], mask = 0, first = 0;
     for (uint32_t m = 0; m < n; m++) {
         uint32_t rank = p->group_ranks[p->group_first[c->group] + m], at;
-        if (rank >= r->setup.placement.n)
+        if (rank >= placed->n)
             return 0;
-        at = place ? place[rank] : rank;
+        at = rlt_placed(placed, rank);
         first = m ? first : at;
         uint32_t a = at, b = first;
         for (uint32_t d = 0; d < rlt_topology_dims(r->setup.topology); d++) {
