@@ -16,6 +16,7 @@
 #include "net/endpoint/endpoint.h"
 #include "net/network.h"
 #include "net/route.h"
+#include "net/shapes/shapes.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
