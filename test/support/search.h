@@ -58,6 +58,7 @@ static inline void search_finish(search_asked *a)
 /* A question in words. NULL: not given. */
 typedef struct search_words {
     const char *topology, *model, *layout, *train, *strategy, *dim_scale[2], *compute_scale;
+    const char *rank_scale[9]; /* up to the first NULL */
 } search_words;
 
 static inline void search_ask(search_asked *a, const search_words *w)
@@ -73,6 +74,8 @@ static inline void search_ask(search_asked *a, const search_words *w)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].text)
             search_give(a, all[i].name, all[i].text);
+    for (const char *const *one = w->rank_scale; *one; one++)
+        search_give(a, "rank-scale", *one);
     search_finish(a);
 }
 

@@ -53,12 +53,11 @@ static void list_types(char *list, size_t size)
 
 /* ---- --devices ---- */
 
-/* Parses "v100:4" or "mine=1.3@24GiB:8". */
+/* Parses "v100:4" or "mine=1.3@24GiB:8" into a zeroed group. */
 static int parse_group(const char *item, size_t length, rlt_device_group *g, rlt_error *err)
 {
     char word[160], list[160];
     uint64_t n = 0;
-    *g = (rlt_device_group){0};
     snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), item);
     char *count = strrchr(word, ':'), *own = strchr(word, '=');
     if (!count || rlt_parse_count(count + 1, &n, "--devices", NULL) || n == 0 || n > RLT_MAX_DEVICES)
@@ -91,7 +90,7 @@ static int parse_devices(const char *devices, rlt_cluster *c, rlt_error *err)
     size_t length;
     int rc = 0;
     while (!rc && (item = rlt_next_item(&cursor, ',', &length))) {
-        rlt_device_group g;
+        rlt_device_group g = {0};
         if (!(rc = parse_group(item, length, &g, err)))
             rc = rlt_cluster_add(c, &g, err);
     }

@@ -86,7 +86,6 @@ static void add_collective(maker *m, uint32_t i)
         d.bytes = t->bytes;
         uint32_t op = rlt_build_op(m->builder, &d);
         m->first[i] = k ? m->first[i] : op;
-        m->last[i] = op;
     }
 }
 

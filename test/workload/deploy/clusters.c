@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "net/import/import.h"
 #include "sim/base/error.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
@@ -86,6 +87,7 @@ static void numbers(void **state)
         c.inter_Bps[i / 8][i % 8] = 3;
     expect(&c, 0, "", "");
     assert_int_equal(c.n_devices, 1024);
+    assert_int_equal(c.transfer_ps, 0);
     for (uint32_t d = 0; d < 1024; d++) {
         assert_int_equal(c.group_of[d], d / 128);
         assert_int_equal(c.rank_of[d], d);
@@ -142,6 +144,29 @@ static void each_figure_counts(void **state)
         }
         assert_true(hash(&c) != own);
     }
+    /* So does the accelerator of the last device. */
+    c = pair();
+    assert_int_equal(rlt_topology_load("switch:5@1GB/s,1us", NULL, &c.topology, &err), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        c.rank_of[i] = i;
+    assert_true(hash(&c) == own);
+    c.rank_of[3] = 4;
+    assert_true(hash(&c) != own && c.rank_of[3] == 4);
+    rlt_cluster_free(&c);
+}
+
+/* The larger of two straight lines, in proportion to 2810 MB/s over the bottleneck. */
+static void check_sum(rlt_cluster *c, uint32_t placement, uint64_t bytes, uint64_t bottleneck, dice *d)
+{
+    const double lines[] = {0, 0.001, 0.05, 0.3, 2};
+    double us[2];
+    for (int i = 0; i < 2; i++) {
+        c->all_reduce.slope[i] = lines[below(d, 5)];
+        c->all_reduce.base[i] = lines[below(d, 5)];
+        us[i] = c->all_reduce.slope[i] * ((double)bytes / 1024) + c->all_reduce.base[i];
+    }
+    double ps = (us[0] > us[1] ? us[0] : us[1]) * 2810e6 / (double)bottleneck * 1e6;
+    assert_true(fabs((double)rlt_cluster_all_reduce(c, placement, bytes) - ps) <= 0.5 + ps * 1e-15);
 }
 
 static void random_placements(void **state)
@@ -175,7 +200,9 @@ static void random_placements(void **state)
                         least = c.inter_Bps[a][b];
             }
             assert_int_equal(rlt_cluster_devices(&c, p), devices);
-            assert_int_equal(rlt_cluster_bottleneck(&c, p), chosen == 1 ? c.groups[only].intra_Bps : least);
+            least = chosen == 1 ? c.groups[only].intra_Bps : least;
+            assert_int_equal(rlt_cluster_bottleneck(&c, p), least);
+            check_sum(&c, p, roll(&d, 3) ? roll(&d, 100000) : 0, least, &d);
         }
     }
 }
@@ -218,6 +245,15 @@ static void lists(void **state)
         assert_int_equal(c.rank_of[d], d);
     rlt_cluster_free(&c);
     assert_null(c.topology);
+    /* What is stated last may be faster than all known ones. Nothing of a group stays for the next one. */
+    assert_int_equal(rlt_cluster_load(TWO_LEVELS, NULL, "mine=0.25@24GiB:4,yours=0.75@1B:4", &c, &err), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_string_equal(c.groups[i].name, i ? "yours" : "mine");
+        assert_true(fabs(c.groups[i].factor - (i ? 0.75 : 0.25)) < 1e-12);
+        assert_int_equal(c.groups[i].memory_bytes, i ? 1 : 24ull << 30);
+        assert_int_equal(c.groups[i].intra_Bps, 8 * GB);
+    }
+    rlt_cluster_free(&c);
 }
 
 static void wrong_lists(void **state)

@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "collectives/collective.h"
+#include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
@@ -26,6 +29,7 @@
 #include "workload/deploy/strategy.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/replay/replay.h"
 
 enum { CASES = 150, MAX_TASKS = 4000 };
 
@@ -263,8 +267,63 @@ static void random_deployments(void **state)
     free(x);
 }
 
+/* Over the network: the time of the program's replay on the accelerators of the devices, and the memory that the
+ * reference's timing says. */
+static void over_networks(void **state)
+{
+    static const char *const networks[] = {"ring:12@2GB/s,1us", "switch:4@3GB/s,500ns*ring:3@1GB/s,2us",
+                                           "switch:6@1GB/s,1us*switch:2@500MB/s,3us"};
+    trial *x = malloc(sizeof *x);
+    uint32_t over = 0, fit = 0;
+    (void)state;
+    assert_non_null(x);
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        dice d = {.seed = 1000 + seed};
+        rlt_verdict got = {.time_ps = -7, .over = 77, .worst_device = 7, .worst_bytes = 7}, tag;
+        uint32_t places[12], n = 12;
+        test_deployment_draw(&x->of, &d);
+        rlt_cluster *c = &x->of.c;
+        test_deployment_ok(&x->of, rlt_topology_load(networks[seed % 3], NULL, &c->topology, &x->of.err));
+        for (uint32_t i = 0; i < n; i++)
+            places[i] = i;
+        for (uint32_t i = 0; i < c->n_devices; i++) { /* any accelerators */
+            uint32_t k = below(&d, n);
+            c->rank_of[i] = places[k];
+            places[k] = places[--n];
+        }
+        for (uint32_t i = 0; i < c->n_groups && seed % 4 == 0; i++)
+            c->groups[i].memory_bytes = 20000000000;
+        test_deployment_ok(&x->of, rlt_judge_create(x->of.g, &x->of.p, c, &x->j, &x->of.err));
+        test_deployment_ok(&x->of, rlt_judge_tag(x->j, &x->of.s, &tag, NULL, &x->of.err));
+        test_deployment_ok(&x->of, rlt_judge_network(x->j, &x->of.s, &got, &x->of.err));
+        test_deployment_ok(&x->of, rlt_judge_program(x->j, &x->of.s, false, &x->p, &x->of.err));
+        rlt_replay_options how = rlt_replay_options_default();
+        rlt_placement where = {.n = c->n_devices, .accelerator = c->rank_of};
+        rlt_replay *replay = NULL;
+        how.topology = c->topology;
+        how.placement = &where;
+        how.endpoint = *rlt_topology_endpoint(c->topology);
+        test_deployment_ok(&x->of, rlt_replay_create(x->p, &how, &replay, &x->of.err));
+        test_deployment_ok(&x->of, rlt_replay_run(replay, &x->of.err));
+        assert_int_equal(got.time_ps, rlt_replay_time(replay));
+        assert_int_equal(got.n_tasks, tag.n_tasks);
+        assert_int_equal(got.over, tag.over);
+        assert_int_equal(got.worst_device, tag.worst_device);
+        assert_int_equal(got.worst_bytes, tag.worst_bytes);
+        over += got.over > 0;
+        fit += got.over == 0;
+        rlt_replay_free(replay);
+        rlt_program_free(x->p);
+        rlt_judge_free(x->j);
+        test_deployment_free(&x->of);
+        rlt_cluster_free(c);
+    }
+    assert_true(over > 10 && fit > 10);
+    free(x);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_deployments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_deployments), cmocka_unit_test(over_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,8 +158,29 @@ static void random_deployments(void **state)
     free(x);
 }
 
+/* As many operators as a graph may have, which gain nothing, and one more. */
+static void at_the_limit(void **state)
+{
+    rlt_sfb_problem p = {.n_ops = RLT_MAX_OPERATORS};
+    uint8_t *x = calloc(RLT_MAX_OPERATORS, 1);
+    rlt_error err = {0};
+    double value;
+    (void)state;
+    p.cost = calloc(RLT_MAX_OPERATORS, sizeof *p.cost);
+    p.gather = calloc(RLT_MAX_OPERATORS, sizeof *p.gather);
+    p.forced = calloc(RLT_MAX_OPERATORS, 1);
+    assert_true(x && p.cost && p.gather && p.forced);
+    assert_int_equal(rlt_sfb_solve(&p, x, &value, &err), 0);
+    assert_true(value == 0 && !x[RLT_MAX_OPERATORS - 1]);
+    p.n_ops++;
+    assert_int_equal(rlt_sfb_solve(&p, x, &value, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "1048577 operators and 0 tensors, where 1048576 and 4194304 are possible");
+    rlt_sfb_problem_free(&p);
+    free(x);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_deployments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_deployments), cmocka_unit_test(at_the_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

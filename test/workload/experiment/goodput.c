@@ -44,6 +44,22 @@ static void endless(void **state)
     assert_true(fabs(g.expected_s - 11.86) < 0.005 && fabs(g.goodput - 0.843) < 0.0005);
 }
 
+/* An interval below a second is one, too: an hour of M, a hundredth of a second of C and a tenth of R, in seconds. */
+static void short_intervals(void **state)
+{
+    (void)state;
+    for (double interval = 0.25; interval < 3; interval *= 2) {
+        rlt_failures f = {.mtbf_s = hour, .checkpoint_s = 0.01, .restart_s = 0.1, .interval_s = interval};
+        rlt_layout_goodput g = {0};
+        rlt_error err = {0};
+        double stretch = hour * exp(0.1 / hour) * (exp((interval + 0.01) / hour) - 1);
+        assert_int_equal(rlt_layout_goodput_of(&f, 1, RLT_S, 0, &g, &err), 0);
+        assert_true(fabs(g.interval_s - interval) < 1e-9);
+        assert_true(fabs(g.goodput - interval / stretch) < 1e-9);
+        assert_true(fabs(g.expected_s - stretch / interval) < 1e-9);
+    }
+}
+
 /* Without an interval it is the best one: half of it and twice it are worse. */
 static void best_interval(void **state)
 {
@@ -78,10 +94,8 @@ static void never_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(endless),
-        cmocka_unit_test(best_interval),
-        cmocka_unit_test(short_run),
-        cmocka_unit_test(never_ends),
+        cmocka_unit_test(endless),   cmocka_unit_test(short_intervals), cmocka_unit_test(best_interval),
+        cmocka_unit_test(short_run), cmocka_unit_test(never_ends),
     };
     return cmocka_run_group_tests_name("goodput", tests, NULL, NULL);
 }

@@ -114,6 +114,18 @@ static void strategies_give_axes(void **state)
         assert_int_equal(by_name.points[0].time_ps, by_words.points[0].time_ps);
         assert_true(fabs(by_name.points[0].memory_bytes - by_words.points[0].memory_bytes) < 1);
     }
+    /* Several values are an axis there, too. */
+    search_words w = small;
+    w.layout = "tp=2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
+    w.strategy = "megatron:microbatch=1+2";
+    w.train = "batch=24,recompute=none";
+    search_all(&w, 0, &by_name);
+    w.strategy = "megatron";
+    w.train = "batch=24,recompute=none,microbatch=1+2";
+    search_all(&w, 0, &by_words);
+    assert_true(by_name.n == 2 && by_words.n == 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(by_name.points[i].time_ps, by_words.points[i].time_ps);
 }
 
 static void refused_settings(void **state)
@@ -141,6 +153,72 @@ static void refused_settings(void **state)
         if (rc != rows[i].code || (*rows[i].where && strcmp(err.where, rows[i].where) != 0) ||
             (rows[i].what && !strstr(err.what, rows[i].what)))
             fail_msg("row %zu: %d: %s: %s", i, rc, err.where, err.what);
+        rlt_layouts_close(&l);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+static void unknown_networks(void **state)
+{
+    search_asked a;
+    rlt_layouts l = {0};
+    rlt_error err = {0};
+    search_words w = small;
+    (void)state;
+    w.topology = "swich:4@1GB/s,1us";
+    search_ask(&a, &w);
+    assert_true(rlt_layouts_open(&l, &a.settings, &a.args, &err) < 0);
+    assert_non_null(strstr(err.what, "did you mean 'switch'?"));
+    rlt_layouts_close(&l);
+    rlt_parsed_free(&a.args);
+}
+
+/* All ranks at half their speed: as accelerators of half the speed. One rank: no layout is faster than with all at
+ * full speed, or slower than with all at half; each is slower than at full speed, since every rank computes. */
+static void slow_ranks(void **state)
+{
+    static const char *const slow[] = {"0:compute=0.5", "1:compute=0.5", "2:compute=0.5", "3:compute=0.5",
+                                       "4:compute=0.5", "5:compute=0.5", "6:compute=0.5", "7:compute=0.5"};
+    static search_walk plain, half, all, one;
+    search_words w = small;
+    (void)state;
+    search_all(&w, 0, &plain);
+    w.compute_scale = "0.5";
+    search_all(&w, 0, &half);
+    w.compute_scale = NULL;
+    memcpy(w.rank_scale, slow, sizeof slow);
+    search_all(&w, 0, &all);
+    memset(w.rank_scale, 0, sizeof w.rank_scale);
+    w.rank_scale[0] = "6:compute=0.5";
+    search_all(&w, 0, &one);
+    assert_true(plain.n > 20 && half.n == plain.n && all.n == plain.n && one.n == plain.n);
+    for (uint32_t i = 0; i < plain.n; i++) {
+        const rlt_layout_point *p = &plain.points[i];
+        rlt_time least = p->time_ps, most = search_same(&half, p)->time_ps,
+                 is = search_same(&one, p)->time_ps;
+        assert_int_equal(search_same(&all, p)->time_ps, most);
+        assert_true(least < is && is <= most);
+    }
+}
+
+static void ranks_that_are_refused(void **state)
+{
+    static const char *const wrong[] = {"7:compute=1.01", "0:compute=1.5", "5:host=0.9", "3:host=1.1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        search_asked a;
+        rlt_layouts l = {0};
+        rlt_error err = {0};
+        search_words w = small;
+        char what[100];
+        w.rank_scale[0] = "0:compute=1"; /* not slower: no straggler, and no harm */
+        w.rank_scale[1] = wrong[i];
+        snprintf(what, sizeof what,
+                 "expected the compute of rank %c at 1 or slower: a search has stragglers only", wrong[i][0]);
+        search_ask(&a, &w);
+        assert_int_equal(rlt_layouts_open(&l, &a.settings, &a.args, &err), RLT_EUSAGE);
+        assert_string_equal(err.where, "--rank-scale");
+        assert_string_equal(err.what, what);
         rlt_layouts_close(&l);
         rlt_parsed_free(&a.args);
     }
@@ -510,6 +588,9 @@ int main(void)
         cmocka_unit_test(settings_say_the_point),
         cmocka_unit_test(strategies_give_axes),
         cmocka_unit_test(refused_settings),
+        cmocka_unit_test(unknown_networks),
+        cmocka_unit_test(slow_ranks),
+        cmocka_unit_test(ranks_that_are_refused),
         cmocka_unit_test(factors_are_settings),
         cmocka_unit_test(regrets_are_those_of_the_walk),
         cmocka_unit_test(ranges_by_name),

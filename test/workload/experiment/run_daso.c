@@ -103,10 +103,11 @@ static void times(void **state)
         HERE "strategy=daso:gpus=4,batch=64 accelerator=a100-40gb",
         HERE "strategy=daso:gpus=4,batch=128 accelerator=a100-40gb",
         HERE "strategy=daso:gpus=4,batch=128 accelerator=h100-sxm",
-        HERE "strategy=daso:gpus=4,batch=128 accelerator=a100-40gb train=precision=fp32"};
-    double s[5];
+        HERE "strategy=daso:gpus=4,batch=128 accelerator=a100-40gb train=precision=fp32",
+        HERE "strategy=daso:gpus=4,batch=128 accelerator=a100-40gb train=precision=tf32"};
+    double s[6];
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         asked a;
         rlt_daso_case c;
         rlt_error err;
@@ -118,6 +119,7 @@ static void times(void **state)
     assert_true(fabs(s[0] - 0.03) < 1e-9);
     assert_true(s[2] > 1.5 * s[1] && s[2] < 2.1 * s[1]);
     assert_true(s[3] < s[2]);
+    assert_true(fabs(s[5] - s[2]) < 1e-15);
     assert_true(s[4] > 1.5 * s[2]); /* fp32 instead of tf32 */
 }
 
@@ -133,6 +135,7 @@ static void refused(void **state)
                 {HERE "strategy=daso:nodes=2,nodes=1", RLT_EUSAGE, "--strategy daso", "nodes"},
                 {HERE "strategy=daso:nods=2", RLT_EUSAGE, "--strategy daso", "did you mean 'nodes'"},
                 {HERE "strategy=daso:batch_time=0s", RLT_EUSAGE, "--strategy daso", "batch_time"},
+                {HERE "strategy=daso:batch_time=many", RLT_EUSAGE, "--strategy daso", "many"},
                 {HERE "strategy=daso:nodes", RLT_EUSAGE, "--strategy", "nodes"},
                 {HERE "strategy=daso:loss=/nowhere/loss.txt", RLT_EIO, "--strategy daso", ""},
                 {HERE "strategy=daso:gpus=4 accelerator=a100-41gb", RLT_ENAME, "", "a100"},
@@ -150,6 +153,10 @@ static void refused(void **state)
         if (rc != rows[i].code || strncmp(all, rows[i].where, strlen(rows[i].where)) != 0 ||
             !strstr(all, rows[i].what))
             fail_msg("%s: %d: %s", rows[i].words, rc, all);
+        assert_int_equal(err.code, rc);
+        rlt_daso_case silent = {.args = &a.args, .settings = &a.settings};
+        assert_int_equal(rlt_daso_case_load(&silent, NULL), rc);
+        rlt_daso_case_close(&silent);
         done_case(&a, &c);
     }
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Folded trainings as runs: the same time as with every rank, which ranks are left, what does not go with it, and
- * a check that finds a difference.
+ * a check that finds a difference. Tables of layers are folded to their first rank.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/run_words.h"
@@ -122,7 +125,14 @@ static void a_difference_is_found(void **state)
         assert_int_equal(rlt_run_check(&a.run, NULL, &err), RLT_ECHECK);
         assert_string_equal(err.where, stages ? "--fold-stages" : "--fold");
         assert_non_null(strstr(err.what, "iteration 0 takes "));
-        assert_null(strstr(err.what, " -")); /* the whole one takes more */
+        asked other;
+        rlt_error none;
+        assert_int_equal(
+            go(&other, "topology=switch:16@10GB/s,1us " MODEL " layout=dp=16 train=batch=16", &none), 0);
+        snprintf(words, sizeof words, ": %lld ps more",
+                 (long long)(rlt_replay_time(other.run.replay) - rlt_replay_time(a.run.replay)));
+        assert_string_equal(strstr(err.what, ": "), words);
+        done(&other);
         done(&a);
     }
 }
@@ -148,9 +158,87 @@ static void stragglers(void **state)
     }
 }
 
+/* A table of layers, whose ranks do all the same: rank 0 alone takes what all take. Other traces are not folded. */
+static void tables_of_layers(void **state)
+{
+    static const char *const networks[] = {"switch:8@100GB/s,500ns*switch:4@25GB/s,1us",
+                                           "ring:8@100GB/s,300ns*switch:4@50GB/s,2us"};
+    (void)state;
+    assert_true(close(mkstemp(trace)) == 0);
+    for (int i = 0; i < 8; i++) {
+        char words[300];
+        asked whole, folded;
+        rlt_error err;
+        FILE *f = fopen(trace, "w");
+        assert_non_null(f);
+        fprintf(
+            f,
+            "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 32 "
+            "checkpoints: 0 checkpoint_initiates: 0\n6\n");
+        for (int k = 0; k < 6; k++)
+            fprintf(f, "l%d -1 %d ALLGATHER %d 300 REDUCESCATTER 200000 200 ALLREDUCE %d 10\n", k, 1000 + k,
+                    400000 * (i + 1), i % 4 ? 900000 * i : 0);
+        assert_int_equal(fclose(f), 0);
+        for (int fold = 0; fold < 2; fold++) {
+            snprintf(words, sizeof words, "topology=%s trace=TRACE %s%s", networks[i % 2],
+                     i % 3 ? "" : "set=channels=1 set=chunks=16 algorithm=ring",
+                     fold ? " fold verify-fold" : "");
+            if (go(fold ? &folded : &whole, words, &err))
+                fail_msg("%s: %s: %s", words, err.where, err.what);
+        }
+        assert_int_equal(whole.run.program->n_ranks, 32);
+        assert_int_equal(folded.run.program->n_ranks, 1);
+        assert_int_equal(rlt_replay_time(folded.run.replay), rlt_replay_time(whole.run.replay));
+        assert_true(rlt_replay_rank(folded.run.replay, 0).exposed_comm_ps ==
+                    rlt_replay_rank(whole.run.replay, 0).exposed_comm_ps);
+        done(&whole);
+        done(&folded);
+        snprintf(words, sizeof words, "topology=%s trace=TRACE fold noise=0.1", networks[i % 2]);
+        assert_int_equal(go(&folded, words, &err), RLT_EUSAGE);
+        assert_string_equal(err.what, "does not go with --noise, which makes ranks differ");
+        done(&folded);
+    }
+    asked a;
+    rlt_error err;
+    assert_int_equal(go(&a, "topology=hgx-h100-8 trace=traces/transformer-8 fold", &err), RLT_EUSAGE);
+    assert_non_null(strstr(err.what, "the chakra reader cannot tell that ranks are identical"));
+    done(&a);
+    assert_int_equal(unlink(trace), 0);
+}
+
+/* A placement that is borrowed stays whole; the run has its own one, of the ranks that are left. */
+static void borrowed_placements(void **state)
+{
+    (void)state;
+    for (int folds = 0; folds < 2; folds++) {
+        asked lender, a;
+        rlt_error err = {0};
+        assert_int_equal(go(&lender, ONE MODEL " layout=dp=8,pp=2 train=batch=16", &err), 0);
+        assert_int_equal(read_words(&a, ONE MODEL " layout=dp=8,pp=2 train=batch=16", &err), 0);
+        a.run.args = &a.args;
+        a.run.settings = &a.settings;
+        a.settings.fold = folds;
+        a.settings.sim.loaded = lender.run.setup.topology;
+        a.settings.sim.placed = &lender.run.setup.placement;
+        if (rlt_run_load(&a.run, &err) || rlt_run_prepare(&a.run, &err) || rlt_run_simulate(&a.run, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(a.run.setup.borrows_placement, !folds);
+        assert_int_equal(a.run.setup.placement.n, folds ? 2 : 16);
+        done(&a);
+        assert_int_equal(lender.run.setup.placement.n, 16);
+        for (uint32_t r = 0; r < 16; r++)
+            assert_int_equal(rlt_placed(&lender.run.setup.placement, r), r);
+        done(&lender);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_time), cmocka_unit_test(what_makes_ranks_differ),
-                                       cmocka_unit_test(a_difference_is_found), cmocka_unit_test(stragglers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_time),
+                                       cmocka_unit_test(what_makes_ranks_differ),
+                                       cmocka_unit_test(a_difference_is_found),
+                                       cmocka_unit_test(stragglers),
+                                       cmocka_unit_test(tables_of_layers),
+                                       cmocka_unit_test(borrowed_placements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,11 +65,13 @@ static void pinned(void **state)
             fail_msg("%s: %s: %s", words, err.where, err.what);
         const rlt_training *t = &a.run.training;
         const rlt_placement *p = &a.run.setup.placement;
-        uint32_t n = 1;
+        uint32_t n = 1, axes = 0;
         for (uint32_t x = 0; x < RLT_AXES_OF_LAYOUT; x++) {
+            axes |= 1u << t->order[x];
             assert_int_equal(t->size[x], want[x][0]);
             n *= t->size[x];
         }
+        assert_int_equal(axes, (1u << RLT_AXES_OF_LAYOUT) - 1);
         assert_int_equal(rlt_training_ranks(t), n);
         assert_int_equal(p->n, n);
         for (uint32_t r = 0; r < n; r++) {
@@ -93,6 +95,7 @@ static void refused(void **state)
         {"layout=tp=2,pp=2 map=ep=0", "ep"},
         {"layout=tp=2,pp=2 map=tp=0,tp=1", "tp"},
         {"layout=tp=2,pp=2 map=tp=0,dp=2", "has no dimension: expected one for each axis above 1"},
+        {"layout=tp=2,pp=2 map=pp=1,dp=2", "tp: has no dimension: expected one for each axis above 1"},
         {"layout=tp=8,pp=2 map=tp=0,pp=1,dp=2", "tp 8 does not fit dimension 0 of size 4"},
         {"layout=tp=4,pp=2 map=tp=0,pp=0,dp=2",
          "pp 2 does not fit the rest of dimension 0 (size 4): 1 are left"},
@@ -107,7 +110,8 @@ static void refused(void **state)
         snprintf(words, sizeof words, CUBE MODEL "train=batch=48 any-memory %s", rows[i].words);
         int rc = go(&a, words, &err);
         snprintf(all, sizeof all, "%s: %s", err.where, err.what);
-        if (rc != RLT_EUSAGE || strncmp(all, "--map", 5) != 0 || !strstr(all, rows[i].what))
+        if (rc != RLT_EUSAGE || err.code != RLT_EUSAGE || strncmp(all, "--map", 5) != 0 ||
+            !strstr(all, rows[i].what))
             fail_msg("%s: %d: %s", words, rc, all);
         done(&a);
     }
@@ -173,9 +177,51 @@ static void chosen(void **state)
     }
 }
 
+/* On one switch many orders take the same time: the first of a sequence that begins with the default order wins. */
+static void ties(void **state)
+{
+    static const char *const words[] = {"layout=tp=2,dp=2,pp=2", "layout=tp=4,dp=2", "layout=cp=2,pp=4",
+                                        "layout=dp=8"};
+    uint32_t equal = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        asked a;
+        rlt_error err;
+        char all[400];
+        snprintf(all, sizeof all,
+                 "topology=switch:8@20GB/s,1us " MODEL "any-memory train=batch=16 %s,order=auto", words[i]);
+        if (go(&a, all, &err))
+            fail_msg("%s: %s: %s", all, err.where, err.what);
+        const rlt_mapping *m = &a.run.mapping;
+        for (uint32_t k = 1; k < m->n; k++) {
+            const rlt_tried_order *x = &m->tried[k - 1], *y = &m->tried[k];
+            uint32_t at = 0;
+            while (at < RLT_AXES_OF_LAYOUT - 1 && x->order[at] == y->order[at])
+                at++;
+            assert_true(x->time_ps < y->time_ps || (x->time_ps == y->time_ps && x->order[at] < y->order[at]));
+            equal += x->time_ps == y->time_ps;
+        }
+        assert_memory_equal(a.run.training.order, m->tried[0].order, sizeof m->tried[0].order);
+        done(&a);
+        for (int k = 0; k < 3; k++) { /* a folded run tries folded orders */
+            snprintf(all, sizeof all,
+                     "topology=switch:8@20GB/s,1us " MODEL "any-memory train=batch=16 %s,order=auto%s",
+                     words[i],
+                     k == 0   ? ""
+                     : k == 1 ? " fold"
+                              : " fold-stages");
+            if (go(&a, all, &err))
+                fail_msg("%s: %s: %s", all, err.where, err.what);
+            assert_int_equal(a.run.mapping.folded, k > 0);
+            done(&a);
+        }
+    }
+    assert_true(equal > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pinned), cmocka_unit_test(refused),
-                                       cmocka_unit_test(chosen)};
+                                       cmocka_unit_test(chosen), cmocka_unit_test(ties)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "net/links.h"
 #include "net/route.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
@@ -22,9 +23,12 @@
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
+#include "workload/experiment/run/columns.h"
+#include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/model.h"
 #include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
 static const char pair[] =
@@ -261,6 +265,86 @@ static void inputs_by_name(void **state)
     }
 }
 
+/* Timing modes of ASTRA-sim by name, with their file among the inputs. */
+static void timing_modes(void **state)
+{
+    static const char *const modes[] = {"astra", "astra-aware"};
+    static const char system[] =
+        "{\"scheduling-policy\": \"LIFO\", \"endpoint-delay\": 10, \"active-chunks-per-dimension\": 1,"
+        "\"preferred-dataset-splits\": 4, \"all-reduce-implementation\": [\"ring\"],"
+        "\"all-gather-implementation\": [\"ring\"], \"reduce-scatter-implementation\": [\"ring\"],"
+        "\"all-to-all-implementation\": [\"ring\"], \"local-mem-bw\": 50}";
+    char path[] = "/tmp/ringlet-system-XXXXXX";
+    (void)state;
+    test_write_new(path, system, sizeof system - 1);
+    for (int i = 0; i < 2; i++) {
+        char words[300];
+        asked a;
+        rlt_error err;
+        uint32_t n = 0;
+        snprintf(words, sizeof words,
+                 "topology=ring:4@1GB/s,500ns model=transformer:layers=4,hidden=64,heads=2 "
+                 "layout=dp=4 train=batch=8 timing=%s astra-system=%s",
+                 modes[i], path);
+        if (go(&a, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        assert_ptr_equal(a.run.options.timing, a.run.timing);
+        assert_string_equal(a.run.timing->name, modes[i]);
+        rlt_link_class *links = (rlt_link_class *)&a;
+        uint32_t n_links = 7;
+        assert_int_equal(rlt_run_links(&a.run, true, &links, &n_links, &err), 0);
+        assert_true(!links && !n_links);
+        for (const rlt_run_column *c = rlt_comm_columns; c->shape.meaning; c++) /* without bounds */
+            if (c->shape.title && strcmp(c->shape.title, "bound") == 0)
+                assert_true(c->value(&a.run, 0).absent);
+        for (uint32_t k = 0; k < a.run.setup.inputs.n; k++)
+            n += strcmp(a.run.setup.inputs.items[k].what, "astra-system") == 0;
+        assert_int_equal(n, 1);
+        done(&a);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
+/* With other jobs the slowdown of work beside communication is that of each rank, unless it is given for all. */
+static void slowdown_with_jobs(void **state)
+{
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        asked a;
+        rlt_error err;
+        if (go(&a,
+               given ? "topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3,5 overlap-slowdown=1.5"
+                     : "topology=switch:6@1GB/s,500ns trace=TRACE job=TRACE@3,5",
+               &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(a.run.options.rank_overlap_slowdown == NULL, given);
+        assert_true(same(a.run.options.overlap_slowdown, given ? 1.5 : 1));
+        done(&a);
+    }
+}
+
+/* Rules are read anew with each network. Wrong ones leave none. */
+static void rules_again(void **state)
+{
+    static const char *const texts[] = {"all_reduce=tree:1MiB:ring:2MiB:tree", "all_reduce=ring:1MiB", NULL};
+    asked a;
+    rlt_error err;
+    (void)state;
+    assert_int_equal(go(&a, HERE "algorithm=all_reduce=ring:1MiB:tree", &err), 0);
+    assert_int_equal(a.run.options.n_rules, 2);
+    a.settings.algorithm = texts[0];
+    assert_int_equal(rlt_run_network(&a.run, &err), 0);
+    assert_int_equal(a.run.options.n_rules, 3);
+    assert_ptr_equal(a.run.options.rules, a.run.rules);
+    a.settings.algorithm = texts[1];
+    assert_int_equal(rlt_run_network(&a.run, &err), RLT_EUSAGE);
+    assert_null(a.run.rules);
+    a.settings.algorithm = texts[2];
+    assert_int_equal(rlt_run_network(&a.run, &err), 0);
+    assert_int_equal(a.run.options.n_rules, 0);
+    done(&a);
+}
+
 static void refused(void **state)
 {
 #define MODEL NET "model=transformer:layers=4,hidden=64,heads=2 "
@@ -356,6 +440,9 @@ int main(void)
         cmocka_unit_test(stems),
         cmocka_unit_test(settings_behind_the_model),
         cmocka_unit_test(inputs_by_name),
+        cmocka_unit_test(timing_modes),
+        cmocka_unit_test(slowdown_with_jobs),
+        cmocka_unit_test(rules_again),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, write_pair, remove_pair);

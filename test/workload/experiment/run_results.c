@@ -20,11 +20,13 @@
 #include "collectives/collective.h"
 #include "net/links.h"
 #include "net/topology/topology.h"
+#include "sim/base/column.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
+#include "workload/experiment/run/columns.h"
 #include "workload/experiment/run/exposed.h"
 #include "workload/experiment/run/run.h"
 #include "workload/models/accelerator.h"
@@ -328,12 +330,146 @@ static void figures_of_trainings(void **state)
     }
 }
 
+/* ---- columns ---- */
+
+/* The value of a column by its name, or by its title if it has no name. */
+static rlt_value cell(const rlt_run_column *list, const char *name, const rlt_run *r, uint32_t i)
+{
+    for (; list->shape.name || list->shape.title; list++)
+        if (strcmp(list->shape.name ? list->shape.name : list->shape.title, name) == 0)
+            return list->value(r, i);
+    fail_msg("there is no column %s", name);
+    return rlt_absent();
+}
+
+static void is(const rlt_run_column *list, const char *name, const rlt_run *r, uint32_t i, int64_t want)
+{
+    rlt_value v = cell(list, name, r, i);
+    if (v.absent || v.time != want)
+        fail_msg("%s of %u: %lld, not %lld", name, i, v.absent ? -1LL : (long long)v.time, (long long)want);
+}
+
+static void assert_rank_cells(const rlt_run *r, uint32_t i)
+{
+    rlt_rank_result k = rlt_replay_rank(r->replay, i);
+    const rlt_rank_causes *c = &r->causes[i];
+    const struct {
+        const char *name;
+        int64_t is;
+    } cells[] = {{"rank", i},
+                 {"start_ps", k.start_ps},
+                 {"span_ps", k.end_ps - k.start_ps},
+                 {"compute_ps", k.compute_ps},
+                 {"comm_ps", k.comm_ps},
+                 {"exposed_comm_ps", k.exposed_comm_ps},
+                 {"host_ps", k.host_ps},
+                 {"idle_ps", k.idle_ps},
+                 {"comm_wait_ps", k.comm_wait_ps},
+                 {"comm_transfer_ps", k.comm_transfer_ps},
+                 {"bubble_ps", c->ps[RLT_CAUSE_BUBBLE]},
+                 {"bubble_warm_up_ps", c->bubble_ps[RLT_BUBBLE_WARM_UP]},
+                 {"bubble_inside_ps", c->bubble_ps[RLT_BUBBLE_INSIDE]},
+                 {"bubble_drain_ps", c->bubble_ps[RLT_BUBBLE_DRAIN]},
+                 {"start_skew_ps", c->ps[RLT_CAUSE_SKEW]},
+                 {"peer_wait_ps", c->ps[RLT_CAUSE_WAIT]},
+                 {"exposed_tp_ps", c->ps[RLT_CAUSE_TP]},
+                 {"exposed_cp_ps", c->ps[RLT_CAUSE_CP]},
+                 {"exposed_ep_ps", c->ps[RLT_CAUSE_EP]},
+                 {"exposed_dp_ps", c->ps[RLT_CAUSE_DP]},
+                 {"exposed_pp_ps", c->ps[RLT_CAUSE_PP]},
+                 {"exposed_offload_ps", c->ps[RLT_CAUSE_OFFLOAD]},
+                 {"exposed_other_ps", c->ps[RLT_CAUSE_COMM]},
+                 {"ended_ps", c->ps[RLT_CAUSE_ENDED]}};
+    for (size_t n = 0; n < sizeof cells / sizeof *cells; n++)
+        is(rlt_rank_columns, cells[n].name, r, i, cells[n].is);
+    assert_int_equal(cell(rlt_rank_columns, "recorded_span_ps", r, i).absent,
+                     r->program->rank_recorded_ps[i] < 0);
+    if (r->program->rank_recorded_ps[i] >= 0)
+        is(rlt_rank_columns, "recorded_span_ps", r, i, r->program->rank_recorded_ps[i]);
+}
+
+static void assert_comm_cells(const rlt_run *r, uint32_t i)
+{
+    static const char *const later[] = {
+        "first_arrival_ps", "last_arrival_ps", "end_ps",     "wait_ps", "transfer_ps",
+        "bound_ps",         "bound",           "busbw_GBps", "busbw",   "last_rank"};
+    const rlt_program *p = r->program;
+    const rlt_comm *m = &p->comms[i];
+    rlt_comm_result c = rlt_replay_comm(r->replay, i);
+    is(rlt_comm_columns, "index", r, i, i);
+    is(rlt_comm_columns, "ranks", r, i, p->group_first[m->group + 1] - p->group_first[m->group]);
+    is(rlt_comm_columns, "step", r, i, m->step);
+    is(rlt_comm_columns, "bytes", r, i, (int64_t)m->bytes);
+    assert_string_equal(cell(rlt_comm_columns, "collective", r, i).text, rlt_coll_name(m->kind));
+    for (size_t n = 0; n < sizeof later / sizeof *later && c.end_ps < 0; n++)
+        assert_true(cell(rlt_comm_columns, later[n], r, i).absent);
+    if (c.end_ps < 0)
+        return;
+    double busbw = rlt_run_busbw(r, i, c.end_ps - c.last_arrival_ps);
+    is(rlt_comm_columns, "first_arrival_ps", r, i, c.first_arrival_ps);
+    is(rlt_comm_columns, "last_arrival_ps", r, i, c.last_arrival_ps);
+    is(rlt_comm_columns, "end_ps", r, i, c.end_ps);
+    is(rlt_comm_columns, "wait_ps", r, i, c.last_arrival_ps - c.first_arrival_ps);
+    is(rlt_comm_columns, "transfer_ps", r, i, c.end_ps - c.last_arrival_ps);
+    is(rlt_comm_columns, "bound_ps", r, i, c.bound_ps);
+    is(rlt_comm_columns, "bound", r, i, c.bound_ps);
+    is(rlt_comm_columns, "busbw", r, i, (int64_t)busbw);
+    is(rlt_comm_columns, "last_rank", r, i, p->group_ranks[p->group_first[m->group] + c.last_member]);
+    assert_true(fabs(cell(rlt_comm_columns, "busbw_GBps", r, i).real - busbw / 1e9) <= 1e-12 * busbw);
+    assert_string_equal(cell(rlt_comm_columns, "algorithm", r, i).text, c.algorithm);
+}
+
+/* Runs of models and of recordings, some of them stopped. */
+static void cells(void **state)
+{
+    uint32_t open = 0, recorded = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        dice d = {.seed = 900 + seed};
+        char words[500];
+        asked a;
+        rlt_error err;
+        if (seed % 4 == 3)
+            snprintf(words, sizeof words, "topology=switch:8@1GB/s,2us trace=traces/transformer-8");
+        else
+            draw(words, sizeof words, &d);
+        if (seed % 3 == 2)
+            snprintf(words + strlen(words), sizeof words - strlen(words), " until=%ums", 1 + below(&d, 20));
+        int rc = go(&a, words, &err);
+        if (rc && rc != RLT_ECANCELLED)
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        for (uint32_t i = 0; i < a.run.program->n_ranks; i++) {
+            assert_rank_cells(&a.run, i);
+            recorded += a.run.program->rank_recorded_ps[i] >= 0;
+        }
+        for (uint32_t i = 0; i < a.run.program->n_comms; i++) {
+            assert_comm_cells(&a.run, i);
+            open += rlt_replay_comm(a.run.replay, i).end_ps < 0;
+        }
+        done(&a);
+    }
+    assert_true(open > 0 && recorded == 0);
+    static const char kernels[] =
+        "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 1,"
+        "\"tid\": 7, \"ts\": 3, \"dur\": 5}]}";
+    char path[] = "/tmp/ringlet-kernels-XXXXXX", words[100];
+    asked a;
+    rlt_error err;
+    test_write_new(path, kernels, sizeof kernels - 1);
+    snprintf(words, sizeof words, "topology=switch:2@1GB/s,2us trace=%s", path);
+    if (go(&a, words, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    is(rlt_rank_columns, "recorded_span_ps", &a.run, 0, 5 * RLT_US);
+    done(&a);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_and_verdicts),   cmocka_unit_test(work_alone),
         cmocka_unit_test(bubbles_by_hand),      cmocka_unit_test(bus_bandwidths),
-        cmocka_unit_test(figures_of_trainings),
+        cmocka_unit_test(figures_of_trainings), cmocka_unit_test(cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * Where inputs are looked for, and how traces are read, as workload/setup/locate.h and trace_options.h promise: folders
  * in their order, in a folder of the test; every word of --steps, --replicate and --rescale, and what is refused.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
+#include "workload/models/accelerator.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/setup/locate.h"
@@ -76,6 +79,57 @@ static void folders_in_their_order(void **state)
     assert_string_equal(rlt_accelerator_dirs().list, rlt_data_dirs(RLT_DATA_ACCELERATORS).list);
 }
 
+/* Folders of any length: each that is not listed yet is added, unless it takes 8192 bytes with its end, or the list
+ * would not fit into its room. */
+static void folders_that_fit(void **state)
+{
+    enum { ROOM = sizeof((rlt_dirs){""}).list, LONGEST = 2 * PATH_MAX };
+    static const uint32_t lengths[] = {1, 20, 3000, LONGEST - 13, LONGEST - 12, LONGEST - 11, LONGEST};
+    static char asked[12 * LONGEST], want[ROOM], prefix[4096], items[20][LONGEST + 20];
+    uint32_t brims = 0;
+    (void)state;
+    prefix_of(prefix);
+    unsetenv("RINGLET_DATA");
+    const char *last = strrchr(rlt_topology_dirs().list, ':') + 1;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        dice d = {.seed = seed};
+        uint32_t n = 1 + below(&d, 8), k = 0;
+        size_t used = 0, at = 0;
+        bool full = seed % 2; /* the last one has all of the room, or a byte more or less */
+        n = full ? 5 : n;
+        for (uint32_t i = 0; i < n; i++) {
+            static const uint32_t filling[] = {8000, 8000, 8000, 7000};
+            size_t length = full ? filling[i % 4] : lengths[below(&d, 7)] + below(&d, 3);
+            if (full && i == 4) /* "/topologies" each, and colons */
+                length = ROOM - (3 * 8000 + 7000 + 5 * strlen("/topologies") + 4) - 2 + below(&d, 3);
+            memset(asked + at, 'a' + (int)below(&d, 3), length);
+            asked[at] = (char)('0' + i);
+            snprintf(items[k++], sizeof items[0], "%.*s/topologies", (int)length, asked + at);
+            at += length;
+            asked[at++] = ':';
+        }
+        asked[at - 1] = '\0';
+        snprintf(items[k++], sizeof items[0], "topologies");
+        snprintf(items[k++], sizeof items[0], "%s/topologies", prefix);
+        snprintf(items[k++], sizeof items[0], "%s/share/ringlet/topologies", prefix);
+        snprintf(items[k++], sizeof items[0], "%s", last);
+        want[0] = '\0';
+        for (uint32_t i = 0; i < k; i++) {
+            size_t length = strlen(items[i]);
+            if (length + 1 > LONGEST || used + (used > 0) + length + 1 > ROOM)
+                continue;
+            used += (size_t)snprintf(want + used, ROOM - used, "%s%s", used ? ":" : "", items[i]);
+        }
+        setenv("RINGLET_DATA", asked, 1);
+        rlt_dirs got = rlt_topology_dirs();
+        if (strcmp(got.list, want) != 0)
+            fail_msg("seed %u: %zu bytes, not %zu", (unsigned)seed, strlen(got.list), used);
+        brims += used == ROOM - 1;
+    }
+    assert_true(brims > 0);
+    unsetenv("RINGLET_DATA");
+}
+
 static void put(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
@@ -112,6 +166,7 @@ static void names_and_paths(void **state)
     put("data/studies/shipped.json", "{}");
     put("data/studies/both.json", "{}");
     put("here.json", "{}");
+    put("data/studies/here.json", "{}"); /* the one here comes first */
     setenv("RINGLET_DATA", data, 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096] = "", expected[4096];
@@ -125,6 +180,11 @@ static void names_and_paths(void **state)
         if (strcmp(path, rows[i].path) != 0)
             assert_string_equal(path, expected);
     }
+    for (size_t size = strlen("here.json"); size < 12; size++) { /* with its end, it takes 10 bytes */
+        char room[12];
+        rlt_error why = {0};
+        assert_int_equal(rlt_study_path("here.json", room, size, &why), size < 10 ? RLT_EIO : 0);
+    }
     rlt_error err = {0};
     char path[4096];
     assert_int_equal(rlt_weights_path("shipped", path, sizeof path, &err), RLT_ENAME); /* another kind */
@@ -133,6 +193,7 @@ static void names_and_paths(void **state)
     assert_int_equal(chdir(back), 0);
     static const char *const made[] = {"data/studies/shipped.json",
                                        "data/studies/both.json",
+                                       "data/studies/here.json",
                                        "here.json",
                                        "data/studies",
                                        "data",
@@ -174,6 +235,90 @@ static void traces_by_name(void **state)
     err = (rlt_error){0};
     assert_int_equal(rlt_find_trace(file, 1, &how, &p, &err), RLT_EIO);
     assert_int_equal(rlt_find_trace(two, 2, &how, &p, &err), RLT_EIO);
+}
+
+/* A file, a folder or a prefix here hides the shipped trace of that name, even a folder without traces. */
+static void traces_here(void **state)
+{
+    static const char goal[] = "num_ranks 1\nrank 0 {\nl1: calc 5\n}\n";
+    static const char *const made[] = {
+        "data/traces/file", "data/traces/folder", "data/traces/pre", "data/traces/free", "file", "pre.0.et",
+        "pre.1.et"};
+    static const struct {
+        const char *spec, *path;
+        int rc;
+        uint32_t n;
+    } rows[] = {{"file", "file", 0, 1},
+                {"folder", NULL, RLT_EIO, 0},
+                {"pre", "pre.0.et", 0, 2},
+                {"free", "/data/traces/free", 0, 1}};
+    char folder[] = "/tmp/ringlet-inputs-XXXXXX", back[4096], data[100], longest[NAME_MAX + 1], name[300];
+    (void)state;
+    memset(longest, 'l', NAME_MAX);
+    longest[NAME_MAX] = '\0';
+    snprintf(name, sizeof name, "data/traces/%s", longest);
+    assert_non_null(getcwd(back, sizeof back));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    snprintf(data, sizeof data, "%s/data", folder);
+    assert_true(mkdir("data", 0700) == 0 && mkdir("data/traces", 0700) == 0 && mkdir("folder", 0700) == 0);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        put(made[i], goal);
+    put(name, goal);
+    setenv("RINGLET_DATA", data, 1);
+    for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
+        bool last = i == sizeof rows / sizeof *rows;
+        const char *spec = last ? longest : rows[i].spec, *path = last ? longest : rows[i].path;
+        char **paths = NULL;
+        uint32_t n = 0;
+        rlt_error err = {0};
+        int rc = rlt_find_trace_files(&spec, 1, &paths, &n, &err);
+        if (rc != (last ? 0 : rows[i].rc) ||
+            (!rc && (n != (last ? 1 : rows[i].n) || !strstr(paths[0], path))))
+            fail_msg("%s: %d, %u files: %s", spec, rc, n, err.what);
+        if (!rc)
+            assert_int_equal(paths[0][0] == '/', last || rows[i].path[0] == '/');
+        free(paths);
+    }
+    unsetenv("RINGLET_DATA");
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        assert_int_equal(remove(made[i]), 0);
+    assert_true(remove(name) == 0 && remove("data/traces") == 0 && remove("data") == 0 &&
+                remove("folder") == 0);
+    assert_int_equal(chdir(back), 0);
+    assert_int_equal(remove(folder), 0);
+}
+
+static void networks_by_name(void **state)
+{
+    rlt_topology *t = NULL;
+    rlt_accelerator a;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_find_topology("switch:4@1GB/s,1us", &t, &err), 0);
+    assert_int_equal(rlt_topology_accelerators(t), 4);
+    rlt_topology_free(t);
+    assert_int_equal(rlt_find_topology("hgx-h100-8", &t, &err), 0);
+    assert_int_equal(rlt_topology_accelerators(t), 8);
+    rlt_topology_free(t);
+    t = NULL;
+    assert_true(rlt_find_topology("hgx-h100-9", &t, &err) < 0 && !t);
+    static const char stated[] =
+        "{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"4GB/s\",\"latency\":\"0\"}],"
+        "\"auto\":{\"all_reduce\":\"rinng\"}}";
+    char path[] = "/tmp/ringlet-stated-XXXXXX.json";
+    int fd = mkstemps(path, 5);
+    assert_true(fd >= 0 && close(fd) == 0);
+    put(path, stated);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_find_topology(path, &t, &err), RLT_ESCHEMA);
+    assert_non_null(strstr(err.where, "auto.all_reduce"));
+    assert_null(t);
+    assert_int_equal(unlink(path), 0);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_find_accelerator("h100-sxm", &a, &err), 0);
+    assert_string_equal(a.name, "h100-sxm");
+    assert_true(rlt_find_accelerator("h100-sxn", &a, &err) < 0);
 }
 
 /* ---- traces ---- */
@@ -347,10 +492,17 @@ static void dimensions_of_networks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folders_in_their_order), cmocka_unit_test(names_and_paths),
-        cmocka_unit_test(traces_by_name),         cmocka_unit_test(what_is_not_said),
-        cmocka_unit_test(steps_in_words),         cmocka_unit_test(replicas_in_words),
-        cmocka_unit_test(scales_in_words),        cmocka_unit_test(dimensions_of_networks),
+        cmocka_unit_test(folders_in_their_order),
+        cmocka_unit_test(folders_that_fit),
+        cmocka_unit_test(names_and_paths),
+        cmocka_unit_test(traces_by_name),
+        cmocka_unit_test(traces_here),
+        cmocka_unit_test(networks_by_name),
+        cmocka_unit_test(what_is_not_said),
+        cmocka_unit_test(steps_in_words),
+        cmocka_unit_test(replicas_in_words),
+        cmocka_unit_test(scales_in_words),
+        cmocka_unit_test(dimensions_of_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

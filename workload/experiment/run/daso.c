@@ -76,7 +76,8 @@ static int read_settings(rlt_daso_case *r, rlt_error *err)
         if (rc) {
             rlt_error_prefix(err, "--strategy daso");
             rc = rc == RLT_EIO || rc == RLT_ENOMEM ? rc : RLT_EUSAGE;
-            err->code = rc;
+            if (err)
+                err->code = rc;
         }
     }
     if (!rc && !nodes)

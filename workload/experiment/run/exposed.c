@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "workload/experiment/run/exposed.h"
+#include "workload/experiment/run/result.h"
 #include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
@@ -20,13 +22,13 @@ static uint32_t dims_of_comm(const rlt_run *r, uint32_t comm)
 {
     const rlt_program *p = r->program;
     const rlt_comm *c = &p->comms[comm];
-    const uint32_t *place = r->setup.placement.accelerator;
+    const rlt_placement *placed = r->options.placement;
     uint32_t n = p->group_first[c->group + 1] - p->group_first[c->group], mask = 0, first = 0;
     for (uint32_t m = 0; m < n; m++) {
         uint32_t rank = p->group_ranks[p->group_first[c->group] + m], at;
-        if (rank >= r->setup.placement.n)
+        if (rank >= placed->n)
             return 0;
-        at = place ? place[rank] : rank;
+        at = rlt_placed(placed, rank);
         first = m ? first : at;
         uint32_t a = at, b = first;
         for (uint32_t d = 0; d < rlt_topology_dims(r->setup.topology); d++) {
@@ -75,18 +77,21 @@ static void sweep(change *list, uint32_t n, rlt_time *exposed)
     }
 }
 
+/* Begins and ends of what a rank did. What was under way when the run was stopped ends there. */
 static uint32_t changes_of(const rlt_run *r, uint32_t rank, const uint32_t *dims, change *list)
 {
     uint32_t n = 0;
     for (uint32_t i = r->program->rank_first[rank]; i < r->program->rank_first[rank + 1]; i++) {
         const rlt_op *op = &r->program->ops[i];
         rlt_op_result t = rlt_replay_op(r->replay, i);
-        bool computes = op->kind == RLT_OP_COMPUTE || op->kind == RLT_OP_MEMORY;
-        if (t.start_ps < 0 || t.end_ps <= t.start_ps || (!computes && op->kind < RLT_OP_COLLECTIVE))
+        bool offloads = op->purpose == RLT_FOR_OFFLOAD,
+             computes = op->kind == RLT_OP_COMPUTE || (op->kind == RLT_OP_MEMORY && !offloads);
+        rlt_time end_ps = t.end_ps < 0 ? rlt_run_end(r) : t.end_ps;
+        if (t.start_ps < 0 || (!computes && op->kind < RLT_OP_COLLECTIVE))
             continue;
         uint32_t mask = computes ? MASKS : dims[op->comm];
         list[n++] = (change){t.start_ps, 1, mask};
-        list[n++] = (change){t.end_ps, -1, mask};
+        list[n++] = (change){end_ps, -1, mask};
     }
     return n;
 }
@@ -113,7 +118,7 @@ int rlt_run_exposed(const rlt_run *r, rlt_exposed *out, rlt_error *err)
         sweep(list, changes_of(r, i, out->dims, list), exposed);
         for (uint32_t m = 0; m < masks; m++)
             known += exposed[m];
-        /* A run that was stopped: communication still under way. */
+        /* Offloading, and a delay that stands for communication, have no dimensions. */
         exposed[0] += rlt_replay_rank(r->replay, i).exposed_comm_ps - known;
         for (uint32_t m = 0; m < masks; m++)
             out->used[m] = out->used[m] || exposed[m];

@@ -86,9 +86,13 @@ static int open_workload(const rlt_run_settings *s, rlt_run *run, const rlt_plac
                          double *overlap_slowdown, rlt_error *err)
 {
     int rc = rlt_workload_check(s, NULL, err);
-    if (!rc && (s->fold || s->fold_stages || rlt_run_is_daso(s)))
-        rc = rlt_fail(err, RLT_EUSAGE, s->fold ? "--fold" : "--strategy", "%s cannot be a job: run it alone",
-                      s->fold ? "a folded training" : "daso");
+    bool folds = s->fold || s->fold_stages;
+    if (!rc && (folds || rlt_run_is_daso(s)))
+        rc = rlt_fail(err, RLT_EUSAGE,
+                      s->fold          ? "--fold"
+                      : s->fold_stages ? "--fold-stages"
+                                       : "--strategy",
+                      "%s cannot be a job: run it alone", folds ? "a folded training" : "daso");
     if (!rc && s->map)
         rc = rlt_fail(err, RLT_EUSAGE, "--map",
                       "does not go with a job: list the accelerators of the job after the @");

@@ -219,7 +219,7 @@ static int read_jobs(opening *x, rlt_error *err)
     const rlt_texts *t = &x->run->settings->jobs.job;
     rlt_jobs *j = &x->run->jobs;
     int rc = 0;
-    j->names = calloc((size_t)t->n + 2, sizeof *j->names);
+    j->names = calloc((size_t)t->n + 1, sizeof *j->names);
     j->first_rank = calloc((size_t)t->n + 2, sizeof *j->first_rank);
     if (!j->names || !j->first_rank)
         return rlt_nomem(err);

@@ -81,7 +81,8 @@ int rlt_training_apply(rlt_training *t, const char *list, const char *where, rlt
         if ((rc = rlt_training_set(t, name, value, err))) {
             rlt_error_prefix(err, where);
             rc = RLT_EUSAGE;
-            err->code = rc;
+            if (err)
+                err->code = rc;
         }
     }
     return rc;
