@@ -34,7 +34,7 @@ typedef struct drawing {
     uint32_t n, lanes, places, ranks[MEMBERS], left[MEMBERS];
     uint32_t rep[MEMBERS], size[MEMBERS], class_of[MEMBERS];
     rlt_time added, arrives[MEMBERS], expected[MEMBERS], ended[MEMBERS], begins;
-    bool eager, folded, begun, here[MEMBERS], live;
+    bool eager, folded, together, begun, here[MEMBERS], live;
     lane all[MEMBERS][LANES];
     rlt_plan plan;
     rlt_fold fold;
@@ -137,23 +137,29 @@ static inline void plain_begin(drawing *d, rlt_time *next)
     }
 }
 
+/* Lands messages and frees their senders whose time has come. */
+static inline void plain_messages(void)
+{
+    for (uint32_t i = 0; i < c.n_messages; i++) {
+        message *m = &c.messages[i];
+        if (m->sent && !m->there && m->at <= c.now)
+            plain_land(m);
+        if (m->sent && !m->free && m->released <= c.now) {
+            m->d->all[m->place][m->number].outstanding--;
+            m->free = true;
+        }
+    }
+}
+
 static inline void run_plainly(void)
 {
     for (c.now = 0;;) {
         rlt_time next = RLT_TIME_MAX;
-        for (uint32_t i = 0; i < c.n_messages; i++) {
-            message *m = &c.messages[i];
-            if (m->sent && !m->there && m->at <= c.now)
-                plain_land(m);
-            if (m->sent && !m->free && m->released <= c.now) {
-                m->d->all[m->place][m->number].outstanding--;
-                m->free = true;
-            }
-        }
         for (uint32_t p = 0; p < c.n_plans; p++)
             plain_begin(&c.plans[p], &next);
         for (bool moved = true; moved;) {
             moved = false;
+            plain_messages();
             for (uint32_t p = 0; p < c.n_plans; p++)
                 for (uint32_t m = 0; m < c.plans[p].places; m++)
                     for (uint32_t k = 0; k < c.plans[p].lanes; k++)

@@ -297,14 +297,14 @@ static void draw_members(dice *d, drawing *p)
             order[other] = rank;
         }
         p->ranks[m] = order[m];
-        p->arrives[m] = p->folded && m ? p->arrives[0] : p->added + (rlt_time)roll(d, 400000);
+        p->arrives[m] = p->together && m ? p->arrives[0] : p->added + (rlt_time)roll(d, 400000);
         if (!p->folded) {
             p->rep[m] = p->class_of[m] = m;
             p->size[m] = 1;
         }
         p->expected[m] = p->ended[m] = -1;
     }
-    if (!all_come && !p->folded)
+    if (!all_come && !p->together)
         p->arrives[below(d, p->n)] = RLT_TIME_MAX;
     for (uint32_t k = 0; k < p->places; k++) {
         p->left[k] = p->lanes;
@@ -331,6 +331,7 @@ static void draw_plan(dice *d, drawing *p)
                    .added = (rlt_time)roll(d, 1000000),
                    .folded = !c.parts && below(d, 2)};
     p->eager = !p->folded && below(d, 3) == 0;
+    p->together = p->folded || (!c.parts && below(d, 4) == 0);
     p->places = p->n;
     if (p->folded) {
         p->n = even && p->n > 4 ? 4 : p->n;
@@ -413,7 +414,7 @@ static void on_arrival(void *ctx, uint64_t payload)
 {
     (void)ctx;
     const drawing *d = &c.plans[payload >> 32];
-    if (d->folded)
+    if (d->together)
         rlt_exec_arrive_all(c.x, d->id);
     else
         rlt_exec_arrive(c.x, d->id, (uint32_t)payload);
@@ -479,7 +480,7 @@ static void on_network(const rlt_endpoint *endpoint, bool orderly, rlt_router *r
     for (uint32_t p = 0; p < c.n_plans; p++) {
         const drawing *a = &c.plans[p];
         rlt_sim_at(c.sim, a->added, RLT_COMPLETE, add, p);
-        for (uint32_t m = 0; m < (a->folded ? 1 : a->n); m++)
+        for (uint32_t m = 0; m < (a->together ? 1 : a->n); m++)
             if (a->arrives[m] != RLT_TIME_MAX)
                 rlt_sim_at(c.sim, a->arrives[m], RLT_START, arrival, (uint64_t)p << 32 | m);
     }
