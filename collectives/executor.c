@@ -274,10 +274,11 @@ static uint32_t count_repeats(const rlt_exec_collective *c, const rlt_exec_lane 
 }
 
 /*
- * Skips repeated steps of a collective that is folded to one lane. If nothing is under way between steps, equal
- * steps take equal time and carry equal traffic. When a step begins that the next one repeats, its
- * begin and the accounts are noted. When it ends, the period is known, and time leaps over all repetitions at
- * once. Example: a folded ring all-reduce of 1024 members has 2046 steps; only a few of them are simulated.
+ * Skips repeated steps of a collective that is folded to one lane. If nothing is under way between steps,
+ * equal steps take equal time and carry equal traffic. When a step begins that the next one repeats, its
+ * begin and the accounts are noted. When it ends, the period is known, and time leaps over all repetitions
+ * at once. Example: a folded ring all-reduce of 1024 members has 2046 steps; only a few of them are
+ * simulated.
  */
 static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
@@ -378,8 +379,8 @@ static SELDOM void settle(rlt_exec *x)
     }
 }
 
-/* Runs the lanes that were reached at this instant, in their order. A network reaches lanes from its own events
- * only, so none is added meanwhile. */
+/* Runs the lanes that were reached at this instant, in their order. A network reaches lanes from its own
+ * events only, so none is added meanwhile. */
 static void on_order(void *ctx, uint64_t payload)
 {
     rlt_exec *x = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A plain executor, written from collectives/executor.h and collectives/algorithm.h: plans of lanes, whole or one
- * member of each class, whose messages take given times. It tries every lane at every instant.
+ * A plain executor, written from collectives/executor.h and collectives/algorithm.h: plans of lanes, whole
+ * or one member of each class, whose messages take given times. It tries every lane at every instant.
  */
 #ifndef RLT_TEST_SUPPORT_PLAIN_EXECUTOR_H
 #define RLT_TEST_SUPPORT_PLAIN_EXECUTOR_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the executor asks of its network, and what follows: random plans, whole, folded, eager and in a part of a
- * network, whose steps use every verb, over a network that is nothing but drawn times. Every message is asked for
- * once with the addresses and numbers that collectives/algorithm.h and net/network.h promise, every member ends at
- * the picosecond of a plain executor, records are reused, and what never ends is named.
+ * What the executor asks of its network, and what follows: random plans, whole, folded, eager and in a part
+ * of a network, whose steps use every verb, over a network that is nothing but drawn times. Every message
+ * is asked for once with the addresses and numbers that collectives/algorithm.h and net/network.h promise,
+ * every member ends at the picosecond of a plain executor, records are reused, and what never ends is
+ * named.
  */
 #include <stdio.h>
 #include <string.h>
@@ -441,7 +442,7 @@ static void check_plan(uint32_t number, uint32_t p)
 
 static void check_pending(void)
 {
-    char text[200] = "", expected[200] = "";
+    char text[200] = "x", expected[200] = "";
     uint32_t pending = 0, at_look = 0;
     const drawing *first = NULL;
     for (uint32_t p = 0; p < c.n_plans; p++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Repeated steps of a collective that is folded to one lane: random runs of equal steps, over a network whose
- * messages take times by their size. They end when they would if every step ran, the accounts count every message,
- * and few of a run's messages are simulated. Then: lanes that are reached at one instant go on in their order.
+ * Repeated steps of a collective that is folded to one lane: random runs of equal steps, over a network
+ * whose messages take times by their size. They end when they would if every step ran, the accounts count
+ * every message, and few of a run's messages are simulated. Then: lanes that are reached at one instant go
+ * on in their order.
  */
 #include <string.h>
 
@@ -271,7 +272,8 @@ static void equal_steps(void **state)
         run_case(i, router);
 }
 
-/* Step 0 of member m sends nothing but bytes of 0 to the member after it; step 1 tells that the lane goes on. */
+/* Step 0 of member m sends nothing but bytes of 0 to the member after it; step 1 tells that the lane
+ * goes on. */
 static uint32_t two_steps(const rlt_plan *plan, uint32_t member, uint32_t number)
 {
     (void)plan, (void)member, (void)number;

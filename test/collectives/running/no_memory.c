@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The k-th allocation fails, for each k, while a collective is planned, folded and run, and several run at once: it
- * ends when it would, or says that there is no memory; and all memory is given back.
+ * The k-th allocation fails, for each k, while a collective is planned, folded and run, and several run at
+ * once: it ends when it would, or says that there is no memory; and all memory is given back.
  */
 #include "test/support/failing.h"
 
