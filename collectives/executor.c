@@ -8,7 +8,6 @@
  * it does not fit there (several messages for one step, or a step far ahead), a map counts it.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -83,6 +82,7 @@ static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
 {
     rlt_exec_collective *c = &x->all[id];
     const rlt_exec_client *client = c->client;
+    const rlt_fold *fold = c->fold;
     uint64_t cookie = c->cookie;
     bool last = --c->members_left == 0;
     if (last) {
@@ -94,7 +94,7 @@ static void finish_member(rlt_exec *x, uint32_t id, uint32_t member)
         x->pending--;
     }
     if (client->member_done)
-        client->member_done(client->ctx, cookie, member);
+        client->member_done(client->ctx, cookie, fold ? fold->rep[member] : member);
     if (last && client->done)
         client->done(client->ctx, cookie);
 }
@@ -130,8 +130,7 @@ static SELDOM bool waits(rlt_exec_collective *c, rlt_exec_lane *l, uint32_t wait
 
 /* Completes the address of a message to another lane, of a multicast, or of a folded message, which stands
  * for several. */
-static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, const rlt_exec_lane *l,
-                           rlt_message *m)
+static SELDOM void address(rlt_exec_collective *c, const rlt_step *s, const rlt_exec_lane *l, rlt_message *m)
 {
     const rlt_plan *plan = c->plan;
     uint32_t there = (l->number + s->peer_shift) % plan->lanes, place = s->send_to;
@@ -140,6 +139,7 @@ static SELDOM void address(const rlt_exec_collective *c, const rlt_step *s, cons
     else if (c->fold)
         place = rlt_fold_class(c->fold, s->send_to);
     if (c->fold) {
+        c->under_way++;
         m->count = c->fold->size[l->member];
         m->fan_in = place < c->members ? m->count / c->fold->size[place] : 1;
     }
@@ -274,21 +274,23 @@ static uint32_t count_repeats(const rlt_exec_collective *c, const rlt_exec_lane 
 }
 
 /*
- * Skips repeated steps of a collective that is folded to one lane. Between steps nothing is under way, so
+ * Skips repeated steps of a collective that is folded to one lane. If nothing is under way between steps,
  * equal steps take equal time and carry equal traffic. When a step begins that the next one repeats, its
- * begin and the accounts are noted. When it ends, the period is known, and time leaps over all repetitions at
- * once. Example: a folded ring all-reduce of 1024 members has 2046 steps; only a few of them are simulated.
+ * begin and the accounts are noted. When it ends, the period is known, and time leaps over all repetitions
+ * at once. Example: a folded ring all-reduce of 1024 members has 2046 steps; only a few of them are
+ * simulated.
  */
 static SELDOM bool leap(rlt_exec *x, uint32_t id, uint32_t lane_index)
 {
     rlt_exec_collective *c = &x->all[id];
     rlt_exec_lane *l = &c->lanes[lane_index];
     rlt_time now = rlt_sim_now(x->sim);
-    if (c->n_lanes > 1 || x->pending > 1 || l->missing < 0)
+    bool leaping = c->leaping;
+    c->leaping = false;
+    if (c->n_lanes > 1 || x->pending > 1 || c->under_way || l->missing < 0 || l->early || c->crowd.n)
         return false;
-    if (c->leaping) {
+    if (leaping) {
         uint32_t times = count_repeats(c, l, &c->steady);
-        c->leaping = false;
         rlt_time period = now - c->steady_ps;
         if (times && period <= (RLT_TIME_MAX - now) / times) {
             rlt_net_repeat(x->net, times, period);
@@ -377,8 +379,8 @@ static SELDOM void settle(rlt_exec *x)
     }
 }
 
-/* Runs the lanes that were reached at this instant, in their order. Lanes that these reach have their turn
- * after them. */
+/* Runs the lanes that were reached at this instant, in their order. A network reaches lanes from its own
+ * events only, so none is added meanwhile. */
 static void on_order(void *ctx, uint64_t payload)
 {
     rlt_exec *x = ctx;
@@ -390,10 +392,7 @@ static void on_order(void *ctx, uint64_t payload)
         advance(x, (uint32_t)(lane >> 32), (uint32_t)lane);
         settle(x);
     }
-    x->n_reached_lanes -= n;
-    memmove(x->reached_lanes, x->reached_lanes + n, x->n_reached_lanes * sizeof *x->reached_lanes);
-    if (x->n_reached_lanes)
-        rlt_sim_post(x->sim, rlt_sim_now(x->sim), RLT_SOLVE, x->on_order, 0);
+    x->n_reached_lanes = 0;
 }
 
 /* Lets a lane go on: at once, or in order with others that are reached at this instant. */
@@ -510,6 +509,7 @@ static SELDOM void deliver_anyhow(rlt_exec *x, uint64_t tx, uint64_t rx)
 {
     uint32_t id = (uint32_t)(tx >> 32), to = (uint32_t)(rx >> 32);
     rlt_exec_collective *c = &x->all[id];
+    c->under_way -= c->folded;
     if (to >= c->n_lanes) {
         reach_all(x, tx, to, (uint32_t)rx);
         return;

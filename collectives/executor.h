@@ -51,7 +51,7 @@ RLT_API uint32_t rlt_exec_add(rlt_exec *x, const rlt_plan *plan, const rlt_exec_
                               uint64_t cookie, int flags);
 /* Adds a folded collective. `fold` belongs to this plan and is borrowed until the collective is done; its net
  * part must be in the network's configuration. All members arrive at once; member_done reports only the
- * members that are simulated. */
+ * members that are simulated. Collectives that run beside it are added before it begins. */
 RLT_API uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *fold,
                                      const rlt_exec_client *client, uint64_t cookie, int flags);
 /* A member arrives at the collective now. Each member arrives once. */

@@ -66,7 +66,7 @@ uint32_t rlt_exec_add_folded(rlt_exec *x, const rlt_plan *plan, const rlt_fold *
     c->cookie = cookie;
     c->flags = (uint8_t)flags;
     c->fold = fold;
-    c->leaping = false;
+    c->under_way = 0;
     c->folded = fold != NULL;
     c->tuning = plan->tuning.on ? &plan->tuning : NULL;
     c->n_lanes = members * plan->lanes;

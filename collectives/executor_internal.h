@@ -52,6 +52,7 @@ typedef struct rlt_exec_collective {
     rlt_step steady;    /* folded to one lane: the step whose period is measured */
     rlt_time steady_ps; /* time when that step began */
     bool leaping;
+    uint32_t under_way; /* folded: messages that have not arrived */
     uint32_t next_free;
     uint8_t flags, live, folded;
     bool orderly; /* its lanes go on in their order, see rlt_net_config.orderly */

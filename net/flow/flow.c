@@ -181,7 +181,7 @@ static inline void belongs(flow_net *net, uint32_t index, uint32_t flow, bool me
 {
     rlt_mm_flow *f = &net->mm->flows[flow];
     message *m = message_at(net, index);
-    if (merged) {
+    if (merged && f->user != RLT_NONE) {
         message *last = message_at(net, f->user);
         m->next = last->next;
         last->next = index;

@@ -358,6 +358,7 @@ static inline uint32_t new_flow(rlt_maxmin *mm, uint32_t n)
     f->n = n;
     f->weight = 1;
     f->bottleneck = RLT_NONE;
+    f->user = RLT_NONE; /* until the caller has it; for want of memory, it never does */
     return n > 2 && rlt__mm_long_path(mm, flow, n) ? RLT_NONE : flow;
 }
 
@@ -399,8 +400,11 @@ static SELDOM uint32_t start_shared(rlt_maxmin *mm, const uint32_t *links, uint6
     uint32_t flow = flow_get(mm);
     if (flow == RLT_NONE)
         return RLT_NONE;
-    mm->flows[flow] = (rlt_mm_flow){
-        .n = 2, .weight = 1, .bottleneck = RLT_NONE, .hop = {{links[0], a->n}, {links[1], b->n}}};
+    mm->flows[flow] = (rlt_mm_flow){.n = 2,
+                                    .weight = 1,
+                                    .bottleneck = RLT_NONE,
+                                    .user = RLT_NONE,
+                                    .hop = {{links[0], a->n}, {links[1], b->n}}};
     mm->finish[flow] = (double)bytes;
     a->flows[a->n++] = b->flows[b->n++] = (rlt_mm_entry){flow, RLT_MM_MANY | 1};
     a->weight++;
