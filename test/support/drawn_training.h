@@ -50,7 +50,8 @@ static inline void drawn_layer(drawn *x, dice *d, uint32_t block, bool experts)
 static inline void drawn_model(drawn *x, dice *d, bool experts)
 {
     uint32_t block = 0, from = 0, n = 0, *layers = &x->f.model.n_layers;
-    x->products[0] = (rlt_model_product){.rows = 1, .in = 9, .out = 7, .expert = true, .split = RLT_SPLIT_OUT};
+    x->products[0] =
+        (rlt_model_product){.rows = 1, .in = 9, .out = 7, .expert = true, .split = RLT_SPLIT_OUT};
     x->products[1] = (rlt_model_product){.rows = 1, .in = 8, .out = 8, .split = RLT_SPLIT_IN};
     x->f.model = (rlt_model){.layers = x->layers, .tokens = 1, .products = x->products, .n_products = 2};
     for (uint32_t i = below(d, 3); i > 0; i--)
@@ -96,12 +97,22 @@ static inline void drawn_layout(rlt_training *t, dice *d, bool experts)
     t->recompute = (rlt_recompute)(below(d, 2) ? RLT_RECOMPUTE_FULL : below(d, 4));
 }
 
+static inline void drawn_order(rlt_training *t, dice *d)
+{
+    for (uint32_t i = RLT_AXES_OF_LAYOUT - 1; i > 0; i--) {
+        uint32_t k = below(d, i + 1);
+        rlt_axis other = t->order[k];
+        t->order[k] = t->order[i];
+        t->order[i] = other;
+    }
+}
+
 /* Settings of gradients and of the state. */
 static inline void drawn_state(rlt_training *t, dice *d)
 {
     t->zero = below(d, 4);
     t->reshard = (rlt_reshard)below(d, 3);
-    t->shard = t->zero == 3 && below(d, 3) == 0 ? 2 : 0;
+    t->shard = t->zero == 3 && below(d, 3) == 0 ? 1 + below(d, 2) : 0;
     t->sync_every = t->zero == 0 && below(d, 4) == 0 ? 2 : 1;
     t->lora_rank = below(d, 6) == 0 ? 1 + below(d, 3) : 0;
     t->sparsity = below(d, 4) == 0 ? 0.75 : 0;
@@ -128,6 +139,13 @@ static inline bool drawn_training(drawn *x, dice *d, uint32_t steps)
     snprintf(t->dispatcher, sizeof t->dispatcher, "alltoall");
     drawn_layout(t, d, experts);
     drawn_state(t, d);
+    rlt_stack *own = &x->f.accelerator.stacks[0];
+    *own = (rlt_stack){.name = "one", .most = {1, 1, 1, 1, 1}};
+    x->f.accelerator.n_stacks = 1;
+    own->host_pass_ps = (rlt_time)roll(d, 50);
+    own->host_ps = (rlt_time)roll(d, 50);
+    snprintf(t->stack, sizeof t->stack, "one");
+    drawn_order(t, d);
     t->pass_ps = (rlt_time)roll(d, 100);
     t->host_ps = (rlt_time)roll(d, 100);
     t->steps = steps;

@@ -107,7 +107,8 @@ static void end_compute(rank *r, const char *name)
 }
 
 /* Shares of gathers and reduce-scatters have one size. */
-static int collective(rank *r, const char *stream, group g, rlt_coll_kind kind, double bytes, const char *name)
+static int collective(rank *r, const char *stream, group g, rlt_coll_kind kind, double bytes,
+                      const char *name)
 {
     expected *e = push(r, name, stream, RLT_OP_COLLECTIVE);
     uint64_t n = members(r->t, g);
@@ -160,8 +161,8 @@ static double weight_bytes(const rlt_training *t, uint32_t i)
 
 static bool whole_kept(const rlt_training *t)
 {
-    return t->zero == 3 && (t->reshard == RLT_RESHARD_OFF ||
-                            (t->reshard == RLT_RESHARD_AUTO && t->size[RLT_AXIS_PP] > 1));
+    return t->zero == 3 &&
+           (t->reshard == RLT_RESHARD_OFF || (t->reshard == RLT_RESHARD_AUTO && t->size[RLT_AXIS_PP] > 1));
 }
 
 static group state_group(const rlt_training *t, int which)
@@ -275,8 +276,8 @@ static void layer(rank *r, uint32_t i, rlt_time ps, bool back, rlt_time weights_
     bool sp = t->sequence_parallel, spread = l->ep_elements && rlt_training_etp(t) < t->size[RLT_AXIS_TP];
     double all = bytes_of(t, l->tp_elements), narrow = l->tp_inputs ? bytes_of(t, l->tp_inputs) : all,
            in = back ? all : narrow, out = back ? narrow : all;
-    double context = (double)l->cp_elements * t->microbatch * t->element_bytes /
-                     (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    double context =
+        (double)l->cp_elements * t->microbatch * t->element_bytes / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
     bool beside =
         t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL && members(t, TP) > 1 && l->tp_elements;
     if (sp && !beside && !(spread && !dense_product(l)))
