@@ -31,18 +31,18 @@ static inline void drawn_layer(drawn *x, dice *d, uint32_t block, bool experts)
                                           RLT_WORK_VECTOR};
     rlt_model_layer *l = &x->layers[x->f.model.n_layers++];
     *l = (rlt_model_layer){.work = (uint8_t)kinds[below(d, 4)], .sharded = below(d, 3) > 0, .block = block};
-    l->parameters = below(d, 4) ? 1 + below(d, 999) : 0;
+    l->parameters = below(d, 4) ? 1 + below(d, below(d, 5) ? 999 : 2) : 0;
     l->sides = l->parameters / 10;
     l->forward_flop = below(d, 8) ? 1e3 * (1 + below(d, 5000)) : 0;
     l->backward_flop = 2 * l->forward_flop;
     l->output_elements = 1 + below(d, 30);
-    l->tp_elements = below(d, 3) ? 1 + below(d, 90) : 0;
+    l->tp_elements = below(d, 3) ? 1 + below(d, below(d, 5) ? 90 : 2) : 0;
     l->tp_inputs = l->tp_elements && below(d, 3) == 0 ? 1 + below(d, 90) : 0;
     l->cp_elements = below(d, 4) == 0 ? 1 + below(d, 90) : 0;
     if (experts && l->work == RLT_WORK_MATMUL && below(d, 2)) {
         l->experts = 8;
         l->expert_parameters = 8 * (1 + below(d, 200));
-        l->ep_elements = 1 + below(d, 90);
+        l->ep_elements = 1 + below(d, below(d, 5) ? 90 : 1);
         l->n_products = 1 + below(d, 2);
     }
 }
@@ -121,7 +121,7 @@ static inline void drawn_state(rlt_training *t, dice *d)
     t->overlap = below(d, 4) > 0;
     t->bucket_bytes = 500 + roll(d, 3000);
     t->first_bucket_bytes = 1 + roll(d, 1000);
-    t->element_bytes = 2;
+    t->element_bytes = 1u << below(d, 3);
     t->gradient_bytes = below(d, 2) ? 4 : 2;
     t->param_precision = below(d, 3) == 0 ? 1 + below(d, 3) : 0;
     t->tie = false;
