@@ -43,7 +43,8 @@ static inline void drawn_layer(drawn *x, dice *d, uint32_t block, bool experts)
         l->experts = 8;
         l->expert_parameters = 8 * (1 + below(d, 200));
         l->ep_elements = 1 + below(d, below(d, 5) ? 90 : 1);
-        l->n_products = 1 + below(d, 2);
+        l->first_product = below(d, 2); /* the second one alone, or both, or that of an expert */
+        l->n_products = l->first_product ? 1 : 1 + below(d, 2);
     }
 }
 
@@ -86,7 +87,7 @@ static inline void drawn_layout(rlt_training *t, dice *d, bool experts)
     t->size[RLT_AXIS_TP] = 1u << below(d, 3);
     t->size[RLT_AXIS_CP] = 1 + (below(d, 3) == 0);
     t->size[RLT_AXIS_DP] = 1 + below(d, 3);
-    t->size[RLT_AXIS_PP] = 1 + below(d, 3);
+    t->size[RLT_AXIS_PP] = 1 + below(d, 4);
     t->microbatch = 1 + below(d, 3);
     t->batch = t->size[RLT_AXIS_DP] * t->microbatch * t->size[RLT_AXIS_PP] * (1 + below(d, 2));
     t->ep = experts ? 1u << below(d, 3) : 1;

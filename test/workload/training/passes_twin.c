@@ -22,7 +22,7 @@
 #include "workload/training/internal.h"
 #include "workload/training/training.h"
 
-enum { TRIALS = 700, MOST_OPS = 6000, NOTHING = -1 };
+enum { TRIALS = 2000, MOST_OPS = 6000, NOTHING = -1 };
 
 typedef enum group { TP, CP, DP, EP, EXPERT_TP, EXPERT_DP, SHARD, REPLICA } group;
 static const char *const group_names[] = {"tp",    "cp",        "dp",       "ep",
@@ -249,7 +249,7 @@ static double bytes_of(const rlt_training *t, uint64_t elements)
 
 static bool dense_product(const rlt_model_layer *l)
 {
-    return l->n_products == 2; /* the second one is not an expert's */
+    return l->first_product + l->n_products == 2; /* the second one is not an expert's */
 }
 
 /* An exchange with experts. With sequence parallelism, or where the ranks of a tensor-parallel group have
