@@ -278,8 +278,7 @@ static void layer(rank *r, uint32_t i, rlt_time ps, bool back, rlt_time weights_
            in = back ? all : narrow, out = back ? narrow : all;
     double context =
         (double)l->cp_elements * t->microbatch * t->element_bytes / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
-    bool beside =
-        t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL && members(t, TP) > 1 && l->tp_elements;
+    bool beside = t->tp_overlap && !spread && l->work == RLT_WORK_MATMUL && members(t, TP) > 1 && all >= 1;
     if (sp && !beside && !(spread && !dense_product(l)))
         exposed(r, TP, RLT_ALL_GATHER, in, "tp all-gather");
     exchange(r, l, false);
