@@ -120,6 +120,9 @@ static void simai_tables(void **state)
 #define CHECKPOINTS SIMAI "2 checkpoints: 1 0 checkpoint_initiates: 1 1\n" TWO
     expect(simai, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000; 100 0 0");
     expect(simai_twice, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000");
+    /* Without groups of experts, nothing is sent in them, and their copies are the ranks of the data. */
+    expect(simai, SIMAI "2\n1\na -1 100 ALLTOALL_EP 8 50 NONE 0 30 ALLREDUCE_DP_EP 2000 7\n",
+           "100 50 30:all_reduce/data/2000");
     refuse(simai, SIMAI "3\n" TWO, RLT_ERANGE, "8 accelerators do not divide into its model groups of 3");
     refuse(simai, SIMAI "2 ep: 2\n" TWO, RLT_EUNSUPPORTED, "expert parallelism");
     refuse(simai, SIMAI "2 pp: 2\n" TWO, RLT_EUNSUPPORTED, "pipeline stages");
@@ -312,6 +315,23 @@ static int prices(const char *text, rlt_design_prices *out, rlt_error *err)
     return rc;
 }
 
+/* Tables that are built in are numbered from 0; a level that has a price has it for links. */
+static void built_in_prices(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"libra", "sc22", "2021"};
+    uint32_t n = 0;
+    for (const rlt_design_prices *p; (p = rlt_design_prices_at(n)) != NULL; n++) {
+        assert_true(n < 3 && strlen(p->source) > 0);
+        assert_string_equal(p->name, names[n]);
+        assert_int_equal(p->pairs, n == 1);
+        for (int l = 0; l < RLT_LEVELS; l++)
+            assert_true(p->link[l] > 0 && p->switch_port[l] >= 0 && !p->lacks[l]);
+    }
+    assert_int_equal(n, 3);
+    assert_null(rlt_design_prices_at(n + 1));
+}
+
 static void price_files(void **state)
 {
     rlt_design_prices p;
@@ -333,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_astra), cmocka_unit_test(simai_tables),    cmocka_unit_test(json),
-        cmocka_unit_test(trainings),   cmocka_unit_test(drawn_trainings), cmocka_unit_test(price_files)};
+        cmocka_unit_test(trainings),   cmocka_unit_test(drawn_trainings), cmocka_unit_test(built_in_prices),
+        cmocka_unit_test(price_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
