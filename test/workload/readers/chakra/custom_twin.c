@@ -17,13 +17,14 @@
 #include "workload/readers/chakra/custom.h"
 #include "workload/readers/chakra/node.h"
 
-enum { RANKS = 4, OPS = 16, LARGEST_TAG = 0xfffffffe };
+enum { RANKS = 4, OPS = 16, NOBODY = 99 };
+#define LARGEST_TAG (UINT32_MAX - 1)
 
 typedef enum deed { SENDS, RECEIVES, WORKS } deed;
 typedef struct op {
     deed what;
     uint32_t peer, tag, needs[2], n_needs;
-    uint64_t bytes, id;
+    uint64_t bytes, id; /* without a peer (NOBODY) or bytes (0), the node does not tell them */
 } op;
 
 typedef struct plan {
@@ -75,8 +76,10 @@ static void put_op(file *f, const plan *p, uint32_t rank, const op *o)
     else {
         bool sends = o->what == SENDS;
         head(f, o->id, "m", sends ? RLT_CHAKRA_SEND : RLT_CHAKRA_RECV);
-        number(f, sends ? "comm_dst" : "comm_src", RLT_CHAKRA_INT32, o->peer);
-        number(f, "comm_size", RLT_CHAKRA_INT64, o->bytes);
+        if (o->peer != NOBODY)
+            number(f, sends ? "comm_dst" : "comm_src", RLT_CHAKRA_INT32, o->peer);
+        if (o->bytes)
+            number(f, "comm_size", RLT_CHAKRA_INT64, o->bytes);
         if (o->tag)
             number(f, "comm_tag", RLT_CHAKRA_UINT32, o->tag);
     }
@@ -211,13 +214,22 @@ static void wrong_nodes(void **state)
     p.ops[0][0].peer = 0;
     expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.0.et: node 1", "a message from a rank to itself");
     p = pair();
-    p.ops[0][0].tag = UINT32_MAX;
+    p.ops[0][0].tag = p.ops[1][0].tag = UINT32_MAX;
     expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.0.et: node 1",
                    "attribute comm_tag is 4294967295, expected 0 to 4294967294");
     p = pair();
-    p.ops[1][0].bytes = ((uint64_t)1 << 48) + 1;
-    expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.1.et: node 1",
+    p.ops[0][0].bytes = p.ops[1][0].bytes = ((uint64_t)1 << 48) + 1;
+    expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.0.et: node 1",
                    "attribute comm_size is 281474976710657, expected 0 to 281474976710656");
+    p = pair();
+    p.ops[0][0].bytes = p.ops[1][0].bytes = 0;
+    expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.0.et: node 1", "a message without comm_size");
+    p = pair();
+    p.ops[0][0].peer = NOBODY;
+    expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.0.et: node 1", "a send without comm_dst");
+    p = pair();
+    p.ops[1][0].peer = NOBODY;
+    expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.1.et: node 1", "a receive without comm_src");
     p = pair();
     p.ops[1][1].id = 1;
     expect_refusal(&p, NULL, NULL, RLT_ESCHEMA, "c.1.et: node 1", "another node has the same number");
