@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
-#include "workload/models/precision.h"
+#include "workload/models/stack.h"
 #include "workload/training/training.h"
 
 enum { DRAWN_LAYERS = 64 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "collectives/formats/plan_file.h"
 #include "collectives/listed.h"
