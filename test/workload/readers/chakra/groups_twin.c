@@ -153,7 +153,7 @@ static void listed_groups(void **state)
             file f;
             char name[32], digits[16];
             begin(&f);
-            if (r == begin_at)
+            if (r == begin_at || below(&d, 2)) /* one file has the list, or several have the same */
                 write_list(&f, &d, rows, 5);
             snprintf(digits, sizeof digits, "%u", uses[r]);
             head(&f, 1, "coll", RLT_CHAKRA_COLL);
@@ -171,6 +171,43 @@ static void listed_groups(void **state)
         for (uint32_t r = 0; r < 4; r++)
             same_group(p, k, r, whole ? all : rows[uses[r]] + 1, whole ? 4 : rows[uses[r]][0]);
         rlt_program_free(p);
+        clean();
+    }
+}
+
+/* Lists in two files must be the same, member by member; a rank is below the limit. */
+static void lists_that_differ(void **state)
+{
+    static const struct {
+        uint32_t rows[2][1][5];
+        const char *what; /* NULL: they are taken */
+    } cases[] = {
+        {{{{2, 0, 1}}, {{2, 0, 1}}}, NULL},
+        {{{{0}}, {{0}}}, NULL},
+        {{{{2, 0, 1}}, {{2, 1, 0}}}, "process group \"0\" has different ranks in different files"},
+        {{{{2, 0, 1}}, {{1, 0}}}, "process group \"0\" has different ranks in different files"},
+        {{{{2, 0, 1}}, {{0}}}, "process group \"0\" has different ranks in different files"},
+        {{{{0}}, {{2, 0, 1}}}, "process group \"0\" has different ranks in different files"},
+        {{{{2, 0, RLT_MAX_RANKS}}, {{0}}}, "16777215"},
+    };
+    dice d = {.seed = 33};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t rows[1][5];
+        for (uint32_t r = 0; r < 2; r++) {
+            file f;
+            begin(&f);
+            memcpy(rows, cases[i].rows[r], sizeof rows);
+            write_list(&f, &d, rows, 1);
+            collective(&f, 1, RLT_CHAKRA_ALL_REDUCE, 8, "0");
+            end(&f, r ? "two.1.et" : "two.0.et");
+        }
+        bool differ = cases[i].what && cases[i].what[0] == 'p';
+        if (cases[i].what)
+            refused("two", differ ? RLT_ESCHEMA : RLT_ERANGE, differ ? "two.1.et" : "two.0.et",
+                    cases[i].what);
+        else
+            rlt_program_free(read_trace("two"));
         clean();
     }
 }
@@ -199,6 +236,6 @@ static void starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(involved_dimensions), cmocka_unit_test(listed_groups),
-                                       cmocka_unit_test(starts)};
+                                       cmocka_unit_test(lists_that_differ), cmocka_unit_test(starts)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
