@@ -52,7 +52,8 @@ static uint32_t along(const rlt_read_options *o, uint32_t n_ranks, const bool *i
     return n;
 }
 
-/* Writes a rank whose one collective has these flags, which may be more or fewer than the dimensions. */
+/* Writes a rank whose one collective has these flags, which may be more or fewer than the dimensions; without any, all
+ * take part. */
 static void write_involved(uint32_t rank, const uint8_t *flags, uint32_t n_flags)
 {
     file f;
@@ -76,14 +77,14 @@ static void involved_dimensions(void **state)
         rlt_read_options o = plain_options();
         uint8_t flags[5];
         bool involved[RLT_MAX_DIMS] = {false}, all = true;
-        uint32_t n = 1, ranks[MOST_RANKS], n_flags = 1 + below(&d, 4);
+        uint32_t n = 1, ranks[MOST_RANKS], n_flags = below(&d, 5);
         o.n_dims = 1 + below(&d, 3);
         for (uint32_t i = 0; i < o.n_dims; i++)
             n *= o.dims[i] = 1 + below(&d, i ? 2 + (n < 9) : 4);
         for (uint32_t i = 0; i < n_flags; i++)
             flags[i] = below(&d, 3) > 0;
         for (uint32_t i = 0; i < o.n_dims; i++)
-            all &= involved[i] = i < n_flags && flags[i];
+            all &= involved[i] = n_flags == 0 || (i < n_flags && flags[i]);
         for (uint32_t r = 0; r < n; r++)
             write_involved(r, flags, n_flags);
         rlt_program *p = read_with("dims", &o);
@@ -117,6 +118,9 @@ static void write_list(file *f, dice *d, uint32_t rows[][5], uint32_t n)
     char text[900];
     size_t used = (size_t)snprintf(text, sizeof text, "%s[", way[0]);
     rlt_pb_out io = {0};
+    if (below(d, 2)) /* no groups: one has no ranks, the other no name */
+        used += (size_t)snprintf(text + used, sizeof text - used, "{%spg_name%s: %s7%s}, {%sranks%s: [0]}, ",
+                                 quote, quote, quote, quote, quote, quote);
     for (uint32_t k = 0; k < n; k++) {
         const char *around = below(d, 2) ? quote : "";
         used += (size_t)snprintf(text + used, sizeof text - used, "%s{%spg_name%s: %s%u%s, %sranks%s: [",
@@ -212,6 +216,18 @@ static void lists_that_differ(void **state)
     }
 }
 
+/* What is wrong with a node is named with its file. */
+static void places(void **state)
+{
+    file f;
+    (void)state;
+    begin(&f);
+    collective(&f, 1, (uint64_t)1 << 40, 8, NULL);
+    end(&f, "wrong.0.et");
+    refused("wrong", RLT_ESCHEMA, "wrong.0.et: node 1", "attribute comm_type is 1099511627776");
+    clean();
+}
+
 /* Starts are counted from the earliest above 0: 0 is unknown, and a start before it, too. */
 static void starts(void **state)
 {
@@ -236,6 +252,7 @@ static void starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(involved_dimensions), cmocka_unit_test(listed_groups),
-                                       cmocka_unit_test(lists_that_differ), cmocka_unit_test(starts)};
+                                       cmocka_unit_test(lists_that_differ), cmocka_unit_test(places),
+                                       cmocka_unit_test(starts)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
