@@ -159,6 +159,49 @@ static void attributes_that_are_written(void **state)
     clean();
 }
 
+/* Collectives of the program above, as other programs read them: the world is group "0", others are numbered behind
+ * it; a rank states its own bytes, and where those of all are no multiple of them, these too. */
+static void collectives_that_are_written(void **state)
+{
+    static const struct {
+        const char *group;
+        uint64_t bytes[3]; /* by rank */
+        bool odd;
+    } rows[] = {{"0", {12, 307, 12}, false},
+                {"0", {33, 33, 33}, true},
+                {"2", {100, 0, 100}, false},
+                {"2", {50, 0, 50}, true},
+                {"2", {50, 0, 150}, false}};
+    rlt_program *p = varied_program();
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_chakra_write(p, directory, "c", &err), 0);
+    for (uint32_t r = 0; r < 3; r++) {
+        rlt_chakra_file f;
+        rlt_chakra_node n = {0};
+        char path[256], name_of[16];
+        size_t seen = 0;
+        snprintf(name_of, sizeof name_of, "c.%u.et", r);
+        assert_int_equal(rlt__chakra_open(path_of(name_of, path, sizeof path), &f, &n, &err), 0);
+        while (rlt__chakra_next(&f, &n, &err) == 1) {
+            const rlt_pb group = n.attr[RLT_CHAKRA_ATTR_PG_NAME].bytes;
+            if (n.type != RLT_CHAKRA_COLL)
+                continue;
+            assert_int_equal(group.end - group.at, 1);
+            assert_int_equal(group.at[0], rows[seen].group[0]);
+            assert_int_equal(n.attr[RLT_CHAKRA_ATTR_COMM_SIZE].integer, rows[seen].bytes[r]);
+            assert_int_equal(rlt__chakra_has(&n, RLT_CHAKRA_ATTR_BYTES), rows[seen].odd);
+            assert_int_equal(rlt__chakra_has(&n, RLT_CHAKRA_ATTR_COUNTS), seen == 0);
+            seen++;
+        }
+        assert_int_equal(seen, r == 1 ? 2 : 5);
+        free(n.deps);
+        rlt__chakra_close(&f);
+    }
+    rlt_program_free(p);
+    clean();
+}
+
 static void same_comm(const rlt_program *a, const rlt_comm *x, const rlt_program *b, const rlt_comm *y)
 {
     uint32_t n = a->group_first[x->group + 1] - a->group_first[x->group];
@@ -378,9 +421,13 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),    cmocka_unit_test(attributes_that_are_written),
-        cmocka_unit_test(steps_are_cut), cmocka_unit_test(compressed),
-        cmocka_unit_test(told),          cmocka_unit_test(json),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(attributes_that_are_written),
+        cmocka_unit_test(collectives_that_are_written),
+        cmocka_unit_test(steps_are_cut),
+        cmocka_unit_test(compressed),
+        cmocka_unit_test(told),
+        cmocka_unit_test(json),
         cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
