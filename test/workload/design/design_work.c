@@ -72,6 +72,8 @@ static void expect(reading *read, const char *text, const char *layers)
     describe(&w, got, sizeof got);
     assert_string_equal(got, layers);
     rlt_design_work_free(&w);
+    assert_null(w.layers);
+    assert_int_equal(w.n + w.room, 0);
 }
 
 static void refuse(reading *read, const char *text, int code, const char *message)
@@ -342,6 +344,10 @@ static void price_files(void **state)
     assert_true(p.link[2] >= 1e12 && p.link[2] <= 1e12 && p.nic[2] <= 0 && !p.pairs);
     assert_string_equal(p.source, "here");
     assert_string_equal(p.name, "prices");
+    assert_int_equal(prices("{\"source\": \"x\", \"link_is_both_ways\": true, \"name\": \"n\"}", &p, &err),
+                     0);
+    assert_true(p.pairs && p.lacks[2]);
+    assert_string_equal(p.name, "n");
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"link\": 1000000000001}}", &p, &err), RLT_ERANGE);
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"switch\": -1}}", &p, &err), RLT_ERANGE);
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"port\": 1}}", &p, &err), RLT_ESCHEMA);
