@@ -149,9 +149,10 @@ int rlt_design_work_simai(rlt_design_work *w, const char *path, bool repeats, rl
  * "bytes": "64MiB", "over": "model"}, "input": {...}, "weight": {...}}]}; bytes as in
  * collectives/collective.h. */
 int rlt_design_work_json(rlt_design_work *w, const char *path, rlt_error *err) RLT_MUST_USE;
-/* Takes one microbatch of a planned training without pipeline, context and expert parallelism. Half of the
- * backward compute is input gradient, half weight gradient. Gradients are all-reduced in the training's
- * buckets if it overlaps them, else at the end. */
+/* Takes the microbatches of a planned training, one after another. RLT_EUNSUPPORTED: pipeline, context,
+ * expert or sequence parallelism, ZeRO 3, local SGD. Half of the backward compute is input gradient, half
+ * weight gradient. Gradients of the last microbatch are all-reduced in the training's buckets if it overlaps
+ * them, else at the end. */
 int rlt_design_work_training(rlt_design_work *w, const rlt_training *t, rlt_error *err) RLT_MUST_USE;
 /* Takes any trace: the device work and collectives of rank 0 in its first step, one after another. (Recorded
  * in parallel, they take less.) Collectives must be over model groups, data groups or all ranks. */

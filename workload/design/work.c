@@ -224,6 +224,7 @@ static int can_design(const rlt_training *t, rlt_error *err)
                        : rlt__experts_apart(t)    ? "expert parallelism"
                        : t->zero == 3             ? "ZeRO 3"
                        : t->sequence_parallel     ? "sequence parallelism"
+                       : t->sync_every > 1        ? "local SGD"
                                                   : NULL;
     return what ? rlt_fail(err, RLT_EUNSUPPORTED, "layout", "design does not support %s", what) : 0;
 }
@@ -242,7 +243,7 @@ static void add_gradients(rlt_design_work *w, const rlt_training *t)
     double bucket = 0;
     for (uint32_t i = n; i-- > 0 && w->data > 1;) {
         const rlt_model_layer *l = &t->model->layers[i];
-        bucket += (rlt__held(t, l) + rlt__learning_experts(t, l)) * t->gradient_bytes;
+        bucket += (rlt__learning(t, l) + rlt__learning_experts(t, l)) * t->gradient_bytes * (1 - t->sparsity);
         if (i && (!t->overlap || bucket < (double)t->bucket_bytes))
             continue;
         set_comm(&last[i].comm[2], RLT_ALL_REDUCE, RLT_DESIGN_DATA, bucket);

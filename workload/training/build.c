@@ -73,9 +73,11 @@ void rlt__work_gather_parts(rlt__work *w, const rlt__turn *turn)
 {
     uint32_t peer, chunk = rlt__chunk_at(w->t, w->at[RLT_AXIS_PP], turn->chunk);
     bool back = turn->pass != RLT__PASS_FORWARD;
-    if (turn->pass != RLT__PASS_WEIGHTS && scatters(w) && neighbour(w, turn->chunk, back ? 1 : -1, &peer))
-        rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, boundary(w, back ? chunk : chunk - 1),
-                              "tp all-gather");
+    if (turn->pass == RLT__PASS_WEIGHTS || !scatters(w) || !neighbour(w, turn->chunk, back ? 1 : -1, &peer))
+        return;
+    w->doing = back ? "backward" : "forward"; /* the name of what waits for the message */
+    rlt__work_communicate(w, RLT__GROUP_TP, RLT_ALL_GATHER, boundary(w, back ? chunk : chunk - 1),
+                          "tp all-gather");
 }
 
 static uint32_t of_rank(const rlt__work *w, uint32_t op)

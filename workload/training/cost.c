@@ -58,8 +58,6 @@ static int carried(rlt__work *w, rlt_time *all, rlt_time *last, rlt_error *err)
     int rc = rlt__training_turns(t, w->at[RLT_AXIS_PP], &turns, &n, err);
     if (rc)
         return rc;
-    w->bucket[0] = w->bucket[1] = 0;
-    w->first_bucket = true;
     for (uint32_t i = 0; i < n; i++) {
         if (turns[i].pass == RLT__PASS_FORWARD || turns[i].apart)
             continue;

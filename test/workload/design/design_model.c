@@ -307,6 +307,8 @@ static void costs_are_sums(void **state)
             near(rates[i] * c.unit_Bps, dollars);
             each += dollars * m.bw[i] / c.unit_Bps;
         }
+        for (uint32_t i = m.net.n; i < RLT_MAX_DIMS; i++)
+            near(rates[i], 0);
         near(rlt_design_cost_total(&c, &m.net, m.bw), each * m.work.model * m.work.data);
         rlt_design_work_free(&m.work);
     }

@@ -8,6 +8,9 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
+#include "test/support/dice.h"
+#include "test/support/drawn_training.h"
 #include "test/support/text_file.h"
 #include "test/support/training.h"
 #include "workload/design/design.h"
@@ -69,6 +72,8 @@ static void expect(reading *read, const char *text, const char *layers)
     describe(&w, got, sizeof got);
     assert_string_equal(got, layers);
     rlt_design_work_free(&w);
+    assert_null(w.layers);
+    assert_int_equal(w.n + w.room, 0);
 }
 
 static void refuse(reading *read, const char *text, int code, const char *message)
@@ -117,6 +122,9 @@ static void simai_tables(void **state)
 #define CHECKPOINTS SIMAI "2 checkpoints: 1 0 checkpoint_initiates: 1 1\n" TWO
     expect(simai, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000; 100 0 0");
     expect(simai_twice, CHECKPOINTS, "100 50 30:all_reduce/data/2000; 200 60 40:all_reduce/data/4000");
+    /* Without groups of experts, nothing is sent in them, and their copies are the ranks of the data. */
+    expect(simai, SIMAI "2\n1\na -1 100 ALLTOALL_EP 8 50 NONE 0 30 ALLREDUCE_DP_EP 2000 7\n",
+           "100 50 30:all_reduce/data/2000");
     refuse(simai, SIMAI "3\n" TWO, RLT_ERANGE, "8 accelerators do not divide into its model groups of 3");
     refuse(simai, SIMAI "2 ep: 2\n" TWO, RLT_EUNSUPPORTED, "expert parallelism");
     refuse(simai, SIMAI "2 pp: 2\n" TWO, RLT_EUNSUPPORTED, "pipeline stages");
@@ -192,6 +200,113 @@ static void trainings(void **state)
     }
 }
 
+/* The first thing that a design leaves out of a training; NULL: none. */
+static const char *left_out(const rlt_training *t)
+{
+    static const char *const words[] = {"pipeline parallelism", "context parallelism",
+                                        "expert parallelism",   "ZeRO 3",
+                                        "sequence parallelism", "local SGD"};
+    const bool has[] = {t->size[RLT_AXIS_PP] > 1,
+                        t->size[RLT_AXIS_CP] > 1,
+                        t->ep > 1 || rlt_training_etp(t) < t->size[RLT_AXIS_TP],
+                        t->zero == 3,
+                        t->sequence_parallel,
+                        t->sync_every > 1};
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        if (has[i])
+            return words[i];
+    return NULL;
+}
+
+static void same_comm(uint32_t k, uint32_t layer, const rlt_design_comm *c, rlt_design_over over,
+                      double bytes)
+{
+    if (c->any != (bytes > 0) || (c->any && (c->kind != RLT_ALL_REDUCE || c->over != over)) ||
+        fabs(c->bytes - bytes) > 1e-9 * bytes)
+        fail_msg("trial %u, layer %u: %g bytes, expected %g", k, layer, c->bytes, bytes);
+}
+
+static void same_time(uint32_t k, uint32_t layer, double seconds, double ps)
+{
+    if (fabs(seconds * 1e12 - ps) > 1e-9 * ps)
+        fail_msg("trial %u, layer %u: %g ps, expected %g", k, layer, seconds * 1e12, ps);
+}
+
+/* Returns the bytes of a layer's gradients: of all weights of a rank, or of adapters alone, without those that are
+ * pruned. */
+static double gradients_of(const rlt_training *t, const rlt_model_layer *l)
+{
+    double n = (double)(l->parameters + l->expert_parameters) / (l->sharded ? t->size[RLT_AXIS_TP] : 1);
+    return (t->lora_rank ? (double)t->lora_rank * (double)l->sides : n) * t->gradient_bytes *
+           (1 - t->sparsity);
+}
+
+/* Compares layers with the microbatches of a training, one after another. Gradients of the last one are summed when a
+ * bucket is full, and the rest after the first layer. */
+static void compare_training(uint32_t k, const rlt_training *t, const rlt_design_work *w)
+{
+    uint32_t n = t->model->n_layers, m = rlt_training_microbatches(t), tp = t->size[RLT_AXIS_TP];
+    static rlt_time forward[DRAWN_LAYERS], backward[DRAWN_LAYERS];
+    double bucket = 0;
+    rlt_error err = {0};
+    assert_int_equal(rlt_training_layer_times(t, forward, backward, &err), 0);
+    assert_int_equal(w->n, n * m);
+    assert_int_equal(w->model, tp);
+    assert_int_equal(w->data, t->size[RLT_AXIS_DP]);
+    for (uint32_t i = w->n; i-- > 0;) {
+        const rlt_model_layer *l = &t->model->layers[i % n];
+        const rlt_design_layer *got = &w->layers[i];
+        double each = tp > 1 ? (double)t->microbatch * t->element_bytes : 0,
+               back = (double)(l->tp_inputs ? l->tp_inputs : l->tp_elements);
+        same_time(k, i, got->compute_s[0], (double)forward[i % n]);
+        same_time(k, i, got->compute_s[1], (double)backward[i % n] / 2);
+        same_time(k, i, got->compute_s[2], (double)backward[i % n] / 2);
+        same_comm(k, i, &got->comm[0], RLT_DESIGN_MODEL, (double)l->tp_elements * each);
+        same_comm(k, i, &got->comm[1], RLT_DESIGN_MODEL, back * each);
+        bool last = i >= n * (m - 1), first = i % n == 0;
+        bucket += last && w->data > 1 ? gradients_of(t, l) : 0;
+        bool full = last && (first || (t->overlap && bucket >= (double)t->bucket_bytes));
+        same_comm(k, i, &got->comm[2], RLT_DESIGN_DATA, full ? bucket : 0);
+        bucket = full ? 0 : bucket;
+    }
+}
+
+static void drawn_trainings(void **state)
+{
+    dice d = {.seed = 21};
+    uint32_t planned = 0;
+    (void)state;
+    for (uint32_t k = 0; k < 600; k++) {
+        static drawn x;
+        rlt_training *t = &x.f.t;
+        rlt_design_work w = {0};
+        rlt_error err = {0};
+        if (!drawn_training(&x, &d, 1))
+            continue;
+        bool plain = below(&d, 4) > 0;
+        if (plain) {
+            t->size[RLT_AXIS_PP] = t->size[RLT_AXIS_CP] = t->vp = t->ep = 1;
+            t->zero = below(&d, 3);
+            t->shard = t->etp = 0;
+            t->sequence_parallel = t->tp_overlap = false;
+            t->sync_every = below(&d, 8) ? 1 : 2;
+            t->batch = t->size[RLT_AXIS_DP] * t->microbatch * (1 + below(&d, 3));
+            if (rlt_training_plan(t, 0, &err))
+                continue;
+        }
+        const char *what = left_out(t);
+        int rc = rlt_design_work_training(&w, t, &err);
+        assert_int_equal(rc, what ? RLT_EUNSUPPORTED : 0);
+        if (what)
+            assert_string_equal(err.what + strlen("design does not support "), what);
+        else
+            compare_training(k, t, &w);
+        planned += !what;
+        rlt_design_work_free(&w);
+    }
+    assert_true(planned > 100);
+}
+
 static int prices(const char *text, rlt_design_prices *out, rlt_error *err)
 {
     char path[] = "/tmp/ringlet-prices-XXXXXX";
@@ -200,6 +315,23 @@ static int prices(const char *text, rlt_design_prices *out, rlt_error *err)
     int rc = rlt_design_prices_read(path, out, err);
     unlink(path);
     return rc;
+}
+
+/* Tables that are built in are numbered from 0; a level that has a price has it for links. */
+static void built_in_prices(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"libra", "sc22", "2021"};
+    uint32_t n = 0;
+    for (const rlt_design_prices *p; (p = rlt_design_prices_at(n)) != NULL; n++) {
+        assert_true(n < 3 && strlen(p->source) > 0);
+        assert_string_equal(p->name, names[n]);
+        assert_int_equal(p->pairs, n == 1);
+        for (int l = 0; l < RLT_LEVELS; l++)
+            assert_true(p->link[l] > 0 && p->switch_port[l] >= 0 && !p->lacks[l]);
+    }
+    assert_int_equal(n, 3);
+    assert_null(rlt_design_prices_at(n + 1));
 }
 
 static void price_files(void **state)
@@ -212,6 +344,10 @@ static void price_files(void **state)
     assert_true(p.link[2] >= 1e12 && p.link[2] <= 1e12 && p.nic[2] <= 0 && !p.pairs);
     assert_string_equal(p.source, "here");
     assert_string_equal(p.name, "prices");
+    assert_int_equal(prices("{\"source\": \"x\", \"link_is_both_ways\": true, \"name\": \"n\"}", &p, &err),
+                     0);
+    assert_true(p.pairs && p.lacks[2]);
+    assert_string_equal(p.name, "n");
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"link\": 1000000000001}}", &p, &err), RLT_ERANGE);
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"switch\": -1}}", &p, &err), RLT_ERANGE);
     assert_int_equal(prices("{\"source\": \"x\", \"pod\": {\"port\": 1}}", &p, &err), RLT_ESCHEMA);
@@ -221,8 +357,9 @@ static void price_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(first_astra), cmocka_unit_test(simai_tables),
-                                       cmocka_unit_test(json), cmocka_unit_test(trainings),
-                                       cmocka_unit_test(price_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_astra), cmocka_unit_test(simai_tables),    cmocka_unit_test(json),
+        cmocka_unit_test(trainings),   cmocka_unit_test(drawn_trainings), cmocka_unit_test(built_in_prices),
+        cmocka_unit_test(price_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,7 +173,6 @@ static int read_rank(custom *c, const char *path, uint32_t rank)
     int rc = rlt__chakra_open(path, &f, &n, c->err);
     if (rc < 0)
         return rc;
-    c->first[rank] = c->g.n_ops;
     if (rank == 0)
         rc = read_metadata(c, &f);
     if (!rc)

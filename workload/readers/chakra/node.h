@@ -78,6 +78,9 @@ enum {
     X(RANK_RECORDED, "ringlet_rank_recorded_ps")                                                             \
     X(GROUPS, "ringlet_groups")
 
+/* First letter of ringlet_resource, by rlt_resource_kind. */
+#define RLT_CHAKRA_RESOURCES "hscna"
+
 typedef enum rlt_chakra_attr {
 #define RLT_X(e, name) RLT_CHAKRA_ATTR_##e,
     RLT_CHAKRA_ATTR_LIST(RLT_X)

@@ -134,9 +134,10 @@ static bool stated_resource(rank_reader *r, const rlt_chakra_node *n, uint32_t *
     size_t length = (size_t)(v->bytes.end - v->bytes.at);
     if (v->field != RLT_CHAKRA_STRING || length == 0)
         return false;
-    const char *text = (const char *)v->bytes.at, *letters = "hscn", *letter = strchr(letters, text[0]);
+    const char *text = (const char *)v->bytes.at, *letters = RLT_CHAKRA_RESOURCES,
+               *letter = strchr(letters, text[0]);
     *resource = RLT_NONE;
-    if (length < 2 || text[1] != ':' || !letter)
+    if (length < 2 || text[1] != ':' || !text[0] || !letter)
         return true;
     char *name = malloc(length);
     if (name) {

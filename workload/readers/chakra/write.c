@@ -169,7 +169,7 @@ static void put_resource(writer *w, const rlt_op *op)
         w->node.failed = true;
         return;
     }
-    snprintf(text, strlen(name) + 3, "%c:%s", "hscn"[r->kind], name);
+    snprintf(text, strlen(name) + 3, "%c:%s", RLT_CHAKRA_RESOURCES[r->kind], name);
     put_string(w, &w->node, 10, RLT_CHAKRA_ATTR_RESOURCE, text);
     free(text);
 }

@@ -33,11 +33,15 @@ static rlt_program *varied_program(void)
         /* the names that a reader would choose, of other kinds */
         uint32_t no_host = rlt_build_resource(b, r, RLT_RES_STREAM, "host"),
                  no_stream = rlt_build_resource(b, r, RLT_RES_HOST, "compute");
-        uint32_t made[12], n = 0;
-        const rlt_op_kind kinds[] = {RLT_OP_HOST,    RLT_OP_COMPUTE, RLT_OP_MEMORY, RLT_OP_DELAY,
-                                     RLT_OP_COMPUTE, RLT_OP_HOST,    RLT_OP_COMPUTE};
-        const uint32_t resources[] = {host, stream, copy, RLT_NONE, usual, no_host, no_stream};
-        for (uint32_t i = 0; i < 7; i++) {
+        uint32_t arrivals = rlt_build_resource(b, r, RLT_RES_ARRIVAL, "compute"),
+                 network = rlt_build_resource(b, r, RLT_RES_NETWORK, "compute");
+        uint32_t made[14], n = 0;
+        const rlt_op_kind kinds[] = {RLT_OP_HOST,    RLT_OP_COMPUTE, RLT_OP_MEMORY,
+                                     RLT_OP_DELAY,   RLT_OP_COMPUTE, RLT_OP_HOST,
+                                     RLT_OP_COMPUTE, RLT_OP_COMPUTE, RLT_OP_COMPUTE};
+        const uint32_t resources[] = {host,    stream,    copy,     RLT_NONE, usual,
+                                      no_host, no_stream, arrivals, network};
+        for (uint32_t i = 0; i < 9; i++) {
             rlt_op_desc d = rlt_op_desc_init(kinds[i], r);
             d.name = name(b, "work");
             d.resource = resources[i];
@@ -88,6 +92,114 @@ static rlt_program *varied_program(void)
     }
     assert_int_equal(rlt_builder_finish(b, "test", &p, NULL), 0);
     return p;
+}
+
+/* Attributes of a node or the metadata, as bits. */
+static uint32_t attributes(const rlt_chakra_node *n)
+{
+    uint32_t all = 0;
+    for (int a = 0; a < RLT_CHAKRA_ATTRS; a++)
+        all |= rlt__chakra_has(n, (rlt_chakra_attr)a) ? 1u << a : 0;
+    return all;
+}
+
+/* Nodes say no more than they must: other programs read whole microseconds, rounded, and our attributes are those
+ * that the format has no place for. */
+static void attributes_that_are_written(void **state)
+{
+    static const struct {
+        rlt_op_kind kind;
+        rlt_resource_kind resource;
+        const char *on;
+        rlt_time ps;
+        uint16_t step;
+        uint64_t us;
+        uint32_t attributes;
+    } rows[] = {
+        {RLT_OP_COMPUTE, RLT_RES_STREAM, "compute", 3 * RLT_US, 0, 3, 0},
+        {RLT_OP_HOST, RLT_RES_HOST, "host", 0, 0, 0, 0},
+        {RLT_OP_COMPUTE, RLT_RES_STREAM, "compute", 1499999, 0, 1, 1u << RLT_CHAKRA_ATTR_DURATION},
+        {RLT_OP_COMPUTE, RLT_RES_STREAM, "compute", 1500000, 0, 2, 1u << RLT_CHAKRA_ATTR_DURATION},
+        {RLT_OP_COMPUTE, RLT_RES_STREAM, "other", RLT_US, 0, 1, 1u << RLT_CHAKRA_ATTR_RESOURCE},
+        {RLT_OP_MEMORY, RLT_RES_STREAM, "compute", RLT_US, 0, 1, 1u << RLT_CHAKRA_ATTR_KIND},
+        {RLT_OP_HOST, RLT_RES_HOST, "host", RLT_US, 1, 1, 1u << RLT_CHAKRA_ATTR_STEP},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    rlt_builder *b;
+    rlt_program *p = NULL;
+    rlt_chakra_file f;
+    rlt_chakra_node n = {0};
+    rlt_error err = {0};
+    char path[256];
+    (void)state;
+    assert_int_equal(rlt_builder_create(1, &b, NULL), 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        rlt_op_desc d = rlt_op_desc_init(rows[i].kind, 0);
+        d.resource = rlt_build_resource(b, 0, rows[i].resource, rows[i].on);
+        d.duration_ps = rows[i].ps;
+        d.step = rows[i].step;
+        rlt_build_op(b, &d);
+    }
+    assert_int_equal(rlt_builder_finish(b, "test", &p, NULL), 0);
+    assert_int_equal(rlt_chakra_write(p, directory, "plain", &err), 0);
+    rlt_program_free(p);
+    assert_int_equal(rlt__chakra_open(path_of("plain.0.et", path, sizeof path), &f, &n, &err), 0);
+    assert_int_equal(attributes(&n), 1u << RLT_CHAKRA_ATTR_RANKS | 1u << RLT_CHAKRA_ATTR_RANK_START);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(rlt__chakra_next(&f, &n, &err), 1);
+        assert_int_equal(n.id, i + 1);
+        assert_int_equal(n.duration_us, rows[i].us);
+        assert_int_equal(attributes(&n), rows[i].attributes | 1u << RLT_CHAKRA_ATTR_IS_CPU_OP);
+        assert_int_equal(n.attr[RLT_CHAKRA_ATTR_IS_CPU_OP].integer, rows[i].kind == RLT_OP_HOST);
+    }
+    assert_int_equal(rlt__chakra_next(&f, &n, &err), 0);
+    free(n.deps);
+    rlt__chakra_close(&f);
+    assert_null(f.text);
+    clean();
+}
+
+/* Collectives of the program above, as other programs read them: the world is group "0", others are numbered behind
+ * it; a rank states its own bytes, and where those of all are no multiple of them, these too. */
+static void collectives_that_are_written(void **state)
+{
+    static const struct {
+        const char *group;
+        uint64_t bytes[3]; /* by rank */
+        bool odd;
+    } rows[] = {{"0", {12, 307, 12}, false},
+                {"0", {33, 33, 33}, true},
+                {"2", {100, 0, 100}, false},
+                {"2", {50, 0, 50}, true},
+                {"2", {50, 0, 150}, false}};
+    rlt_program *p = varied_program();
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_chakra_write(p, directory, "c", &err), 0);
+    for (uint32_t r = 0; r < 3; r++) {
+        rlt_chakra_file f;
+        rlt_chakra_node n = {0};
+        char path[256], name_of[16];
+        size_t seen = 0;
+        snprintf(name_of, sizeof name_of, "c.%u.et", r);
+        assert_int_equal(rlt__chakra_open(path_of(name_of, path, sizeof path), &f, &n, &err), 0);
+        while (rlt__chakra_next(&f, &n, &err) == 1) {
+            const rlt_pb group = n.attr[RLT_CHAKRA_ATTR_PG_NAME].bytes;
+            if (n.type != RLT_CHAKRA_COLL)
+                continue;
+            assert_int_equal(group.end - group.at, 1);
+            assert_int_equal(group.at[0], rows[seen].group[0]);
+            assert_int_equal(n.attr[RLT_CHAKRA_ATTR_COMM_SIZE].integer, rows[seen].bytes[r]);
+            assert_int_equal(rlt__chakra_has(&n, RLT_CHAKRA_ATTR_BYTES), rows[seen].odd);
+            assert_int_equal(rlt__chakra_has(&n, RLT_CHAKRA_ATTR_COUNTS), seen == 0);
+            seen++;
+        }
+        assert_int_equal(seen, r == 1 ? 2 : 5);
+        free(n.deps);
+        rlt__chakra_close(&f);
+    }
+    rlt_program_free(p);
+    clean();
 }
 
 static void same_comm(const rlt_program *a, const rlt_comm *x, const rlt_program *b, const rlt_comm *y)
@@ -309,8 +421,14 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip), cmocka_unit_test(steps_are_cut), cmocka_unit_test(compressed),
-        cmocka_unit_test(told),       cmocka_unit_test(json),          cmocka_unit_test(damaged),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(attributes_that_are_written),
+        cmocka_unit_test(collectives_that_are_written),
+        cmocka_unit_test(steps_are_cut),
+        cmocka_unit_test(compressed),
+        cmocka_unit_test(told),
+        cmocka_unit_test(json),
+        cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
