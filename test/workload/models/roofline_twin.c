@@ -66,6 +66,20 @@ static void draw_evidence(dice *d, rlt_accelerator *a)
     }
 }
 
+/* Places beyond the end of a list hold what would be taken before all others. */
+static void fill_beyond(rlt_accelerator *a)
+{
+    for (uint32_t i = a->n_evidence; i < RLT_MAX_EVIDENCE; i++)
+        a->evidence[i] =
+            (rlt_evidence){.stack = "s", .kind = i % 2 ? RLT_KIND_DENSE : RLT_KIND_EXPERTS, .spread = {1, 1}};
+    for (uint32_t i = a->n_peaks; i < RLT_MAX_PEAKS; i++) {
+        snprintf(a->peaks[i].precision, sizeof a->peaks[i].precision, "bf16");
+        a->peaks[i].Flops = 1;
+    }
+    for (uint32_t i = a->n_stacks; i < RLT_MAX_STACKS; i++)
+        snprintf(a->stacks[i].name, sizeof a->stacks[i].name, "%s", i % 2 ? "any" : "none");
+}
+
 static void draw(dice *d, rlt_accelerator *a)
 {
     *a = (rlt_accelerator){.name = "chip", .memory_Bps = 1 + below(d, 1000000), .launch_ps = below(d, 1000)};
@@ -88,6 +102,7 @@ static void draw(dice *d, rlt_accelerator *a)
         if (below(d, 3))
             draw_stack(d, &a->stacks[a->n_stacks++], stacks[i]);
     draw_evidence(d, a);
+    fill_beyond(a);
 }
 
 /* ---- the second model ---- */

@@ -109,16 +109,6 @@ static const rlt_read_options all = {.first_step = -1, .last_step = -1};
          "1,0,5,grads-reduce-scatter,25e-6,10e-6,0\n"                                                        \
          "1,0,9,layernorm-grads-all-reduce,0,2e-6,0\n"                                                       \
          "1,0,9,optimizer-clip-main-grad,2e-6,5e-6,0\n"
-#define TIMED(n, time)                                                                                       \
-#n " communication with a recorded time and unknown bytes: it takes the " time                           \
-       " after its last member arrives, and no link carries it\n"
-#define IDEAL(n)                                                                                             \
-#n " operation without stragglers: every computation takes the mean of its kind over all ranks and "     \
-       "steps, launch delays removed\n"
-#define DATA     "reduce_scatter of dp stage 0( 0 1 ) timed 4\n"
-#define BARRIER  "barrier of all( 0 1 ) timed 0\n"
-#define EVERY    "all_reduce of all( 0 1 ) timed 0\n"
-#define ALONE(r) "all_reduce of tp of rank " r "( " r " ) timed 1\n"
 
 static void stages(void **state)
 {
@@ -130,38 +120,41 @@ static void stages(void **state)
         "rank 0: 42\n"
         "compute 'forward-compute 0' s0 on compute/1 10 @0+10\n"
         "delay 'gap' s0 5 <0\n"
-        "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @15+20 <1 " DATA
-        "coll 'step' s1 on step/3 0 <2 " BARRIER
-        "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 3 @35+3 <3 " ALONE(
-            "0") "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @38+4 <4 " EVERY "rank 1: 42\n"
-                 "delay 'gap' s0 2\n"
-                 "compute 'odd 4' s0 on compute/1 13 @2+13 <0\n"
-                 "delay 'gap' s0 10 <1\n"
-                 "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @25+10 <2 " DATA
-                 "coll 'step' s1 on step/3 0 <3 " BARRIER
-                 "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2 @35+2 <4 " ALONE(
-                     "1") "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @37+5 <5 " EVERY
-                     TIMED(
-                         4,
-                         "shortest of their durations") "2 gap between operations of a rank, kept as idle time, 15 us in all\n"
-                                                        "1 operation without a duration: left out\n"
-                                                        "1 operation 'odd' of an unknown kind: taken as computation\n");
+        "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @15+20 <1 reduce_scatter of dp stage 0( 0 1 ) timed 4\n"
+        "coll 'step' s1 on step/3 0 <2 barrier of all( 0 1 ) timed 0\n"
+        "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 3 @35+3 <3 all_reduce of tp of rank 0( 0 ) timed 1\n"
+        "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @38+4 <4 all_reduce of all( 0 1 ) timed 0\n"
+        "rank 1: 42\n"
+        "delay 'gap' s0 2\n"
+        "compute 'odd 4' s0 on compute/1 13 @2+13 <0\n"
+        "delay 'gap' s0 10 <1\n"
+        "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @25+10 <2 reduce_scatter of dp stage 0( 0 1 ) timed 4\n"
+        "coll 'step' s1 on step/3 0 <3 barrier of all( 0 1 ) timed 0\n"
+        "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2 @35+2 <4 all_reduce of tp of rank 1( 1 ) timed 1\n"
+        "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @37+5 <5 all_reduce of all( 0 1 ) timed 0\n"
+        "4 communication with a recorded time and unknown bytes: it takes the shortest of their durations after its last member arrives, and no link carries it\n"
+        "2 gap between operations of a rank, kept as idle time, 15 us in all\n"
+        "1 operation without a duration: left out\n"
+        "1 operation 'odd' of an unknown kind: taken as computation\n");
     /* The two layernorm take 2.5 us by their median, forward-compute and odd their own times. */
-    expect(STAGE, ideal,
-           "rank 0: 42\n"
-           "compute 'forward-compute 0' s0 on compute/1 10 @0+10\n"
-           "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @15+20 <0 " DATA
-           "coll 'step' s1 on step/3 0 <1 " BARRIER
-           "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2.5 @35+3 <2 " ALONE(
-               "0") "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @38+4 <3 " EVERY "rank 1: 42\n"
-                    "compute 'odd 4' s0 on compute/1 13 @2+13\n"
-                    "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @25+10 <0 " DATA
-                    "coll 'step' s1 on step/3 0 <1 " BARRIER
-                    "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2.5 @35+2 <2 " ALONE(
-                        "1") "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @37+5 <3 " EVERY
-                        TIMED(4, "median of the shortest durations")
-                            IDEAL(8) "1 operation without a duration: left out\n"
-                                     "1 operation 'odd' of an unknown kind: taken as computation\n");
+    expect(
+        STAGE, ideal,
+        "rank 0: 42\n"
+        "compute 'forward-compute 0' s0 on compute/1 10 @0+10\n"
+        "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @15+20 <0 reduce_scatter of dp stage 0( 0 1 ) timed 4\n"
+        "coll 'step' s1 on step/3 0 <1 barrier of all( 0 1 ) timed 0\n"
+        "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2.5 @35+3 <2 all_reduce of tp of rank 0( 0 ) timed 1\n"
+        "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @38+4 <3 all_reduce of all( 0 1 ) timed 0\n"
+        "rank 1: 42\n"
+        "compute 'odd 4' s0 on compute/1 13 @2+13\n"
+        "coll 'grads-reduce-scatter 0' s0 on compute/1 10 @25+10 <0 reduce_scatter of dp stage 0( 0 1 ) timed 4\n"
+        "coll 'step' s1 on step/3 0 <1 barrier of all( 0 1 ) timed 0\n"
+        "coll 'layernorm-grads-all-reduce 0' s1 on compute/1 2.5 @35+2 <2 all_reduce of tp of rank 1( 1 ) timed 1\n"
+        "coll 'optimizer-clip-main-grad 0' s1 on compute/1 4 @37+5 <3 all_reduce of all( 0 1 ) timed 0\n"
+        "4 communication with a recorded time and unknown bytes: it takes the median of the shortest durations after its last member arrives, and no link carries it\n"
+        "8 operation without stragglers: every computation takes the mean of its kind over all ranks and steps, launch delays removed\n"
+        "1 operation without a duration: left out\n"
+        "1 operation 'odd' of an unknown kind: taken as computation\n");
 }
 
 /* Each pair of messages in both directions is one batch. */
@@ -175,26 +168,24 @@ static void stages(void **state)
          "0,1,1,forward-recv,14e-6,5e-6,2\n"                                                                 \
          "0,1,1,embedding-grads-all-reduce,19e-6,5e-6,0\n"
 
-#define FORWARD   "send_recv of ( 0 1 ) timed 5\n"
-#define BACK      "send_recv of ( 1 0 ) timed 5\n"
-#define BOTH_ENDS "all_reduce of embedding 0( 0 1 ) timed 5\n"
-
 static void messages(void **state)
 {
     rlt_read_options waits = all;
     (void)state;
     waits.keep_waits = true;
-    expect(PAIR, all,
-           "rank 0: 24\n"
-           "compute 'forward-compute 0' s0 on compute/1 10 @0+10\n"
-           "recv 'backward-recv 3' s0 on backward-recv/1 5 @10+9 <0 " BACK
-           "send 'forward-send 2' s0 on forward-send/1 5 @11+8 <0 " FORWARD
-           "coll 'embedding-grads-all-reduce 0' s0 on compute/1 5 @19+5 <1,2 " BOTH_ENDS "rank 1: 24\n"
-           "compute 'backward-compute 0' s0 on compute/1 14 @0+14\n"
-           "recv 'forward-recv 2' s0 on forward-recv/1 5 @14+5 <0 " FORWARD
-           "send 'backward-send 3' s0 on backward-send/1 5 @14+5 <0 " BACK
-           "coll 'embedding-grads-all-reduce 0' s0 on compute/1 5 @19+5 <1,2 " BOTH_ENDS TIMED(
-               3, "shortest of their durations"));
+    expect(
+        PAIR, all,
+        "rank 0: 24\n"
+        "compute 'forward-compute 0' s0 on compute/1 10 @0+10\n"
+        "recv 'backward-recv 3' s0 on backward-recv/1 5 @10+9 <0 send_recv of ( 1 0 ) timed 5\n"
+        "send 'forward-send 2' s0 on forward-send/1 5 @11+8 <0 send_recv of ( 0 1 ) timed 5\n"
+        "coll 'embedding-grads-all-reduce 0' s0 on compute/1 5 @19+5 <1,2 all_reduce of embedding 0( 0 1 ) timed 5\n"
+        "rank 1: 24\n"
+        "compute 'backward-compute 0' s0 on compute/1 14 @0+14\n"
+        "recv 'forward-recv 2' s0 on forward-recv/1 5 @14+5 <0 send_recv of ( 0 1 ) timed 5\n"
+        "send 'backward-send 3' s0 on backward-send/1 5 @14+5 <0 send_recv of ( 1 0 ) timed 5\n"
+        "coll 'embedding-grads-all-reduce 0' s0 on compute/1 5 @19+5 <1,2 all_reduce of embedding 0( 0 1 ) timed 5\n"
+        "3 communication with a recorded time and unknown bytes: it takes the shortest of their durations after its last member arrives, and no link carries it\n");
     /* With the waits as recorded there are only computations. */
     expect(PAIR, waits,
            "rank 0: 24\n"
