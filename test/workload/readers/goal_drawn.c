@@ -215,6 +215,7 @@ static int read_text(const char *text, const rlt_read_options *o, rlt_program **
     int rc = rlt_reader_goal.read(&path, 1, o, p, err);
     unlink(path);
     assert_int_equal(rc, err->code);
+    assert_int_equal(!rc, !*err->where && !*err->what);
     return rc;
 }
 
@@ -318,6 +319,11 @@ static void refusals(void **state)
     rlt_error err = {0};
     assert_int_not_equal(rlt_reader_goal.read(paths, 1, &rows[0].o, &p, NULL), 0);
     assert_null(p);
+    /* The first error is kept. */
+    err.code = RLT_EIO;
+    assert_int_equal(rlt_reader_goal.read(paths, 1, &rows[0].o, &p, &err), RLT_ESCHEMA);
+    assert_int_equal(err.code, RLT_EIO);
+    err = (rlt_error){0};
     unlink(path);
     path = test_goal_file(two);
     assert_int_equal(rlt_reader_goal.read(paths, 2, &rows[0].o, &p, &err), RLT_EUSAGE);
@@ -329,12 +335,42 @@ static void refusals(void **state)
     assert_string_equal(err.what, "no trace files");
 }
 
+/* Blanks and comments may stand before the first word. What is behind the n bytes is not looked at. */
+static void heads(void **state)
+{
+    static const struct {
+        const char *head;
+        bool is;
+    } rows[] = {
+        {"num_ranks 2", true},       {"/**/num_ranks 2", true},     {"/**/\nnum_ranks\n", true},
+        {"//\nnum_ranks 2", true},   {"//\n//\nnum_ranks 2", true}, {"/***/num_ranks 2", true},
+        {"/*//*/num_ranks 2", true}, {"// /*\nnum_ranks\r", true},  {"x/ y\nnum_ranks 2", false},
+        {"x*y*/num_ranks 2", false}, {"/*/num_ranks 2", false},     {"/num_ranks 2", false},
+        {"//num_ranks 2", false},    {"/**/ num_ranks: 2", false},
+    };
+    static const char *const behind[] = {"/* x", "// x", "/", "/*", "//", "", " ", "/**"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((rlt_reader_goal.probe("x", rows[i].head, strlen(rows[i].head)) > 50) != rows[i].is)
+            fail_msg("'%s'", rows[i].head);
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++)
+        for (size_t more = 1; more <= 3; more++) {
+            char head[40] = "";
+            size_t n = strlen(behind[i]);
+            memcpy(head, behind[i], n);
+            memcpy(head + n + more, "num_ranks 2", 11);
+            if (rlt_reader_goal.probe("x", head, n))
+                fail_msg("behind '%s'", behind[i]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files),
         cmocka_unit_test(hashes),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(heads),
     };
     return cmocka_run_group_tests_name("goal_drawn", tests, NULL, NULL);
 }

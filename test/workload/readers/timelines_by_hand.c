@@ -40,6 +40,7 @@ static int read_text(const char *text, const rlt_read_options *o, rlt_program **
     int rc = rlt_reader_timeline.read(&path, 1, o, p, err);
     assert_int_equal(rc, err->code);
     assert_int_equal(!rc, !!*p);
+    assert_int_equal(!rc, !*err->where && !*err->what);
     return rc;
 }
 
@@ -318,6 +319,34 @@ static void steps(void **state)
     free(text);
 }
 
+/* 300 stages, and stages of 300 ranks. */
+static void many(void **state)
+{
+    enum { N = 300 };
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        static dump d;
+        rlt_program *p;
+        rlt_error err;
+        d = (dump){.used = 0};
+        TEST_SAY(&d, HEAD);
+        for (int i = 0; i < N; i++)
+            TEST_SAY(&d, "%d,%d,0,grads-reduce-scatter,0,1,0\n", wide ? i : 0, wide ? 0 : i);
+        assert_int_equal(read_text(d.text, &all, &p, &err), 0);
+        assert_int_equal(p->n_ranks, N);
+        assert_int_equal(p->n_comms, wide ? 1 : N);
+        for (uint32_t i = 0; i < p->n_comms; i++) {
+            char label[40];
+            uint32_t g = p->comms[i].group;
+            snprintf(label, sizeof label, "dp stage %u", i);
+            assert_string_equal(rlt_program_string(p, p->group_names[g]), label);
+            assert_int_equal(p->group_first[g + 1] - p->group_first[g], wide ? N : 1);
+            assert_int_equal(p->group_ranks[p->group_first[g]], i);
+        }
+        rlt_program_free(p);
+    }
+}
+
 /* Sends and receives that begin at most 1 us after one another are a batch, of 8 at most. */
 static void batches(void **state)
 {
@@ -506,9 +535,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages),  cmocka_unit_test(messages), cmocka_unit_test(cells),
-        cmocka_unit_test(kinds),   cmocka_unit_test(steps),    cmocka_unit_test(batches),
-        cmocka_unit_test(clocks),  cmocka_unit_test(layouts),  cmocka_unit_test(hashes),
-        cmocka_unit_test(options),
+        cmocka_unit_test(kinds),   cmocka_unit_test(steps),    cmocka_unit_test(many),
+        cmocka_unit_test(batches), cmocka_unit_test(clocks),   cmocka_unit_test(layouts),
+        cmocka_unit_test(hashes),  cmocka_unit_test(options),
     };
     return cmocka_run_group_tests_name("timelines_by_hand", tests, make_folder, remove_folder);
 }
