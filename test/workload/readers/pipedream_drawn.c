@@ -317,14 +317,16 @@ static void alike(void **state)
     }
 }
 
+#define NODE(n)                                                                                              \
+    "node" n " -- A -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1"
+#define TWO_STAGES NODE("1") " -- stage_id=0\n" NODE("2") " -- stage_id=1\n\tnode1 -- node2\n"
+
 /* A circle is found at one of its nodes, not at one behind it. The first error is kept. */
 static void circles(void **state)
 {
     static const char text[] =
-#define NODE(n)                                                                                              \
-    "node" n " -- A -- forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1"
         NODE("1") "\n" NODE("2") "\n" NODE("3") "\n\tnode2 -- node3\n\tnode3 -- node2\n\tnode1 -- node2\n";
-    static const char fine[] = NODE("1") " -- stage_id=0\n" NODE("2") " -- stage_id=1\n\tnode1 -- node2\n";
+    static const char fine[] = TWO_STAGES;
     static const struct {
         const char *text;
         uint32_t ranks;
@@ -333,6 +335,7 @@ static void circles(void **state)
     } rows[] = {
         {text, 2, RLT_ESCHEMA, ":2", "the edges form a cycle through this node"},
         {fine, 2, 0, "", ""},
+        {fine, 2000, 0, "", ""}, /* 1000 copies */
         {fine, 3, RLT_ESCHEMA, "ringlet", "3 ranks are not a multiple of 2 stages"},
         {fine, 1 << 24, RLT_ERANGE, "ringlet", "2 nodes on 16777216 ranks exceed 67108864 operations"},
     };
@@ -341,11 +344,13 @@ static void circles(void **state)
         char path[] = "/tmp/ringlet-pipedream-XXXXXX";
         const char *list = path;
         rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = rows[i].ranks};
-        rlt_program *p = NULL;
+        static rlt_program old;
+        rlt_program *p = &old;
         rlt_error err = {0};
         test_write_new(path, rows[i].text, strlen(rows[i].text));
         int rc = rlt_reader_pipedream.read(&list, 1, &o, &p, &err);
         unlink(path);
+        assert_true(rc ? !p : p->n_ranks == rows[i].ranks);
         if (rc != rows[i].code || !strstr(err.where, rows[i].where) || !strstr(err.what, rows[i].what))
             fail_msg("%zu: %d, %s: %s", i, rc, err.where, err.what);
         rlt_program_free(p);
@@ -357,12 +362,46 @@ static void circles(void **state)
     assert_string_equal(err.what, "no trace files");
 }
 
+/* Ranks that nobody asks for: one for each stage, or as many whole copies as the topology has room for. */
+static void ranks(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t n_dims, dims[2], ranks, assumed;
+    } rows[] = {
+        {TWO_STAGES, 0, {0}, 2, 2}, {TWO_STAGES, 1, {5}, 4, 0},     {TWO_STAGES, 2, {3, 3}, 8, 0},
+        {TWO_STAGES, 1, {2}, 2, 0}, {NODE("1") "\n", 0, {0}, 2, 2}, {NODE("1") "\n", 2, {3, 3}, 9, 0},
+        {TWO_STAGES, 1, {4}, 4, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[] = "/tmp/ringlet-pipedream-XXXXXX";
+        const char *list = path;
+        rlt_read_options o = {.first_step = -1, .last_step = -1, .n_dims = rows[i].n_dims};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        memcpy(o.dims, rows[i].dims, sizeof rows[i].dims);
+        test_write_new(path, rows[i].text, strlen(rows[i].text));
+        int rc = rlt_reader_pipedream.read(&list, 1, &o, &p, &err);
+        unlink(path);
+        assert_int_equal(rc, 0);
+        assert_int_equal(p->n_ranks, rows[i].ranks);
+        assert_int_equal(p->n_notes, rows[i].assumed > 0);
+        if (rows[i].assumed) {
+            assert_int_equal(p->notes[0].count, rows[i].assumed);
+            assert_non_null(strstr(p->notes[0].text, "number of ranks assumed"));
+        }
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages),
         cmocka_unit_test(alike),
         cmocka_unit_test(circles),
+        cmocka_unit_test(ranks),
     };
     return cmocka_run_group_tests_name("pipedream_drawn", tests, NULL, NULL);
 }

@@ -229,6 +229,20 @@ static void messages(void **state)
            "compute 'embedding-grads-all-reduce 0' s0 on compute/1 5 @19+5 <1,2\n");
 }
 
+/* A message soon after a computation follows it. */
+static void after_compute(void **state)
+{
+    (void)state;
+    expect(HEAD "0,0,1,gc,0,1e-6,0\n0,0,1,forward-send,1e-6,5e-6,0\n0,1,1,forward-recv,0,6e-6,0\n", all,
+           "rank 0: 6\n"
+           "compute 'gc 0' s0 on compute/1 1 @0+1\n"
+           "send 'forward-send 0' s0 on forward-send/1 5 @1+5 <0 send_recv of ( 0 1 ) timed 5\n"
+           "rank 1: 6\n"
+           "recv 'forward-recv 0' s0 on forward-recv/1 5 @0+6 send_recv of ( 0 1 ) timed 5\n"
+           "1 communication with a recorded time and unknown bytes: it takes the shortest of their durations "
+           "after its last member arrives, and no link carries it\n");
+}
+
 /* ---- bounds ---- */
 
 static void check(const char *text, rlt_read_options o, int code, const char *where, const char *what)
@@ -435,6 +449,9 @@ static void clocks(void **state)
         check(text, all, rows[i].code, rows[i].code ? "x.csv:3" : "",
               rows[i].code ? "optimizer overlaps gc (line 2)" : "");
     }
+    /* Messages of one kind are no batch. */
+    check(HEAD "0,0,0,forward-send,0,1e-3,0\n0,0,0,forward-send,0,1e-3,1\n0,0,0,gc,2e-3,1,0\n", all,
+          RLT_EUNSUPPORTED, "x.csv:3", "forward-send overlaps forward-send (line 2)");
     /* What ends last counts, not what began last. */
     check(HEAD "0,0,0,gc,0,10e-6,0\n0,0,0,gc,5e-6,2e-6,1\n", all, RLT_EUNSUPPORTED, "x.csv:3",
           "gc overlaps gc");
@@ -564,10 +581,11 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages),  cmocka_unit_test(gaps),    cmocka_unit_test(messages),
-        cmocka_unit_test(cells),   cmocka_unit_test(kinds),   cmocka_unit_test(steps),
-        cmocka_unit_test(many),    cmocka_unit_test(batches), cmocka_unit_test(clocks),
-        cmocka_unit_test(layouts), cmocka_unit_test(hashes),  cmocka_unit_test(options),
+        cmocka_unit_test(stages),        cmocka_unit_test(gaps),    cmocka_unit_test(messages),
+        cmocka_unit_test(after_compute), cmocka_unit_test(cells),   cmocka_unit_test(kinds),
+        cmocka_unit_test(steps),         cmocka_unit_test(many),    cmocka_unit_test(batches),
+        cmocka_unit_test(clocks),        cmocka_unit_test(layouts), cmocka_unit_test(hashes),
+        cmocka_unit_test(options),
     };
     return cmocka_run_group_tests_name("timelines_by_hand", tests, make_folder, remove_folder);
 }
