@@ -44,9 +44,9 @@ static int read_peaks(rlt_json object, rlt_accelerator *a, rlt_error *err)
     int rc = 0;
     for (rlt_json v = rlt_json_first(object); rlt_json_is(v) && !rc; v = rlt_json_next(v), a->n_peaks++) {
         const char *name = rlt_json_key(v);
-        uint64_t *flops = &a->peaks[a->n_peaks].Flops;
         if (a->n_peaks == RLT_MAX_PEAKS)
             return rlt_json_fail(v, RLT_ERANGE, err, "more than %d precisions", RLT_MAX_PEAKS);
+        uint64_t *flops = &a->peaks[a->n_peaks].Flops;
         if (!*name || strlen(name) >= sizeof a->peaks[0].precision || strcmp(name, "any") == 0)
             return rlt_json_fail(v, RLT_ESCHEMA, err, "expected the name of a precision, such as bf16");
         snprintf(a->peaks[a->n_peaks].precision, sizeof a->peaks[0].precision, "%s", name);

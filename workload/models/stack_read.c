@@ -52,7 +52,6 @@ int rlt__read_factors(rlt_json object, rlt_precision_factors *f, rlt_error *err)
             return rlt_json_fail(v, RLT_ESCHEMA, err, "expected at most %d precisions, such as fp8",
                                  RLT_MAX_PEAKS);
         snprintf(f->at[f->n].precision, sizeof f->at[0].precision, "%s", name);
-        f->at[f->n].factor = 1;
         rc = rlt_json_get_within(object, name, true, factors, &f->at[f->n++].factor, err);
     }
     return rc;

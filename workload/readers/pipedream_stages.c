@@ -192,7 +192,7 @@ static int make_groups(maker *m)
 
 static int make(maker *m)
 {
-    size_t n = (size_t)m->d->n + 1;
+    size_t n = m->d->n;
     m->place = malloc(n * sizeof *m->place);
     m->by_from = malloc(n * sizeof *m->by_from);
     m->by_first = malloc(n * sizeof *m->by_first);

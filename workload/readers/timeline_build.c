@@ -198,7 +198,7 @@ static void note(const maker *m, const rlt_read_options *opts)
 {
     const rlt_job_timeline *t = m->t;
     uint64_t unknown[RLT_TL_MAX_TYPES] = {0};
-    if (!opts->keep_waits)
+    if (!opts->keep_waits && t->n_meetings)
         rlt_build_note(
             m->b, t->n_meetings,
             "communication with a recorded time and unknown bytes: it takes the %s after its last member "
@@ -223,8 +223,9 @@ static void note(const maker *m, const rlt_read_options *opts)
     for (uint32_t i = 0; i < t->n; i++)
         unknown[t->ops[i].type]++;
     for (uint32_t k = RLT_TL_KNOWN; k < t->names.n; k++)
-        rlt_build_note(m->b, unknown[k], "operation '%.80s' of an unknown kind: taken as computation",
-                       rlt_interned(&t->names, k));
+        if (unknown[k])
+            rlt_build_note(m->b, unknown[k], "operation '%.80s' of an unknown kind: taken as computation",
+                           rlt_interned(&t->names, k));
 }
 
 int rlt__timeline_build(const rlt_job_timeline *t, const rlt_read_options *opts, rlt_program **out,

@@ -375,6 +375,8 @@ static void times(void **state)
                {1, 2 + most, RLT_ERANGE, "an event lasts more than 26 days"},
                {late - 1, late, 0, ""},
                {5, 4, 0, ""},
+               {5, 5, 0, ""},
+               {5, 6, 0, ""},
                {late - 1, late + 1, RLT_ERANGE, "nd_"},
                {late + 1, late + 1, RLT_ERANGE, "tart_"}};
     const rlt_read_options o = {.first_step = -1, .last_step = -1};
@@ -403,8 +405,11 @@ static void times(void **state)
             unlink(path);
             if (rc != all[i].code || !(strstr(err.what, all[i].says) || strstr(err.where, all[i].says)))
                 fail_msg("%zu: %d: %s: %s", i, rc, err.where, err.what);
-            if (p)
+            if (p) {
                 assert_int_equal(noted(p, "negative duration"), all[i].end < all[i].begin);
+                assert_int_equal(total(p, RLT_OP_COMPUTE),
+                                 all[i].end > all[i].begin ? 1000 * (all[i].end - all[i].begin) : 0);
+            }
             rlt_program_free(p);
         }
 }
