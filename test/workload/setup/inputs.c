@@ -108,7 +108,7 @@ static void folders_that_fit(void **state)
             at += length;
             asked[at++] = ':';
         }
-        asked[at - 1] = '\0';
+        asked[at ? at - 1 : 0] = '\0';
         snprintf(items[k++], sizeof items[0], "topologies");
         snprintf(items[k++], sizeof items[0], "%s/topologies", prefix);
         snprintf(items[k++], sizeof items[0], "%s/share/ringlet/topologies", prefix);
