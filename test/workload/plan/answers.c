@@ -10,6 +10,8 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
 #include "test/support/drawing.h"
 #include "test/support/layouts.h"
 #include "test/support/support.h"
@@ -20,14 +22,22 @@
 #include "workload/training/cost.h"
 #include "workload/training/training.h"
 
-enum { CASES = 90, MOST = 8192 };
+enum { CASES = 140, MOST = 8192 };
 
 typedef struct kept {
     rlt_layout_task task;
     rlt_layout_outcome outcome;
     rlt_time bound_ps; /* the largest on its way */
-    bool followed;     /* a later question begins here */
+    double below;      /* points below it that were answered */
+    uint32_t next;     /* the first question that begins here; MOST: none */
 } kept;
+
+/* What a search said after a round. */
+typedef struct told {
+    uint32_t n; /* answers so far */
+    uint64_t simulated;
+    rlt_time best_ps, least_ps;
+} told;
 
 typedef struct model {
     layouts l;
@@ -37,7 +47,11 @@ typedef struct model {
     double room;
     bool in_a_row, two_ways;
     kept *log;
-    uint32_t n, seen[4][4][6]; /* answers by question, level and state */
+    told *rounds;
+    uint32_t n, n_rounds, seen[4][4][6]; /* answers by question, level and state */
+    uint32_t polls, stops_at;            /* stops when it is asked so often; 0: never */
+    uint64_t progress;
+    bool runs; /* a simulation is said to run */
 } model;
 
 static const rlt_layout_axis *axis(const model *m, const char *name)
@@ -291,9 +305,35 @@ static int keep(void *ctx, const rlt_layout_task *q, const rlt_layout_outcome *o
     model *m = ctx;
     (void)err;
     assert_true(m->n < MOST);
-    m->log[m->n++] = (kept){.task = *q, .outcome = *o};
+    m->log[m->n++] = (kept){.task = *q, .outcome = *o, .next = MOST};
     m->seen[q->what][q->level][o->state]++;
     return 0;
+}
+
+static void round_ends(void *ctx, uint64_t simulated, rlt_time best_ps, rlt_time least_ps)
+{
+    model *m = ctx;
+    assert_true(m->n_rounds < MOST);
+    m->rounds[m->n_rounds++] = (told){m->n, simulated, best_ps, least_ps};
+}
+
+static void running(void *ctx, rlt_sim *sim)
+{
+    model *m = ctx;
+    assert_true(m->runs == !sim);
+    m->runs = sim != NULL;
+}
+
+static void progress(void *ctx, uint64_t done, uint64_t total)
+{
+    ((model *)ctx)->progress = done;
+    assert_true(total == 0);
+}
+
+static bool stopped(void *ctx)
+{
+    model *m = ctx;
+    return m->stops_at && ++m->polls >= m->stops_at;
 }
 
 static void check_answers(const model *m, uint32_t i)
@@ -388,7 +428,9 @@ static void count(model *m, const rlt_layout_result *r, rlt_layout_result *e)
         double points = points_below(m, k->task.level);
         k->bound_ps = from ? from->bound_ps : 0;
         if (from)
-            from->followed = true;
+            from->next = i < from->next ? i : from->next;
+        if (from && k->task.what == RLT_LAYOUT_CONSIDER)
+            from->below += points;
         if (o->state == RLT_LAYOUT_AGAINST_RULE) {
             e->against_rules += points;
             count_reason(e, o, points);
@@ -424,17 +466,69 @@ static double limit_of(const model *m, rlt_time best_ps)
 /* Counts what is left. All of it is above the limit, unless the search was stopped. */
 static void count_left(const model *m, const rlt_layout_result *r, bool stopped, rlt_layout_result *e)
 {
-    double limit = limit_of(m, r->n ? r->points[0].time_ps : RLT_TIME_MAX);
+    double limit = limit_of(m, r->n ? r->points[0].time_ps : RLT_TIME_MAX), first = 0;
     for (uint32_t i = 0; i < m->n; i++) {
         const kept *k = &m->log[i];
-        double points = points_below(m, k->task.level);
-        if (k->outcome.state != RLT_LAYOUT_OPEN || k->task.what == RLT_LAYOUT_SIMULATE || k->followed)
+        bool asked = k->next < MOST && m->log[k->next].task.what != RLT_LAYOUT_CONSIDER;
+        double points = points_below(m, k->task.level) - k->below;
+        first += k->task.level == RLT_LAYOUT_SIZES ? points + k->below : 0;
+        if (k->outcome.state != RLT_LAYOUT_OPEN || k->task.what == RLT_LAYOUT_SIMULATE || asked ||
+            points == 0)
             continue;
         e->pruned += points;
         e->below_mark += k->bound_ps < m->s.mark_ps ? points : 0;
         e->least_pruned_ps = k->bound_ps < e->least_pruned_ps ? k->bound_ps : e->least_pruned_ps;
         if (!stopped && (double)k->bound_ps <= limit)
             fail_msg("%lld ps is left, below %.17g", (long long)k->bound_ps, limit);
+    }
+    assert_true(stopped || first == e->total);
+    e->pruned += e->total - first;
+    e->below_mark += m->s.mark_ps > 0 ? e->total - first : 0;
+    e->least_pruned_ps = first < e->total ? 0 : e->least_pruned_ps;
+}
+
+static bool sooner(const model *m, const kept *a, const kept *b)
+{
+    uint32_t d = 0;
+    while (d < m->l.space.n && a->task.at[d] == b->task.at[d])
+        d++;
+    return a->bound_ps != b->bound_ps       ? a->bound_ps < b->bound_ps
+           : a->task.level != b->task.level ? a->task.level < b->task.level
+                                            : a->task.at[d] < b->task.at[d];
+}
+
+/* A round takes the nodes of the least bounds, none above the limit; the last one may be stopped. */
+static void check_rounds(const model *m, bool stopped)
+{
+    rlt_time best_ps = RLT_TIME_MAX;
+    uint32_t begin = 0;
+    while (begin < m->n && m->log[begin].task.level == RLT_LAYOUT_SIZES)
+        begin++;
+    for (uint32_t j = 0; j < m->n_rounds; j++) {
+        uint32_t end = m->rounds[j].n;
+        double limit = limit_of(m, best_ps);
+        rlt_time least_ps = RLT_TIME_MAX;
+        const kept *last = NULL, *left = NULL;
+        uint64_t simulated = 0;
+        for (uint32_t i = 0; i < end; i++) {
+            const kept *k = &m->log[i];
+            bool open = k->outcome.state == RLT_LAYOUT_OPEN;
+            if (k->task.what == RLT_LAYOUT_SIMULATE) {
+                simulated++;
+                best_ps = k->outcome.ps < best_ps ? k->outcome.ps : best_ps;
+            } else if (open && i < begin && k->next >= begin && k->next < end) {
+                last = !last || sooner(m, last, k) ? k : last;
+            } else if (open && k->next >= end) {
+                left = i < begin && (!left || sooner(m, k, left)) ? k : left;
+                least_ps = k->bound_ps < least_ps ? k->bound_ps : least_ps;
+            }
+        }
+        assert_true(m->rounds[j].simulated == simulated && m->rounds[j].best_ps == best_ps);
+        assert_true(!last || (double)last->bound_ps <= limit);
+        bool whole = !stopped || j + 1 < m->n_rounds;
+        assert_true(m->s.visit || !whole || m->rounds[j].least_ps == least_ps);
+        assert_true(m->s.visit || !whole || !left || (last && sooner(m, last, left)));
+        begin = end;
     }
 }
 
@@ -447,6 +541,7 @@ static void check_counts(model *m, const rlt_layout_result *r, bool stopped, uin
         r->against_rules != e.against_rules || r->out_of_memory != e.out_of_memory || r->pruned != e.pruned ||
         r->below_mark != e.below_mark || r->bounded != e.bounded)
         fail_msg("%s: counts", layouts_name(&m->l, i, "counts"));
+    check_rounds(m, stopped);
     assert_true(r->least_bytes == e.least_bytes && r->least_pruned_ps == e.least_pruned_ps);
     assert_memory_equal(&r->nearest, &e.nearest, sizeof e.nearest);
     assert_true(r->n_reasons == e.n_reasons && r->proven == !stopped);
@@ -468,9 +563,18 @@ static void check_counts(model *m, const rlt_layout_result *r, bool stopped, uin
 static void begin(model *m, drawing *r, uint32_t i)
 {
     static const double shares[] = {10, 0, 0.1, 0}, speeds[] = {1, 1, 0.7, 2};
+    static const char *const counts[] = {"1", "2", "3", "0"};
     rlt_error err = {0};
     const rlt_layout_axis *schedule, *order;
     layouts_draw(&m->l, r);
+    test_set(&m->l.f, "recompute", below(r, 2) ? "none" : "full"); /* axes: their values do not matter */
+    test_set(&m->l.f, "sp", below(r, 2) ? "on" : "off");
+    test_set(&m->l.f, "schedule", below(r, 2) ? "gpipe" : "interleaved");
+    test_set(&m->l.f, "microbatch", counts[below(r, 3)]);
+    test_set(&m->l.f, "vp", counts[below(r, 3)]);
+    test_set(&m->l.f, "zero", counts[below(r, 4)]);
+    if (below(r, 6) == 0 && has(axis(m, "zero"), "3"))
+        test_set(&m->l.f, "shard", "2");
     m->l.how.compute_scale = speeds[below(r, 4)];
     m->s =
         (rlt_layout_search){.base = &m->l.f.t, .how = &m->l.how, .ranks = m->l.ranks, .space = &m->l.space};
@@ -479,6 +583,7 @@ static void begin(model *m, drawing *r, uint32_t i)
     m->s.no_bounds = below(r, 8) == 0;
     m->s.most = below(r, 6) == 0 ? 1 + below(r, 6) : 0;
     m->s.visit = below(r, 4) == 0 ? i + 1 : 0;
+    m->stops_at = below(r, 8) == 0 ? 1 + below(r, 100) : 0;
     m->s.headroom = below(r, 2) ? 0.25 : 0;
     m->s.wrong = below(r, 6) == 0 ? 0.5 : 0;
     schedule = axis(m, "schedule"), order = axis(m, "order");
@@ -499,7 +604,19 @@ static void begin(model *m, drawing *r, uint32_t i)
     }
 }
 
-/* Makes the memory so small that some of the points seen so far do not fit, in one of two ways. */
+/* Returns what a partial point needs to the byte; 0: nothing is known of it. */
+static double edge_of(const model *m, const rlt_layout_task *q)
+{
+    rlt_error why = {0};
+    rlt_training t = training_of(m, q->at, q->level);
+    bool known = q->level < RLT_LAYOUT_STAGES && !rlt_training_plan(&t, m->l.ranks, &why);
+    const rlt_layout_axis *zero = axis(m, "zero");
+    if (known)
+        set(&t, "zero", zero->values[zero->n - 1]);
+    return known ? mean_memory(&t) : 0;
+}
+
+/* Makes the memory so small that some of the points seen so far do not fit, in one of three ways. */
 static void shrink(model *m, drawing *r)
 {
     double least = HUGE_VAL, most = 0;
@@ -513,9 +630,13 @@ static void shrink(model *m, drawing *r)
     if (most <= 0)
         return;
     m->room = least + (most - least) * unit(r) * unit(r);
-    if (below(r, 2))
+    double edge = edge_of(m, &m->log[below(r, m->n)].task);
+    uint32_t way = below(r, 3);
+    if (way == 2 && edge > 0)
+        m->room = edge;
+    if (way) {
         m->s.capacity_bytes = m->room;
-    else {
+    } else {
         m->l.f.accelerator.memory_bytes = (uint64_t)m->room;
         m->room = (double)m->l.f.accelerator.memory_bytes * (1 - m->s.headroom);
     }
@@ -525,13 +646,19 @@ static void search(model *m, uint32_t i)
 {
     rlt_error err = {0};
     rlt_layout_result r;
-    const rlt_layout_hooks hooks = {.ctx = m, .keep = keep};
-    m->n = 0;
+    const rlt_layout_hooks hooks = {.ctx = m, .keep = keep, .seen = round_ends};
+    const rlt_watch watch = {.ctx = m, .running = running, .progress = progress, .stopped = stopped};
+    m->n = m->n_rounds = m->polls = 0;
+    m->s.watch = &watch;
     m->s.hooks = &hooks;
     int rc = rlt_layout_find(&m->s, &r, &err);
     if (rc && rc != RLT_ECANCELLED)
         fail_msg("%s: %s", err.where, err.what);
-    assert_true(rc == 0 || r.n == m->s.most);
+    bool watched = m->stops_at && m->polls >= m->stops_at;
+    assert_true(rc ? watched || (m->s.most && r.n == m->s.most) : !watched);
+    assert_true(!rc || strcmp(err.what, "stopped") == 0);
+    assert_true(!m->s.most || r.n <= m->s.most);
+    assert_true(!m->runs && (m->n_rounds == 0 || m->progress == r.n));
     check_answers(m, i);
     check_counts(m, &r, rc != 0, i);
     m->s.limit_ps = i % 3 == 0 && r.n ? r.points[r.n / 2].time_ps : 0;
@@ -547,7 +674,8 @@ static void as_promised(void **state)
     uint32_t all = 0;
     (void)state;
     m.log = calloc(MOST, sizeof *m.log);
-    assert_non_null(m.log);
+    m.rounds = calloc(MOST, sizeof *m.rounds);
+    assert_true(m.log && m.rounds);
     for (uint32_t i = 0; i < CASES; i++) {
         begin(&m, &r, i);
         m.room = (double)m.l.f.accelerator.memory_bytes * (1 - m.s.headroom);
@@ -561,6 +689,7 @@ static void as_promised(void **state)
         layouts_free(&m.l);
     }
     free(m.log);
+    free(m.rounds);
     printf("# %u answers\n", all);
     for (int what = 0; what < 3; what++)
         for (int level = 0; level < 4; level++)
