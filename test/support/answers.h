@@ -232,7 +232,9 @@ static inline void shrink(asked *m, drawing *r)
     if (most <= 0)
         return;
     m->room = least + (most - least) * unit(r) * unit(r);
-    double edge = edge_of(m, &m->log[below(r, below(r, 2) ? m->n : 1 + m->n / 8)].task);
+    uint32_t any = below(r, below(r, 2) ? m->n : 1 + m->n / 8);
+    const rlt_layout_task *q = &m->log[any].task;
+    double edge = q->level == RLT_LAYOUT_STAGES ? m->log[any].outcome.memory_bytes : edge_of(m, q);
     uint32_t way = below(r, 4);
     if (way >= 2 && edge > 0)
         m->room = edge;

@@ -11,6 +11,8 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
 #include "test/support/drawing.h"
 #include "test/support/layouts.h"
 #include "test/support/support.h"
@@ -82,6 +84,16 @@ static const rlt_layout_point *point_of(const rlt_layout_result *r, const uint16
     return NULL;
 }
 
+/* A bound with communication is asked before the parts of kernels, and before a point is simulated. */
+static void check_turn(const asked *m, const kept *k, const kept *from)
+{
+    bool bounded = from && from->task.what == RLT_LAYOUT_BOUND;
+    if (k->task.what == RLT_LAYOUT_SIMULATE)
+        assert_true(bounded == !m->s.no_bounds);
+    else if (k->task.what == RLT_LAYOUT_CONSIDER)
+        assert_true(bounded == (k->task.level == RLT_LAYOUT_STAGES && !m->s.no_bounds && !m->two_ways));
+}
+
 /* Counts all answers. Points have the bound and the memory of the answers before. */
 static void count(asked *m, const rlt_layout_result *r, rlt_layout_result *e)
 {
@@ -91,6 +103,7 @@ static void count(asked *m, const rlt_layout_result *r, rlt_layout_result *e)
         kept *k = &m->log[i], *from = before(m, &k->task, i);
         const rlt_layout_outcome *o = &k->outcome;
         double points = points_below(m, k->task.level);
+        check_turn(m, k, from);
         k->bound_ps = from ? from->bound_ps : 0;
         if (from)
             from->next = i < from->next ? i : from->next;
@@ -268,16 +281,68 @@ static void many(void **state)
         rlt_layout_space_open(&m.l.f.t, 8, given, sizeof given / sizeof *given, &m.l.space, &m.l.f.err), 0);
     m.s = (rlt_layout_search){.base = &m.l.f.t, .how = &m.l.how, .ranks = 8, .space = &m.l.space, .most = 3};
     learn(&m);
-    rlt_layout_result result;
-    int rc = search(&m, &result);
-    check_counts(&m, &result, rc != 0, 0);
-    rlt_layout_result_free(&result);
+    static const uint32_t stops[] = {600, 900, 1100, 1300, 1500, 1600, 0};
     uint32_t most = 0;
+    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
+        rlt_layout_result result;
+        m.stops_at = stops[k];
+        int rc = search(&m, &result);
+        check_counts(&m, &result, rc != 0, 0);
+        rlt_layout_result_free(&result);
+    }
     for (uint32_t j = 1; j < m.n_rounds; j++)
         most = m.rounds[j].n - m.rounds[j - 1].n > most ? m.rounds[j].n - m.rounds[j - 1].n : most;
     printf("# %u answers, %u in a round\n", m.n, most);
     assert_true(most > 1024);
     end(&m);
+}
+
+typedef struct other {
+    rlt_watch watch;
+    uint64_t began;
+} other;
+
+static void begins(void *ctx, rlt_sim *sim)
+{
+    ((other *)ctx)->began += sim != NULL;
+}
+
+static int answer_all(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout_answer answer, void *job,
+                      rlt_error *err)
+{
+    other *o = ctx;
+    (void)err;
+    for (uint32_t i = n; i-- > 0;)
+        answer(job, i, 0, &o->watch, &out[i]);
+    return 0;
+}
+
+/* Who answers has a watch, which is told of the simulations; that of the search is not. */
+static void another_watch(void **state)
+{
+    asked m = empty();
+    drawing r = {.seed = 79};
+    uint64_t began = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 10; i++) {
+        other mine = {.began = 0}, its = {.began = 0};
+        const rlt_layout_hooks hooks = {.ctx = &its, .workers = 1, .each = answer_all};
+        rlt_layout_result result;
+        rlt_error err = {0};
+        begin(&m, &r, 0);
+        mine.watch = (rlt_watch){.ctx = &mine, .running = begins};
+        its.watch = (rlt_watch){.ctx = &its, .running = begins};
+        m.s.most = 0;
+        m.s.wrong = 0;
+        m.s.watch = &mine.watch;
+        m.s.hooks = &hooks;
+        assert_int_equal(rlt_layout_find(&m.s, &result, &err), 0);
+        assert_true(mine.began == 0 && its.began >= result.n);
+        began += its.began;
+        rlt_layout_result_free(&result);
+        end(&m);
+    }
+    assert_true(began > 0);
 }
 
 /* Bounds that are made too high on purpose: the first point that takes less is named, with all its values. */
@@ -325,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_counts),
         cmocka_unit_test(many),
+        cmocka_unit_test(another_watch),
         cmocka_unit_test(too_high),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
