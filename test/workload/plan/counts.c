@@ -299,12 +299,16 @@ static void many(void **state)
 
 typedef struct other {
     rlt_watch watch;
-    uint64_t began;
+    uint64_t began, stopped;
+    bool stops;
 } other;
 
 static void begins(void *ctx, rlt_sim *sim)
 {
-    ((other *)ctx)->began += sim != NULL;
+    other *o = ctx;
+    o->began += sim != NULL;
+    if (sim && o->stops)
+        rlt_sim_stop(sim);
 }
 
 static int answer_all(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout_answer answer, void *job,
@@ -314,15 +318,20 @@ static int answer_all(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout
     (void)err;
     for (uint32_t i = n; i-- > 0;)
         answer(job, i, 0, &o->watch, &out[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (out[i].state == RLT_LAYOUT_UNANSWERED) {
+            assert_true(out[i].code == RLT_ECANCELLED && out[i].ps == 0);
+            o->stopped++;
+        }
     return 0;
 }
 
-/* Who answers has a watch, which is told of the simulations; that of the search is not. */
+/* Who answers has a watch, which is told of the simulations, and may stop them; that of the search is not. */
 static void another_watch(void **state)
 {
     asked m = empty();
     drawing r = {.seed = 79};
-    uint64_t began = 0;
+    uint64_t began = 0, stopped = 0;
     (void)state;
     for (uint32_t i = 0; i < 10; i++) {
         other mine = {.began = 0}, its = {.began = 0};
@@ -336,13 +345,16 @@ static void another_watch(void **state)
         m.s.wrong = 0;
         m.s.watch = &mine.watch;
         m.s.hooks = &hooks;
-        assert_int_equal(rlt_layout_find(&m.s, &result, &err), 0);
+        its.stops = i % 2;
+        int rc = rlt_layout_find(&m.s, &result, &err);
+        assert_int_equal(rc, its.stopped ? RLT_ECANCELLED : 0);
+        stopped += its.stopped;
         assert_true(mine.began == 0 && its.began >= result.n);
         began += its.began;
         rlt_layout_result_free(&result);
         end(&m);
     }
-    assert_true(began > 0);
+    assert_true(began > 0 && stopped > 0);
 }
 
 /* Bounds that are made too high on purpose: the first point that takes less is named, with all its values. */
