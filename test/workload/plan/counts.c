@@ -299,7 +299,7 @@ static void many(void **state)
 
 typedef struct other {
     rlt_watch watch;
-    uint64_t began, stopped;
+    uint64_t began, stopped, at_once;
     bool stops;
 } other;
 
@@ -316,6 +316,7 @@ static int answer_all(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout
 {
     other *o = ctx;
     (void)err;
+    o->at_once = n > o->at_once ? n : o->at_once;
     for (uint32_t i = n; i-- > 0;)
         answer(job, i, 0, &o->watch, &out[i]);
     for (uint32_t i = 0; i < n; i++)
@@ -349,6 +350,7 @@ static void another_watch(void **state)
         int rc = rlt_layout_find(&m.s, &result, &err);
         assert_int_equal(rc, its.stopped ? RLT_ECANCELLED : 0);
         stopped += its.stopped;
+        assert_true(its.at_once > 1);
         assert_true(mine.began == 0 && its.began >= result.n);
         began += its.began;
         rlt_layout_result_free(&result);

@@ -11,6 +11,7 @@
 
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
+#include "sim/base/random.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
 #include "test/support/dice.h"
