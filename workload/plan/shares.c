@@ -56,8 +56,8 @@ static bool sooner(const search *s, const box *a, const box *b)
 }
 RLT_HEAP(boxes, box, search, sooner)
 
-/* Gives up what no split of the box reaches. It has some: in the box that was cut each number of steps from lo
- * to hi is reached. */
+/* Gives up what no split of the box reaches. It has some: in the box that was cut each number of steps from
+ * lo to hi is reached. */
 static void tighten(const search *s, box *b)
 {
     uint32_t n = s->asked->n_dims, steps = s->asked->steps, least = sum_of(b->lo, n), most = sum_of(b->hi, n);
