@@ -98,7 +98,8 @@ static void check_turn(const asked *m, const kept *k, const kept *from)
 static void count(asked *m, const rlt_layout_result *r, rlt_layout_result *e)
 {
     *e = (rlt_layout_result){.total = points_below(m, 0), .least_pruned_ps = RLT_TIME_MAX};
-    e->total = rlt_layout_size(&m->l.space);
+    for (uint32_t i = 0; i < m->l.space.known[RLT_LAYOUT_SIZES]; i++)
+        e->total *= m->l.space.axes[i].n;
     for (uint32_t i = 0; i < m->n; i++) {
         kept *k = &m->log[i], *from = before(m, &k->task, i);
         const rlt_layout_outcome *o = &k->outcome;
