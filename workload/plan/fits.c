@@ -112,11 +112,9 @@ int rlt_layout_first_fit(const rlt_layout_space *s, const rlt_training *base, ui
         if (!out->possible || p.memory_bytes < out->point.memory_bytes)
             out->point = p;
         out->possible = true;
-        if (p.memory_bytes <= room) {
-            out->point = p;
-            out->fits = true;
+        out->fits = p.memory_bytes <= room;
+        if (out->fits)
             return 0;
-        }
         if (t.schedule == RLT_SCHEDULE_1F1B && t.vp == 1 && last_of_pipeline(s, &d, p.at))
             changes = d.batch;
     } while (step(s, &d, changes, p.at));

@@ -56,30 +56,21 @@ static bool sooner(const search *s, const box *a, const box *b)
 }
 RLT_HEAP(boxes, box, search, sooner)
 
-/* Gives up what no split of the box reaches. Returns false if it has none. */
-static bool tighten(const search *s, box *b)
+/* Gives up what no split of the box reaches. It has some: in the box that was cut each number of steps from
+ * lo to hi is reached. */
+static void tighten(const search *s, box *b)
 {
-    uint32_t n = s->asked->n_dims, steps = s->asked->steps;
-    for (bool changed = true; changed;) {
-        uint32_t least = sum_of(b->lo, n), most = sum_of(b->hi, n);
-        changed = false;
-        if (least > steps || most < steps)
-            return false;
-        for (uint32_t d = 0; d < n; d++) {
-            uint32_t high = steps - (least - b->lo[d]), others = most - b->hi[d];
-            uint32_t low = steps > others ? steps - others : 0;
-            changed = changed || b->hi[d] > high || b->lo[d] < low;
-            b->hi[d] = b->hi[d] > high ? (uint16_t)high : b->hi[d];
-            b->lo[d] = b->lo[d] < low ? (uint16_t)low : b->lo[d];
-            if (changed)
-                break;
-        }
+    uint32_t n = s->asked->n_dims, steps = s->asked->steps, least = sum_of(b->lo, n), most = sum_of(b->hi, n);
+    for (uint32_t d = 0; d < n; d++) {
+        uint32_t high = steps - (least - b->lo[d]), others = most - b->hi[d];
+        uint32_t low = steps > others ? steps - others : 0;
+        b->hi[d] = b->hi[d] > high ? (uint16_t)high : b->hi[d];
+        b->lo[d] = b->lo[d] < low ? (uint16_t)low : b->lo[d];
     }
-    return true;
 }
 
-/* Counts the splits of a box: ways to give out the steps above lo, a dimension after the other. */
-static int count_splits(const search *s, const box *b, double *count, rlt_error *err)
+/* Adds the splits of a box to a count: ways to give out the steps above lo, a dimension after the other. */
+static int add_splits(const search *s, const box *b, double *count, rlt_error *err)
 {
     uint32_t n = s->asked->n_dims, left = s->asked->steps - sum_of(b->lo, n);
     double *ways = calloc((size_t)left + 1, sizeof *ways), *next = calloc((size_t)left + 1, sizeof *next);
@@ -97,7 +88,8 @@ static int count_splits(const search *s, const box *b, double *count, rlt_error 
         ways = next;
         next = swap;
     }
-    *count = rc ? 0 : ways[left];
+    if (!rc)
+        *count += ways[left];
     free(ways);
     free(next);
     return rc;
@@ -182,8 +174,7 @@ static int cut(search *s, const box *b, rlt_error *err)
             part.lo[at] = (uint16_t)(middle + 1);
         else
             part.hi[at] = (uint16_t)middle;
-        if (!tighten(s, &part))
-            continue;
+        tighten(s, &part);
         bool same = memcmp(part.hi, b->hi, sizeof part.hi) == 0;
         if (!rc && !same)
             rc = judge(s, &part, b->time_ps, err);
@@ -220,15 +211,12 @@ static int look(search *s, rlt_error *err)
             boxes_push(s, s->open, &s->n_open, next);
             break;
         }
-        if (s->done[next.item]) {
-            double others = 0;
-            rc = count_splits(s, &next, &others, err);
-            s->out->passed += others;
-        } else if (sum_of(next.hi, s->asked->n_dims) == s->asked->steps) {
+        if (s->done[next.item])
+            rc = add_splits(s, &next, &s->out->passed, err);
+        else if (sum_of(next.hi, s->asked->n_dims) == s->asked->steps)
             rc = take_split(s, &next, err);
-        } else {
+        else
             rc = cut(s, &next, err);
-        }
     }
     return rc;
 }
@@ -240,14 +228,9 @@ static int leave(search *s, rlt_error *err)
     int rc = 0;
     for (uint32_t i = 0; i < s->n_open && !rc; i++) {
         const box *b = &s->open[i];
-        double splits = 0;
-        rc = count_splits(s, b, &splits, err);
-        if (s->done[b->item]) {
-            r->passed += splits;
-            continue;
-        }
-        r->pruned += splits;
-        r->least_open_ps = b->bound_ps < r->least_open_ps ? b->bound_ps : r->least_open_ps;
+        bool done = s->done[b->item];
+        rc = add_splits(s, b, done ? &r->passed : &r->pruned, err);
+        r->least_open_ps = !done && b->bound_ps < r->least_open_ps ? b->bound_ps : r->least_open_ps;
     }
     return rc;
 }
