@@ -142,6 +142,7 @@ static void draw(dice *d, char words[600])
         "model=transformer:layers=2,hidden=256",
         "model=transformer:layers=4,hidden=512 layout=tp=2",
         "model=transformer:layers=4,hidden=256 layout=pp=2 train=batch=8",
+        "model=transformer:layers=2,hidden=256 train=steps=3",
         "model=transformer:layers=4,hidden=256 layout=tp=2,pp=2 train=batch=8,microbatch=1",
         "model=transformer:layers=2,hidden=256 layout=cp=2",
         "model=transformer:layers=2,hidden=256 accelerator=a100-80gb",
@@ -468,6 +469,26 @@ static int stop_placements(void *ctx, const char *what, const char *path, uint64
     return strcmp(what, "placement") == 0 ? stop(ctx, what, path, hash, err) : 0;
 }
 
+static int stop_traces(void *ctx, const char *what, const char *path, uint64_t hash, rlt_error *err)
+{
+    return strcmp(what, "trace") == 0 ? stop(ctx, what, path, hash, err) : 0;
+}
+
+/* A trace is an input of the workload, noted once it is read. Without it no workload is kept. */
+static void a_trace_that_is_not_wanted(void **state)
+{
+    static const char words[] = "topology=switch:8@1GB/s,0ns trace=traces/transformer-8";
+    rlt_shared s = {.note = stop_traces};
+    rlt_error err = {0};
+    member m;
+    (void)state;
+    assert_int_equal(enter(&m, &s, RLT_EXPERIMENT_RUN, words, &err), RLT_EIO);
+    assert_string_equal(err.what, "trace is not wanted");
+    assert_int_equal(s.works.n, 0);
+    leave(&m);
+    rlt_shared_free(&s);
+}
+
 /* A placement is an input of the network: it is noted after the topology. */
 static void a_placement_that_is_not_wanted(void **state)
 {
@@ -513,6 +534,7 @@ int main(void)
                                        cmocka_unit_test(workloads_come_and_go),
                                        cmocka_unit_test(an_input_that_is_not_wanted),
                                        cmocka_unit_test(a_placement_that_is_not_wanted),
+                                       cmocka_unit_test(a_trace_that_is_not_wanted),
                                        cmocka_unit_test(owners_of_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
