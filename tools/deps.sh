@@ -29,7 +29,7 @@ missing() { # prints those of a list that are not installed
     for w in "$@"; do
         case $w in
         header=*) w=${w#header=} && gcc -E -include "${w%%:*}" -x c /dev/null >/dev/null 2>&1 || echo "${w##*:}" ;;
-        link=*) w=${w#link=} && echo 'int main(void){return 0;}' | gcc -x c -o /dev/null - -l"${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
+        link=*) w=${w#link=} && echo 'int main(void){return 0;}' 2>/dev/null | gcc -x c -o /dev/null - -l"${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         python=*) w=${w#python=} && /usr/bin/python3 -c "import ${w%%:*}" >/dev/null 2>&1 || echo "${w##*:}" ;;
         fuzzer=*) w=${w#fuzzer=} && echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' |
             "${w%%:*}" -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || echo "${w##*:}" ;;

@@ -100,7 +100,8 @@ command -v jq >/dev/null || ! grep -qw 'jq -[a-z]*' "$this" || { skip "all of it
 dying_rank() { # CALL NUMBER, then the arguments of ringlet sweep
     call=$1 at=$2
     shift 2
+    cp "$(dirname "$ringlet")/test/faults.so" "$tmp/faults.so" # LD_PRELOAD takes no path with spaces
     timeout 120 mpirun --oversubscribe -n 3 sh -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export LD_PRELOAD="$1"; shift; exec "$@"' - \
-        "$(dirname "$ringlet")/test/faults.so" env FAULT_UNDER="$tmp" FAULT_CALL="$call" FAULT_AT="$at" FAULT_HOW=kill \
+        "$tmp/faults.so" env FAULT_UNDER="$tmp" FAULT_CALL="$call" FAULT_AT="$at" FAULT_HOW=kill \
         "$ringlet-mpi" sweep "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }

@@ -438,7 +438,7 @@ expect "recomputation saves memory" "$? $(grep -c 'full recomputation; needs [0-
 # ---- speeds for sale
 listed="$models -w gpt3-13b@tp=8,zero=1"
 "$ringlet" design $listed --nic 100Gbps,200Gbps,400Gbps -f json >"$tmp/out" 2>"$tmp/err"
-expect "the outermost dimension takes a listed speed" "$(jq -r '.splits[2] | "\(.split) \(.bandwidth[1]) \(.bandwidth | add | round)"' "$tmp/out")" "chosen 50 300"
+expect "the outermost dimension takes a listed speed" "$(jq -r '.splits[2] | "\(.split) \(.bandwidth[1] | round) \(.bandwidth | add | round)"' "$tmp/out")" "chosen 50 300"
 worse="" best=$(jq '.splits[2].time_ps' "$tmp/out")
 for rate in 12.5 25 50; do
     "$ringlet" design $listed --constraint "b2 = ${rate}GB/s" -f json >"$tmp/one" 2>"$tmp/err"
