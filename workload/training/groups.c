@@ -85,8 +85,8 @@ static uint32_t of_experts(const rlt_training *t, const uint32_t where[RLT_AXES_
     return n;
 }
 
-uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
-                               rlt__group group, uint32_t *ranks)
+static uint32_t of_layout(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT], rlt__group group,
+                          uint32_t *ranks)
 {
     uint32_t at[RLT_AXES_OF_LAYOUT], cp = t->size[RLT_AXIS_CP], dp = t->size[RLT_AXIS_DP], n = 0;
     uint32_t mine = where[RLT_AXIS_DP] * cp + where[RLT_AXIS_CP];
@@ -103,11 +103,8 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         }
         return n;
     }
-    bool copies = t->schedule == RLT_SCHEDULE_DUALPIPE;
-    if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP) {
-        n = of_experts(t, where, group, ranks);
-        return copies && group == RLT__GROUP_EXPERT_DP ? with_copies(t, where, ranks, n) : n;
-    }
+    if (group >= RLT__GROUP_EP && group <= RLT__GROUP_EXPERT_TP)
+        return of_experts(t, where, group, ranks);
     every e = group == RLT__GROUP_CP ? (every){mine / cp * cp, 1, mine / cp * cp + cp}
               : group == RLT__GROUP_SHARD
                   ? (every){mine / t->shard * t->shard, 1, mine / t->shard * t->shard + t->shard}
@@ -118,5 +115,13 @@ uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_A
         at[RLT_AXIS_DP] = i / cp;
         ranks[n++] = rlt_training_rank(t, at);
     }
-    return copies && group == RLT__GROUP_DP ? with_copies(t, where, ranks, n) : n;
+    return n;
+}
+
+uint32_t rlt__training_members(const rlt_training *t, const uint32_t where[RLT_AXES_OF_LAYOUT],
+                               rlt__group group, uint32_t *ranks)
+{
+    bool state = group == RLT__GROUP_DP || group == RLT__GROUP_EXPERT_DP;
+    uint32_t n = of_layout(t, where, group, ranks);
+    return state && t->schedule == RLT_SCHEDULE_DUALPIPE ? with_copies(t, where, ranks, n) : n;
 }

@@ -216,10 +216,10 @@ void rlt__find_copies(rlt_training *t)
     t->home = t->away = 0;
     for (uint32_t i = 0; i < m->n_layers && pp > 1 && t->home == t->away; i++)
         if (m->layers[i].tied_parameters) {
-            bool opposite =
-                t->schedule == RLT_SCHEDULE_DUALPIPE && stage_of(t, holder(m, i)) + stage_of(t, i) == pp - 1;
-            t->home = stage_of(t, holder(m, i));
-            t->away = opposite ? t->home : stage_of(t, i);
+            uint32_t home = stage_of(t, holder(m, i)), away = stage_of(t, i);
+            bool opposite = t->schedule == RLT_SCHEDULE_DUALPIPE && home + away == pp - 1;
+            t->home = home;
+            t->away = opposite ? home : away;
             t->copies = i;
         }
 }

@@ -19,80 +19,18 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
+#include "test/support/reacting.h"
 #include "test/support/support.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
-enum { TAU = 88480, D = 1000000, S = 500000, CHUNK = 1024, WORKERS = 8, MOST = 7 };
-#define STAR "switch:9@100Gbps,1us,in_network=reduce+multicast"
-
-static rlt_time time_of(uint32_t chunks)
-{
-    return (rlt_time)(chunks - 1) * TAU + 2 * (TAU + D) + S;
-}
-
-typedef struct fixture {
-    rlt_builder *b;
-    rlt_program *p;
-    rlt_topology *t;
-    rlt_placement place;
-    rlt_packet_settings packet;
-    rlt_aggregator_config aggregator;
-    rlt_reacting reacting;
-    rlt_replay_options o;
-    rlt_replay *r;
-    rlt_error err;
-} fixture;
+enum { MOST = 7 };
 
 static void set(rlt_reacting *x, const char *name, const char *value)
 {
     rlt_error err = {0};
     if (rlt_settings_set(x->protocol, x->values, name, value, &err))
         fail_msg("%s: %s", err.where, err.what);
-}
-
-static void open_reacting(rlt_reacting *x, const char *protocol)
-{
-    rlt_error err = {0};
-    x->protocol = rlt_reactive_find(protocol, &err);
-    assert_non_null(x->protocol);
-    assert_int_equal(rlt_settings_preset(x->protocol, x->values, &err), 0);
-}
-
-static void open_fixture(fixture *f, const char *protocol)
-{
-    *f = (fixture){.packet = rlt_packet_default()};
-    assert_int_equal(rlt_builder_create(WORKERS, &f->b, &f->err), 0);
-    assert_int_equal(rlt_topology_load(STAR, NULL, &f->t, &f->err), 0);
-    assert_int_equal(rlt_placement_identity(f->t, WORKERS + 1, &f->place, &f->err), 0);
-    f->packet.switch_ps = S;
-    open_reacting(&f->reacting, protocol);
-    f->o = rlt_replay_options_default();
-    f->o.topology = f->t;
-    f->o.placement = &f->place;
-    f->o.model = &rlt_net_packet;
-    f->o.packet = &f->packet;
-    f->o.aggregator = &f->aggregator;
-    f->o.reacting[RLT_ALL_REDUCE] = &f->reacting;
-}
-
-static void close_fixture(fixture *f)
-{
-    rlt_replay_free(f->r);
-    rlt_program_free(f->p);
-    rlt_placement_free(&f->place);
-    rlt_topology_free(f->t);
-}
-
-static int go(fixture *f)
-{
-    if (!f->p && rlt_builder_finish(f->b, "test", &f->p, &f->err) < 0)
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    rlt_replay_free(f->r);
-    f->r = NULL;
-    f->err = (rlt_error){0};
-    int rc = rlt_replay_create(f->p, &f->o, &f->r, &f->err);
-    return rc ? rc : rlt_replay_run(f->r, &f->err);
 }
 
 static void finish(fixture *f)
@@ -160,7 +98,7 @@ static void random_queues(void **state)
         job jobs[2][MOST] = {{{0}}};
         uint32_t lanes = 1 + below(&t, 2), n = lanes == 2 ? 2 + below(&t, 3) : 2 + below(&t, WORKERS - 1);
         uint32_t count[2] = {1 + below(&t, MOST), 1 + below(&t, MOST)}, spread = below(&t, 2), comm = 0;
-        open_fixture(&f, "switchml");
+        open_fixture(&f, STAR, "switchml");
         for (uint32_t l = 0; l < lanes; l++) {
             uint32_t id = group(&f, l * 4, n);
             for (uint32_t i = 0; i < count[l]; i++) {
@@ -215,7 +153,7 @@ static void room_of_a_switch(void **state)
         fixture f;
         rlt_reacting by_size[4];
         rlt_algorithm_rule rules[4];
-        open_fixture(&f, "switchml");
+        open_fixture(&f, STAR, "switchml");
         f.o.aggregator = i ? &f.aggregator : NULL;
         for (uint32_t k = 0; k < 4; k++) {
             open_reacting(&by_size[k], "switchml");
@@ -249,7 +187,7 @@ static void refused_after_waiting(void **state)
     fixture f;
     rlt_reacting apart;
     (void)state;
-    open_fixture(&f, "switchml");
+    open_fixture(&f, STAR, "switchml");
     open_reacting(&apart, "host-ring");
     const rlt_algorithm_rule large = {.kind = RLT_ALL_REDUCE, .from_bytes = 200 * CHUNK, .reacting = &apart};
     f.aggregator.slots = 512;
@@ -286,7 +224,7 @@ static void too_small(void **state)
     static const rlt_time now[WORKERS] = {0};
     fixture f;
     (void)state;
-    open_fixture(&f, "switchml");
+    open_fixture(&f, STAR, "switchml");
     all_reduce(&f, group(&f, 0, 4), 0, 4, 0, now);
     all_reduce(&f, group(&f, 4, 1), 4, 1, 100, now);
     all_reduce(&f, group(&f, 5, 2), 5, 2, 1, now);
@@ -313,7 +251,7 @@ static void another_name(void **state)
     static const rlt_time now[WORKERS] = {0};
     fixture f;
     (void)state;
-    open_fixture(&f, "switchml");
+    open_fixture(&f, STAR, "switchml");
     set(&f.reacting, "refused", "ring");
     f.aggregator.slots = 256;
     all_reduce(&f, group(&f, 0, 4), 0, 4, 300, now);
@@ -333,7 +271,7 @@ static void speeds(void **state)
     (void)state;
     for (int scale = 1; scale <= 4; scale *= 2) {
         fixture f;
-        open_fixture(&f, "switchml");
+        open_fixture(&f, STAR, "switchml");
         all_reduce(&f, group(&f, 0, 5), 0, 5, 200, now);
         f.o.network_scale = scale;
         finish(&f);
@@ -352,13 +290,13 @@ static void servers(void **state)
     for (int i = 0; i < 3; i++) {
         fixture f;
         char text[100];
-        open_fixture(&f, "atp");
+        open_fixture(&f, STAR, "atp");
         set(&f.reacting, "servers", counts[i]);
-        f.place.n = WORKERS + (i == 0 ? 0 : 1);
+        f.placement.n = WORKERS + (i == 0 ? 0 : 1);
         all_reduce(&f, group(&f, 0, WORKERS), 0, WORKERS, 4, now);
         assert_int_equal(go(&f), RLT_ERANGE);
         snprintf(text, sizeof text, "needs %s separate server%s: %u ranks are placed, and 8 of them train",
-                 counts[i], i ? "s" : "", f.place.n);
+                 counts[i], i ? "s" : "", f.placement.n);
         assert_string_equal(f.err.what, text);
         close_fixture(&f);
     }

@@ -15,72 +15,12 @@
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/reacting.h"
 #include "test/support/support.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 
-enum { TAU = 88480, D = 1000000, S = 500000, CHUNK = 1024, WORKERS = 8 };
-#define STAR "switch:9@100Gbps,1us,in_network=reduce+multicast"
-
 static const rlt_time whole = 365002560;
-
-static rlt_time switchml_time(uint32_t chunks)
-{
-    return (rlt_time)(chunks - 1) * TAU + 2 * (TAU + D) + S;
-}
-
-typedef struct fixture {
-    rlt_builder *b;
-    rlt_program *p;
-    rlt_topology *t;
-    rlt_placement placement;
-    rlt_packet_settings packet;
-    rlt_aggregator_config aggregator;
-    rlt_reacting reacting;
-    rlt_replay_options o;
-    rlt_replay *r;
-    rlt_error err;
-} fixture;
-
-static void open_fixture(fixture *f, const char *net, const char *protocol)
-{
-    memset(f, 0, sizeof *f);
-    assert_int_equal(rlt_builder_create(WORKERS, &f->b, &f->err), 0);
-    assert_int_equal(rlt_topology_load(net, NULL, &f->t, &f->err), 0);
-    assert_int_equal(rlt_placement_identity(f->t, rlt_topology_accelerators(f->t), &f->placement, &f->err),
-                     0);
-    f->packet = rlt_packet_default();
-    f->packet.switch_ps = S;
-    f->reacting.protocol = rlt_reactive_find(protocol, &f->err);
-    assert_non_null(f->reacting.protocol);
-    assert_int_equal(rlt_settings_preset(f->reacting.protocol, f->reacting.values, &f->err), 0);
-    f->o = rlt_replay_options_default();
-    f->o.topology = f->t;
-    f->o.placement = &f->placement;
-    f->o.model = &rlt_net_packet;
-    f->o.packet = &f->packet;
-    f->o.aggregator = &f->aggregator;
-    f->o.reacting[RLT_ALL_REDUCE] = &f->reacting;
-}
-
-static void close_fixture(fixture *f)
-{
-    rlt_replay_free(f->r);
-    rlt_program_free(f->p);
-    rlt_placement_free(&f->placement);
-    rlt_topology_free(f->t);
-}
-
-static int go(fixture *f)
-{
-    if (!f->p && rlt_builder_finish(f->b, "test", &f->p, &f->err) < 0)
-        fail_msg("%s: %s", f->err.where, f->err.what);
-    rlt_replay_free(f->r);
-    f->r = NULL;
-    f->err = (rlt_error){0};
-    int rc = rlt_replay_create(f->p, &f->o, &f->r, &f->err);
-    return rc ? rc : rlt_replay_run(f->r, &f->err);
-}
 
 static void finish(fixture *f)
 {
@@ -118,7 +58,7 @@ static void golden_time(void **state)
     fixture f;
     uint32_t node;
     (void)state;
-    assert_int_equal(switchml_time(4096), whole);
+    assert_int_equal(time_of(4096), whole);
     open_fixture(&f, STAR, "switchml");
     all_reduces(&f, 0, WORKERS, 1, 4096);
     finish(&f);
@@ -167,7 +107,7 @@ static void one_after_the_other(void **state)
     all_reduces(&f, 0, WORKERS, TIMES, CHUNKS);
     finish(&f);
     assert_int_equal(rlt_fabric_jobs(rlt_replay_fabric(f.r)), TIMES);
-    assert_int_equal(rlt_replay_time(f.r), TIMES * switchml_time(CHUNKS));
+    assert_int_equal(rlt_replay_time(f.r), TIMES * time_of(CHUNKS));
     close_fixture(&f);
 }
 
