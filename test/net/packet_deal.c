@@ -23,6 +23,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
+#include "test/support/graph.h"
 
 typedef struct dealt {
     rlt_topology *t;
@@ -293,8 +294,6 @@ static rlt_topology *draw_graph(dice *d)
     rlt_graph_node nodes[NODES];
     rlt_graph_link links[EDGES];
     uint32_t stride = 1 + below(d, NODES - 1);
-    rlt_topology *t = NULL;
-    rlt_error err = {0};
     for (uint32_t i = 0; i < NODES; i++) {
         snprintf(names[i], sizeof names[i], "n%u", i);
         nodes[i] = (rlt_graph_node){
@@ -305,16 +304,7 @@ static rlt_topology *draw_graph(dice *d)
         uint32_t dst = i < NODES ? (i + 1) * stride % NODES : (src + 1 + below(d, NODES - 1)) % NODES;
         links[i] = (rlt_graph_link){src, dst, 1000000000, 2 + 2 * (rlt_time)roll(d, 500), NULL};
     }
-    rlt_topology_spec spec = {.name = "graph",
-                              .source = "test",
-                              .endpoint = rlt_endpoint_default(),
-                              .n_nodes = NODES,
-                              .n_links = EDGES,
-                              .nodes = nodes,
-                              .links = links};
-    if (rlt_topology_build(&spec, &t, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    return t;
+    return test_graph(nodes, NODES, links, EDGES);
 }
 
 /* Steps over links, in either direction, from a node to the next host. */

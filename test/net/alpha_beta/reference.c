@@ -22,6 +22,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
+#include "test/support/graph.h"
 #include "test/support/support.h"
 
 enum { CASES = 400, MOST = 40, MAX_LINKS = 128, MAX_NODES = 64, BINS = 64, HOSTS = 6, SWITCHES = 4 };
@@ -413,7 +414,6 @@ static void draw_tree(trial *x, dice *d)
     char names[NODES][8];
     rlt_graph_node nodes[NODES];
     rlt_graph_link links[4 * NODES];
-    rlt_error err = {0};
     uint32_t n = 0, gifted = below(d, 4); /* most cases can add up and replicate everywhere */
     for (uint32_t v = 0; v < NODES; v++) {
         snprintf(names[v], sizeof names[v], "n%u", v);
@@ -434,15 +434,7 @@ static void draw_tree(trial *x, dice *d)
         for (uint32_t k = 0; v < HOSTS && !x->trees && k < 2; k++, n++) /* a second cable */
             links[n] = links[n - 2];
     }
-    rlt_topology_spec spec = {.name = "tree",
-                              .source = "test",
-                              .endpoint = rlt_endpoint_default(),
-                              .n_nodes = NODES,
-                              .n_links = n,
-                              .nodes = nodes,
-                              .links = links};
-    if (rlt_topology_build(&spec, &x->t, &err))
-        fail_msg("%s: %s", err.where, err.what);
+    x->t = test_graph(nodes, NODES, links, n);
 }
 
 /* A transfer, often to the destination that its sender had before. */

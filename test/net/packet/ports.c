@@ -16,6 +16,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
+#include "test/support/graph.h"
 #include "test/support/port_model.h"
 #include "test/support/support.h"
 
@@ -110,8 +111,6 @@ static rlt_topology *build(const port_case *c)
     char names[NODES][8];
     rlt_graph_node nodes[NODES];
     rlt_graph_link links[EDGES];
-    rlt_topology *t = NULL;
-    rlt_error err = {0};
     for (uint32_t i = 0; i < NODES; i++) {
         snprintf(names[i], sizeof names[i], "n%u", i);
         nodes[i] = (rlt_graph_node){.name = names[i], .kind = c->kinds[i], .forwards = 1};
@@ -119,16 +118,7 @@ static rlt_topology *build(const port_case *c)
     for (uint32_t i = 0; i < EDGES; i++)
         links[i] = (rlt_graph_link){c->edges[i].src, c->edges[i].dst, c->edges[i].bw_Bps,
                                     c->edges[i].latency_ps, NULL};
-    rlt_topology_spec spec = {.name = "graph",
-                              .source = "test",
-                              .endpoint = rlt_endpoint_default(),
-                              .n_nodes = NODES,
-                              .n_links = EDGES,
-                              .nodes = nodes,
-                              .links = links};
-    if (rlt_topology_build(&spec, &t, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    return t;
+    return test_graph(nodes, NODES, links, EDGES);
 }
 
 static void send(bench *b, uint32_t i)
