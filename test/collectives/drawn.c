@@ -333,7 +333,7 @@ static void on_arrival(void *ctx, uint64_t payload)
 
 static void run_case(uint32_t number)
 {
-    dice d = {number, 0};
+    dice d = {.seed = number};
     rlt_error err = {0};
     rlt_topology *t = NULL;
     rlt_placement place = {0};

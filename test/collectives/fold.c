@@ -25,7 +25,7 @@
 #include "sim/sim.h"
 #include "sim/watch.h"
 #include "test/support/dice.h"
-#include "test/support/folded.h"
+#include "test/support/networks/folded.h"
 #include "test/support/support.h"
 
 static void everything(void **state)
@@ -146,7 +146,7 @@ static void composed_machines(void **state)
     static const char *const graphs[] = {"/tmp/rlt-fold-graph.json", "/tmp/rlt-fold-graph-off.json"};
     static const char *const of[] = {"/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
                                      "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,nodes_per_leaf=2,pxn=off"};
-    dice k = {16, 0};
+    dice k = {.seed = 16};
     uint32_t ran = 0, folded = 0;
     (void)state;
     write_text("/tmp/rlt-fold-node.json", pcie_node);
@@ -259,7 +259,7 @@ static void random_cases(void **state)
     (void)state;
     const char *asked = getenv("FOLD_CASES");
     unsigned long cases = asked ? strtoul(asked, NULL, 10) : 2000;
-    dice k = {16, 1 << 20};
+    dice k = {.seed = 16, .k = 1 << 20};
     uint32_t ran = 0, folded = 0;
     for (unsigned long i = 0; i < cases; i++) {
         char text[160];

@@ -17,7 +17,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/watch.h"
-#include "test/support/folded.h"
+#include "test/support/networks/folded.h"
 #include "test/support/support.h"
 
 #define SWITCH8 "switch:8@50GB/s,500ns"

@@ -158,7 +158,7 @@ static bool one(dice *k, world *w)
 static void as_simulated(void **state)
 {
     uint32_t known = 0;
-    dice k = {23, 0};
+    dice k = {.seed = 23};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         world w;

@@ -23,7 +23,7 @@
 #define assert_string_equal(a, b)    FUZZ_CHECK(strcmp((a), (b)) == 0)
 #define assert_memory_equal(a, b, n) FUZZ_CHECK(memcmp((a), (b), (n)) == 0)
 #define fail_msg(...)                FUZZ_CHECK((fprintf(stderr, __VA_ARGS__), 0))
-#include "test/support/same_topology.h"
+#include "test/support/networks/same_topology.h"
 
 static void use_routes(const rlt_topology *t)
 {

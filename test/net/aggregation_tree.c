@@ -5,7 +5,7 @@
  * the load of each edge is the sum of the paths over it.
  */
 #include "net/import/import.h"
-#include "test/support/leaves.h"
+#include "test/support/networks/leaves.h"
 
 #include "net/aggregation/tree.h"
 #include "net/shapes/shapes.h"

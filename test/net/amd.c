@@ -17,7 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/same_topology.h"
+#include "test/support/networks/same_topology.h"
 
 #define GB UINT64_C(1000000000)
 
@@ -401,7 +401,7 @@ static void in_json(char *text, const machine *m, dice *d)
 static void random_machines(void **state)
 {
     static char text[2][ROOM];
-    dice d = {1, 0};
+    dice d = {.seed = 1};
     (void)state;
     for (uint32_t c = 0; c < CASES; c++) {
         machine m;

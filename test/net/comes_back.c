@@ -21,7 +21,7 @@
 #include "sim/base/error.h"
 #include "sim/text/json.h"
 #include "test/support/dice.h"
-#include "test/support/same_topology.h"
+#include "test/support/networks/same_topology.h"
 
 static void shipped(void **state)
 {

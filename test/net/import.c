@@ -23,7 +23,7 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
-#include "test/support/imported.h"
+#include "test/support/networks/imported.h"
 
 #define MB UINT64_C(1000000)
 #define GB UINT64_C(1000000000)

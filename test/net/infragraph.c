@@ -21,7 +21,7 @@
 #include "sim/base/param.h"
 #include "sim/base/time.h"
 #include "sim/text/file.h"
-#include "test/support/same_topology.h"
+#include "test/support/networks/same_topology.h"
 
 #define GB UINT64_C(1000000000)
 #define NS ((rlt_time)1000)

@@ -15,7 +15,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/imported.h"
+#include "test/support/networks/imported.h"
 
 #define GB UINT64_C(1000000000)
 #define US ((rlt_time)1000000)

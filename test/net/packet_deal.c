@@ -23,7 +23,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/graph.h"
+#include "test/support/networks/graph.h"
 
 typedef struct dealt {
     rlt_topology *t;

@@ -25,7 +25,7 @@ static void arenas(void **state)
 {
     (void)state;
     rlt_arena a = {0};
-    dice d = {5, 0};
+    dice d = {.seed = 5};
     enum { COUNT = 3000 };
     static unsigned char *blocks[COUNT];
     static size_t sizes[COUNT];
@@ -125,7 +125,7 @@ static void maps_follow_a_plain_array(void **state)
     /* Consecutive keys, keys that differ only in high bits, and random keys. */
     for (int kind = 0; kind < 3; kind++) {
         rlt_map m = {0};
-        dice d = {(uint64_t)kind + 20, 0};
+        dice d = {.seed = (uint64_t)kind + 20};
         uint32_t n = 0;
         memset(want, 0xff, sizeof want);
         for (int step = 0; step < 60000; step++) {
@@ -280,7 +280,7 @@ static void streams_are_uniform_and_apart(void **state)
 static void sorted_numbers(void **state)
 {
     (void)state;
-    dice d = {11, 0};
+    dice d = {.seed = 11};
     for (int round = 0; round < 300; round++) {
         uint32_t narrow[64], counts[50] = {0};
         uint64_t wide[64], n = roll(&d, 65);

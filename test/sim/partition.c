@@ -97,7 +97,7 @@ static uint32_t classes_of(const uint32_t *class, uint32_t n)
 static void random_networks(void **state)
 {
     (void)state;
-    dice k = {7, 0};
+    dice k = {.seed = 7};
     uint32_t coarse = 0;
     for (uint32_t t = 0; t < 3000; t++) {
         net g = draw(&k);

@@ -88,7 +88,7 @@ static void queue_against_reference(int kind, uint64_t seed)
 {
     static rlt_queue q;
     static reference r;
-    dice d = {seed, 0};
+    dice d = {.seed = seed};
     rlt_queue_init(&q);
     r.n = 0;
     for (uint32_t i = 0; i < 12000; i++) {
@@ -189,7 +189,7 @@ static void queue_gives_memory_back(void **state)
 {
     (void)state;
     static rlt_queue q;
-    dice d = {11, 0};
+    dice d = {.seed = 11};
     rlt_entry e = {0};
     rlt_queue_init(&q);
     const uint32_t peak = 300000;

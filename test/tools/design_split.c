@@ -4,7 +4,7 @@
  * are random; the search tries every split of the total on a grid, and refines the best. No split found may
  * be better than the solver's, and if the solver finds none, the grid must have none.
  */
-#include "test/support/drawing.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct drawn {
     char text[400];
 } drawn;
 
-static void draw_net(drawing *d, drawn *x)
+static void draw_net(dice *d, drawn *x)
 {
     x->net = (rlt_design_net){.n = 2 + below(d, 2), .ideal = below(d, 2)};
     for (uint32_t i = 0; i < x->net.n; i++) {
@@ -40,17 +40,17 @@ static void draw_net(drawing *d, drawn *x)
     rlt_design_levels(&x->net);
 }
 
-static rlt_design_comm draw_comm(drawing *d, rlt_design_over over)
+static rlt_design_comm draw_comm(dice *d, rlt_design_over over)
 {
     static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_REDUCE_SCATTER,
                                           RLT_ALL_TO_ALL};
     return (rlt_design_comm){.any = below(d, 4) > 0,
                              .kind = kinds[below(d, 5)],
                              .over = below(d, 5) ? over : RLT_DESIGN_EVERY,
-                             .bytes = 1e6 * (1 + 99 * unit(d))};
+                             .bytes = 1e6 * (1 + 99 * fraction(d))};
 }
 
-static void draw_work(drawing *d, drawn *x, rlt_design_work *w)
+static void draw_work(dice *d, drawn *x, rlt_design_work *w)
 {
     uint64_t ranks = rlt_design_size(&x->net);
     w->model = 1;
@@ -63,7 +63,7 @@ static void draw_work(drawing *d, drawn *x, rlt_design_work *w)
         rlt_design_layer *l = rlt_design_work_add(w, NULL);
         assert_non_null(l);
         for (uint32_t p = 0; p < 3; p++) {
-            l->compute_s[p] = 2e-3 * unit(d);
+            l->compute_s[p] = 2e-3 * fraction(d);
             l->comm[p] = draw_comm(d, p == 2 ? RLT_DESIGN_DATA : RLT_DESIGN_MODEL);
         }
     }
@@ -77,7 +77,7 @@ static void limit(drawn *x, const char *text)
     snprintf(x->text + strlen(x->text), sizeof x->text - strlen(x->text), ", %s", text);
 }
 
-static void draw_limits(drawing *d, drawn *x)
+static void draw_limits(dice *d, drawn *x)
 {
     x->limits.n_dims = x->net.n;
     for (uint32_t i = 0; i < x->net.n; i++)
@@ -86,13 +86,13 @@ static void draw_limits(drawing *d, drawn *x)
     for (uint32_t k = below(d, 4); k > 0; k--) {
         char text[96];
         uint32_t i = 1 + below(d, x->net.n), j = 1 + below(d, x->net.n);
-        double part = x->total * 1e-9 * unit(d), mean = 0;
+        double part = x->total * 1e-9 * fraction(d), mean = 0;
         for (uint32_t n = 0; n < x->net.n; n++)
             mean += x->dollars[n] * x->total / x->net.n;
         if (below(d, 3) == 0)
-            snprintf(text, sizeof text, "b%u >= %.3f*b%u", i, i == j ? 0.5 : 2 * unit(d), j);
+            snprintf(text, sizeof text, "b%u >= %.3f*b%u", i, i == j ? 0.5 : 2 * fraction(d), j);
         else if (below(d, 3) == 0)
-            snprintf(text, sizeof text, "cost <= %.6g", x->fixed + mean * (0.5 + unit(d)));
+            snprintf(text, sizeof text, "cost <= %.6g", x->fixed + mean * (0.5 + fraction(d)));
         else
             snprintf(text, sizeof text, "b%u %s %.3fGB/s", i, below(d, 2) ? "<=" : ">=", part);
         limit(x, text);
@@ -101,12 +101,12 @@ static void draw_limits(drawing *d, drawn *x)
 
 static void draw(uint32_t number, drawn *x)
 {
-    drawing d = {.seed = SEED, .stream = number};
+    dice d = {.seed = SEED, .stream = number};
     rlt_design_loop loop = rlt_design_loop_default();
     rlt_design_cost cost = {.prices = rlt_design_prices_at(below(&d, 3)),
                             .unit_Bps = 1e9,
-                            .npu = below(&d, 2) ? 500 * unit(&d) : 0};
-    *x = (drawn){.n_works = 1 + below(&d, 3), .total = 1e9 * (20 + 280 * unit(&d))};
+                            .npu = below(&d, 2) ? 500 * fraction(&d) : 0};
+    *x = (drawn){.n_works = 1 + below(&d, 3), .total = 1e9 * (20 + 280 * fraction(&d))};
     draw_net(&d, x);
     double ranks = (double)rlt_design_size(&x->net);
     rlt_design_cost_rates(&cost, &x->net, x->dollars);
@@ -118,7 +118,7 @@ static void draw(uint32_t number, drawn *x)
     for (uint32_t i = 0; i < x->n_works; i++) {
         draw_work(&d, x, &x->works[i]);
         rlt_error err = {0};
-        if (rlt_design_model_add(&x->model, &x->net, &x->works[i], &loop, 0.1 + unit(&d), &err))
+        if (rlt_design_model_add(&x->model, &x->net, &x->works[i], &loop, 0.1 + fraction(&d), &err))
             fail_msg("case %u: %s", number, err.what);
     }
     x->problem = (rlt_split_problem){.model = &x->model,
@@ -170,9 +170,9 @@ static found search(const drawn *x, uint32_t number)
                 bw[j] *= x->total / STEPS;
             try(x, bw, &best);
         }
-    drawing d = {.seed = SEED, .stream = CASES + number};
+    dice d = {.seed = SEED, .stream = CASES + number};
     for (uint32_t step = 0; step < WALK && best.met; step++) {
-        double bw[RLT_MAX_DIMS], by = x->total / STEPS * unit(&d) * pow(0.97, step);
+        double bw[RLT_MAX_DIMS], by = x->total / STEPS * fraction(&d) * pow(0.97, step);
         uint32_t from = below(&d, n), to = below(&d, n);
         memcpy(bw, best.bw, sizeof bw);
         if (from == to || bw[from] <= by + RLT_LEAST_BPS)
@@ -253,13 +253,13 @@ static double best_combination(const drawn *x, const rlt_design_candidate *c)
     return best;
 }
 
-static void draw_lists(drawing *d, const drawn *x, rlt_nic nics[RLT_MAX_DIMS], rlt_design_candidate *c)
+static void draw_lists(dice *d, const drawn *x, rlt_nic nics[RLT_MAX_DIMS], rlt_design_candidate *c)
 {
     for (uint32_t i = 0; i < x->net.n; i++) {
         if (i == 0 && below(d, 2))
             continue; /* its speed is free */
-        double rate = x->total * (0.02 + 0.1 * unit(d));
-        for (uint32_t k = 0; k < 1 + below(d, SPEEDS); k++, rate *= 1.1 + unit(d))
+        double rate = x->total * (0.02 + 0.1 * fraction(d));
+        for (uint32_t k = 0; k < 1 + below(d, SPEEDS); k++, rate *= 1.1 + fraction(d))
             nics[i].rate[nics[i].n++] = rate;
         c->nic[i] = &nics[i];
         c->listed++;
@@ -274,7 +274,7 @@ static void best_of_listed(void **state)
     if (!rlt_split_available())
         skip();
     for (uint32_t i = 0; i < LISTED; i++) {
-        drawing d = {.seed = SEED + 1, .stream = i};
+        dice d = {.seed = SEED + 1, .stream = i};
         drawn x;
         rlt_nic nics[RLT_MAX_DIMS] = {{0}};
         rlt_split s = {0};

@@ -91,7 +91,7 @@ job_times() { sed -n 's/.*"first_rank".*"time_ps": *\([0-9]*\).*/\1/p' "$tmp/jso
 expect "jobs on links of their own" "$(job_times)" "2000000000 2000000000 "
 expect "a job on the other's sender waits its turn" \
     "$(time_of $g --topology ring:4@100GB/s,0ns --job "$tmp/two.goal@3,2")" 2000000000
-d="--topology test/support/dumbbell.json"
+d="--topology test/support/networks/dumbbell.json"
 "$ringlet" run -q $g $d --job "$tmp/two.goal@2,3" --format json >"$tmp/json" 2>"$tmp/err"
 expect "two jobs across one cable take twice as long" "$(job_times)" "4000000000 4000000000 "
 expect "half of the cable for background traffic" "$(time_of $g $d --background '2>3:25GB/s')" 4000000000

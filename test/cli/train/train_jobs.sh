@@ -51,7 +51,7 @@ expect "or the command's" "$both" "$(total) $(total)"
 
 # Two switches and one cable. GPT-2 has 124 439 808 parameters (published). An all-reduce of 2 B each between two ranks takes
 # 2 x (1/2) x 248 879 616 B / 50 GB/s = 4 977 592 320 ps alone; two equal ones share the cable from end to end.
-cable="--topology test/support/dumbbell.json"
+cable="--topology test/support/networks/dumbbell.json"
 printf '{"model": "gpt2-small", "accelerator": "a100-40gb", "train": "batch=2,overlap=off"}' >"$tmp/two.json"
 result $cable --job "$tmp/two.json@0,1" --job "$tmp/two.json@2,3" --alone
 alone=$(of_jobs alone_ps | cut -d' ' -f1)

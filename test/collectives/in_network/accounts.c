@@ -12,7 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { HOSTS = 8, BYTES = 10000 };
 

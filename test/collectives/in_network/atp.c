@@ -13,7 +13,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { TAU = 24640, D = 1000000, S = 500000, P = 248, WIRE = 308 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ATP against a second model of it (test/support/atp_twin.h): one or two jobs with random members, windows,
+ * ATP against a second model of it (test/support/networks/atp_twin.h): one or two jobs with random members, windows,
  * slots, losses, marks, stragglers, timeouts and times to live. Every account of every job is equal, and the
  * time to the picosecond. Latencies differ, so that hardly ever two packets meet at one instant.
  */
@@ -23,9 +23,9 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/atp_twin.h"
 #include "test/support/dice.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/atp_twin.h"
+#include "test/support/networks/fabric.h"
 
 static void draw_job(dice *d, const twin *t, twin_job *j, const uint32_t *hosts, uint32_t n)
 {

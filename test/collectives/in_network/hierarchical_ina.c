@@ -13,7 +13,7 @@
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { P = 1024 };
 

@@ -17,7 +17,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { SCHEDULES = 10000, MAX_JOBS = 8, HOSTS = 12 };
 

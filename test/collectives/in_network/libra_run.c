@@ -12,7 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/base/time.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { TAU = 88480, D = 1000000, S = 500000, P = 1024 };
 

@@ -10,7 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/fabric.h"
+#include "test/support/networks/fabric.h"
 
 enum { D = 1000000, S = 500000 };
 

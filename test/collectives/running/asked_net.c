@@ -23,7 +23,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
-#include "test/support/plain_executor.h"
+#include "test/support/networks/plain_executor.h"
 #include "test/support/support.h"
 
 enum { CASES = 1200 };
@@ -500,7 +500,7 @@ static rlt_router *open_network(rlt_topology **t, rlt_placement *place)
 
 static void run_case(uint32_t number, rlt_router *router)
 {
-    dice d = {number, 0};
+    dice d = {.seed = number};
     rlt_error err = {0};
     memset(&c, 0, sizeof c);
     chosen = &drawn_net;
@@ -553,7 +553,7 @@ static void verbs_that_a_network_lacks(void **state)
     for (uint8_t verb = RLT_VERB_REDUCE; verb <= RLT_VERB_REDUCE_ALL; verb++) {
         rlt_error err = {0};
         char expected[100];
-        dice d = {verb, 0};
+        dice d = {.seed = verb};
         memset(&c, 0, sizeof c);
         chosen = &plain_net;
         c.n_plans = 1;

@@ -207,7 +207,7 @@ static void run_case(uint32_t number, rlt_router *router)
 {
     static const rlt_algorithm algorithm = {.name = "runs", .steps = steps_of, .step = step_of};
     static const rlt_algorithm single = {.name = "single", .steps = one_step, .step = one_message};
-    dice d = {number, 0};
+    dice d = {.seed = number};
     rlt_error err = {0};
     uint64_t messages = 0, bytes = 0;
     uint32_t first = 0;

@@ -22,7 +22,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
-#include "test/support/graph.h"
+#include "test/support/networks/graph.h"
 #include "test/support/support.h"
 
 enum { CASES = 400, MOST = 40, MAX_LINKS = 128, MAX_NODES = 64, BINS = 64, HOSTS = 6, SWITCHES = 4 };

@@ -2,14 +2,14 @@
 /*
  * The flow and the alpha-beta model against plain ones, written from net/MODELS.md: flows whose rates are found anew
  * at every event by filling all links evenly; messages that queue at the first and at the last link of their path.
- * Random trees and messages that follow each other (test/support/random_tree.h).
+ * Random trees and messages that follow each other (test/support/networks/random_tree.h).
  */
 #include <math.h>
 
 #include "net/network.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/random_tree.h"
+#include "test/support/networks/random_tree.h"
 #include "test/support/support.h"
 
 enum { CASES = 300 };

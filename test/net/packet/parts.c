@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A network of packets in parts, each on a thread, against the second model (test/support/packet_model.h):
+ * A network of packets in parts, each on a thread, against the second model (test/support/networks/packet_model.h):
  * every message is injected and delivered at the same picosecond, and every link carries, drops and loses as
  * much, until the last message has come.
  */
@@ -19,9 +19,9 @@
 #include "sim/sim.h"
 #include "sim/windows.h"
 #include "test/support/dice.h"
-#include "test/support/packet_case.h"
-#include "test/support/packet_model.h"
-#include "test/support/random_tree.h"
+#include "test/support/networks/packet_case.h"
+#include "test/support/networks/packet_model.h"
+#include "test/support/networks/random_tree.h"
 #include "test/support/support.h"
 
 enum { CASES = 60 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ports and packets on links against a second model (test/support/port_model.h). Every packet arrives,
+ * Ports and packets on links against a second model (test/support/networks/port_model.h). Every packet arrives,
  * leaves, is seen, or is dropped at the same picosecond and place. Every port counts the same, after each
  * step of the client and at the end, and as many events are handled.
  */
@@ -16,8 +16,8 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/dice.h"
-#include "test/support/graph.h"
-#include "test/support/port_model.h"
+#include "test/support/networks/graph.h"
+#include "test/support/networks/port_model.h"
 #include "test/support/support.h"
 
 enum { CASES = 400 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The packet model against a second one (test/support/packet_model.h). Every message is injected and
+ * The packet model against a second one (test/support/networks/packet_model.h). Every message is injected and
  * delivered at the same picosecond. Every link carries, drops and loses as many packets and bytes. Trains
  * of packets, and a series over time, change nothing.
  */
@@ -8,9 +8,9 @@
 
 #include "net/network.h"
 #include "sim/base/time.h"
-#include "test/support/packet_case.h"
-#include "test/support/packet_model.h"
-#include "test/support/random_tree.h"
+#include "test/support/networks/packet_case.h"
+#include "test/support/networks/packet_model.h"
+#include "test/support/networks/random_tree.h"
 #include "test/support/support.h"
 
 enum { CASES = 300 };

@@ -18,7 +18,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/small_graph.h"
+#include "test/support/networks/small_graph.h"
 
 static const uint64_t GB = 1000000000u;
 

@@ -19,7 +19,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
-#include "test/support/small_graph.h"
+#include "test/support/networks/small_graph.h"
 
 static const uint64_t GB = 1000000000u;
 

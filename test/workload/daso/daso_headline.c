@@ -12,7 +12,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/daso.h"
+#include "test/support/trainings/daso.h"
 #include "workload/daso/daso.h"
 #include "workload/replay/alone.h"
 #include "workload/replay/replay.h"

@@ -10,7 +10,7 @@
 #include "net/usage.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/daso.h"
+#include "test/support/trainings/daso.h"
 #include "workload/daso/daso.h"
 #include "workload/program/program.h"
 #include "workload/replay/alone.h"

@@ -7,9 +7,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/replay.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
+#include "test/support/traces/replay.h"
 #include "workload/deploy/cluster.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"

@@ -19,7 +19,7 @@
 #include "sim/base/random.h"
 #include "sim/base/text.h"
 #include "sim/text/protowire.h"
-#include "test/support/onnx.h"
+#include "test/support/traces/onnx.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"
 

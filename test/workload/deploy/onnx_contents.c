@@ -10,7 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/text/protowire.h"
-#include "test/support/onnx.h"
+#include "test/support/traces/onnx.h"
 #include "workload/deploy/opgraph.h"
 
 /* Contents of 1024 numbers are kept, from the file or computed; of 1025 none: the last one is then unknown. */

@@ -17,7 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/text/protowire.h"
 #include "test/support/dice.h"
-#include "test/support/onnx.h"
+#include "test/support/traces/onnx.h"
 #include "workload/deploy/opgraph.h"
 
 enum { CASES = 1500, LISTS = 40, LONG = 12, BATCH = 3 };

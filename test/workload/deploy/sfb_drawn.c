@@ -11,8 +11,8 @@
 
 #include "sim/base/error.h"
 #include "test/support/dice.h"
-#include "test/support/small_deployment.h"
 #include "test/support/support.h"
+#include "test/support/trainings/small_deployment.h"
 #include "workload/deploy/cluster.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/deploy/sfb.h"

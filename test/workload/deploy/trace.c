@@ -4,7 +4,7 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/base/time.h"
-#include "test/support/chakra.h"
+#include "test/support/traces/chakra.h"
 #include "workload/deploy/graphs/graphs.h"
 #include "workload/deploy/opgraph.h"
 #include "workload/readers/chakra/node.h"

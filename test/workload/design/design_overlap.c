@@ -5,7 +5,7 @@
  * and with the closed form, which is a lower bound.
  */
 #include "net/import/import.h"
-#include "test/support/drawing.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 #include <math.h>
@@ -160,7 +160,7 @@ static rlt_time replay(const made *m)
 
 /* ---- random cases ---- */
 
-static void draw_comm(drawing *d, bool adds, rlt_design_over over, rlt_design_comm *c)
+static void draw_comm(dice *d, bool adds, rlt_design_over over, rlt_design_comm *c)
 {
     static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_REDUCE_SCATTER,
                                           RLT_ALL_TO_ALL};
@@ -173,7 +173,7 @@ static void draw_comm(drawing *d, bool adds, rlt_design_over over, rlt_design_co
 /* Draws a case. Sizes are powers of 2, and bandwidths of links whole numbers. */
 static bool draw(uint32_t number, made *m)
 {
-    drawing d = {.seed = SEED, .stream = number};
+    dice d = {.seed = SEED, .stream = number};
     bool adds = false;
     *m = (made){.net = {.n = 1 + below(&d, 3)}, .loop = rlt_design_loop_default()};
     m->loop.overlap = true;

@@ -13,9 +13,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/options.h"
-#include "test/support/search.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
+#include "test/support/trainings/search.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"

@@ -17,9 +17,9 @@
 #include "sim/base/options.h"
 #include "sim/base/time.h"
 #include "sim/watch.h"
-#include "test/support/drawing.h"
-#include "test/support/search.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
+#include "test/support/trainings/search.h"
 #include "workload/experiment/layouts/layouts.h"
 #include "workload/experiment/run/run.h"
 #include "workload/plan/plan.h"
@@ -53,7 +53,7 @@ static void write_network(const drawn *d, const uint64_t bw_Bps[RLT_MAX_DIMS], c
                       d->size[i], bw_Bps[i], 300 * (i + 1));
 }
 
-static void draw(drawn *d, drawing *r)
+static void draw(drawn *d, dice *r)
 {
     static const char *const shapes[] = {"ring", "switch", "fully-connected"};
     static const uint32_t sizes[][3] = {{2, 2, 2}, {4, 2, 0}, {2, 3, 0}, {2, 4, 0}, {8, 0, 0}, {3, 2, 2}};
@@ -82,7 +82,7 @@ static void draw(drawn *d, drawing *r)
     search_give(&d->asked, "train", d->train);
     search_finish(&d->asked);
     d->budget = (rlt_network_budget){.setting = "--total", .steps = d->n_dims + 1 + below(r, 6)};
-    double total = 1e9 * (20 + 200 * unit(r));
+    double total = 1e9 * (20 + 200 * fraction(r));
     bool dollars = below(r, 3) == 0;
     for (uint32_t i = 0; i < d->n_dims; i++)
         d->budget.most_Bps[i] = dollars ? total / (1 + i) : total;
@@ -290,7 +290,7 @@ static void same_as_walk(void **state)
 {
     static walked w;
     const char *seed = getenv("NETWORK_SEED");
-    drawing r = {.seed = seed ? strtoul(seed, NULL, 10) : 51};
+    dice r = {.seed = seed ? strtoul(seed, NULL, 10) : 51};
     double walks = 0, searched = 0;
     uint32_t in_second = 0;
     (void)state;

@@ -186,7 +186,7 @@ static void draw(dice *d, char words[600])
 static void runs_are_what_they_are_alone(void **state)
 {
     static member all[ALIVE];
-    dice d = {1, 0};
+    dice d = {.seed = 1};
     rlt_shared pool = {.note = NULL};
     uint32_t ran = 0, refused = 0;
     static const char place[] = "{\"ranks\": [7, 5, 3, 1, 0, 2, 4, 6]}";

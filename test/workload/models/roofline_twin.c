@@ -23,7 +23,7 @@ enum { PRECISIONS = sizeof precisions / sizeof *precisions };
 static const char *const stacks[] = {"s", "t", "any", "u"};
 enum { STACKS = sizeof stacks / sizeof *stacks };
 
-static double fraction(dice *d)
+static double thousandths(dice *d)
 {
     return (1 + below(d, 1000)) / 1000.0;
 }
@@ -33,7 +33,7 @@ static void draw_factors(dice *d, rlt_precision_factors *f)
     for (uint32_t i = 0; i < PRECISIONS; i++)
         if (below(d, 2)) {
             snprintf(f->at[f->n].precision, sizeof f->at[0].precision, "%s", precisions[i]);
-            f->at[f->n++].factor = 2 * fraction(d);
+            f->at[f->n++].factor = 2 * thousandths(d);
         }
 }
 
@@ -41,7 +41,7 @@ static void draw_stack(dice *d, rlt_stack *s, const char *name)
 {
     snprintf(s->name, sizeof s->name, "%s", name);
     for (int k = 0; k < RLT_WORK_KINDS; k++)
-        s->most[k] = 2 * fraction(d);
+        s->most[k] = 2 * thousandths(d);
     draw_factors(d, &s->precisions);
     rlt_time *times[] = {&s->host_kernel_ps,   &s->host_expert_ps, &s->host_pass_ps,
                          &s->host_handover_ps, &s->host_image_ps,  &s->host_ps};
@@ -50,7 +50,7 @@ static void draw_stack(dice *d, rlt_stack *s, const char *name)
     s->score_passes = below(d, 5);
     for (int k = 0; k < RLT_KIND_OTHER; k++)
         if (below(d, 2))
-            s->spread[k] = (rlt_spread){fraction(d), 1 + fraction(d)};
+            s->spread[k] = (rlt_spread){thousandths(d), 1 + thousandths(d)};
 }
 
 static void draw_evidence(dice *d, rlt_accelerator *a)
@@ -89,14 +89,14 @@ static void draw(dice *d, rlt_accelerator *a)
             a->peaks[a->n_peaks++].Flops = 1 + below(d, 1000);
         }
     for (int k = 0; k < RLT_WORK_KINDS; k++)
-        a->kernels.most[k] = fraction(d);
+        a->kernels.most[k] = thousandths(d);
     a->kernels.rows_half = below(d, 3) ? below(d, 1000) : 0;
     a->kernels.outputs_half = below(d, 3) ? below(d, 1000) : 0;
     a->kernels.inputs_half = below(d, 3) ? below(d, 1000) : 0;
     a->kernels.area_half = below(d, 3) ? below(d, 1000000) : 0;
-    a->kernels.memory = fraction(d);
-    a->kernels.backward = below(d, 3) ? fraction(d) : 0;
-    a->kernels.host = 2 * fraction(d);
+    a->kernels.memory = thousandths(d);
+    a->kernels.backward = below(d, 3) ? thousandths(d) : 0;
+    a->kernels.host = 2 * thousandths(d);
     draw_factors(d, &a->kernels.precisions);
     for (uint32_t i = 0; i < STACKS; i++)
         if (below(d, 3))
@@ -246,7 +246,7 @@ static void rooflines(void **state)
     static const char *const asked[] = {"s", "t", "any", "u", "none", NULL};
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        dice d = {seed, 0};
+        dice d = {.seed = seed};
         draw(&d, &a);
         for (int i = 0; i < 8; i++) {
             const char *stack = asked[below(&d, 6)], *precision = precisions[below(&d, PRECISIONS)];
@@ -356,7 +356,7 @@ static void evidence(void **state)
     static const char *const asked[] = {"s", "t", "any", "u", "none"};
     (void)state;
     for (uint64_t seed = 0; seed < 1000; seed++) {
-        dice d = {seed, 1000000};
+        dice d = {.seed = seed, .k = 1000000};
         draw(&d, &a);
         for (int i = 0; i < 10; i++) {
             const char *stack = asked[below(&d, 5)], *precision = precisions[below(&d, 4)];
@@ -399,7 +399,7 @@ static void kinds(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        dice d = {seed, 2000000};
+        dice d = {.seed = seed, .k = 2000000};
         rlt_model_layer layers[4] = {{.work = RLT_WORK_MATMUL}};
         rlt_model m = {.layers = layers, .n_layers = below(&d, 5), .recurrent = !below(&d, 6)};
         bool convolution = false, experts = false, attention = false;

@@ -3,7 +3,7 @@
  * Each answer of a search against what its header promises: rules, repeated points, least memory and bounds,
  * worked out anew from the parts of workload/training.
  */
-#include "test/support/answers.h"
+#include "test/support/trainings/answers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/drawing.h"
-#include "test/support/layouts.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/models/layer.h"
 #include "workload/plan/plan.h"
 #include "workload/training/cost.h"
@@ -234,7 +234,7 @@ static void check_answers(const asked *m, uint32_t i)
 static void as_promised(void **state)
 {
     asked m = empty();
-    drawing r = {.seed = 31};
+    dice r = {.seed = 31};
     uint32_t all = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "test/support/drawing.h"
-#include "test/support/layouts.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
-#include "test/support/training.h"
+#include "test/support/trainings/layouts.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
@@ -86,7 +86,7 @@ static bool same(const rlt_training *a, const rlt_training *b)
 static void same_runs(void **state)
 {
     static rlt_training planned[PLANNED];
-    drawing r = {.seed = 51};
+    dice r = {.seed = 51};
     uint32_t alike = 0, others = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {

@@ -3,7 +3,7 @@
  * The result of a search against all the answers it got: each count, what is left, the points with their bounds, and
  * that each round takes the nodes of the least bounds. And bounds that are made too high are named.
  */
-#include "test/support/answers.h"
+#include "test/support/trainings/answers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
-#include "test/support/drawing.h"
-#include "test/support/layouts.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
 
@@ -243,7 +243,7 @@ static void check_counts(asked *m, const rlt_layout_result *r, bool stopped, uin
 static void same_counts(void **state)
 {
     asked m = empty();
-    drawing r = {.seed = 32};
+    dice r = {.seed = 32};
     uint32_t stopped = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -272,7 +272,7 @@ static void many(void **state)
     static const char *const given[] = {
         "tp=1+2", "cp=1", "pp=1+2", "ep=1", "vp=1:6", "microbatch=1+2+3+4+6", "order=tp-cp-dp-pp"};
     asked m = empty();
-    drawing r = {.seed = 77};
+    dice r = {.seed = 77};
     (void)state;
     do {
         if (m.l.ranks)
@@ -334,7 +334,7 @@ static int answer_all(void *ctx, uint32_t n, rlt_layout_outcome *out, rlt_layout
 static void another_watch(void **state)
 {
     asked m = empty();
-    drawing r = {.seed = 79};
+    dice r = {.seed = 79};
     uint64_t began = 0, stopped = 0, at_once = 0;
     (void)state;
     for (uint32_t i = 0; i < 10; i++) {
@@ -366,7 +366,7 @@ static void another_watch(void **state)
 static void too_high(void **state)
 {
     asked m = empty();
-    drawing r = {.seed = 78};
+    dice r = {.seed = 78};
     uint32_t refused = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES / 4; i++) {

@@ -7,7 +7,7 @@
 #include "net/import/import.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/replay.h"

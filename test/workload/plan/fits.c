@@ -5,8 +5,8 @@
 
 #include "sim/base/error.h"
 #include "sim/watch.h"
-#include "test/support/drawing.h"
-#include "test/support/layouts.h"
+#include "test/support/dice.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/fits.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
@@ -25,7 +25,7 @@ static bool next(const rlt_layout_space *s, rlt_layout_point *p)
 }
 
 /* Returns the number of possible points, the bytes of the one that needs least, and those of a random one. */
-static uint32_t look(const layouts *l, drawing *r, double *least, double *any)
+static uint32_t look(const layouts *l, dice *r, double *least, double *any)
 {
     rlt_layout_point p = {.bound_ps = 0};
     uint32_t n = 0;
@@ -146,7 +146,7 @@ static void check(const layouts *l, uint32_t i, double room, uint32_t possible, 
 
 static void all_points(void **state)
 {
-    drawing r = {.seed = 20260107};
+    dice r = {.seed = 20260107};
     uint32_t impossible = 0, fitted = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -174,7 +174,7 @@ static bool stops(void *ctx)
 
 static void stopped(void **state)
 {
-    drawing r = {.seed = 6};
+    dice r = {.seed = 6};
     uint32_t early = 0;
     (void)state;
     for (uint32_t i = 0; i < 20; i++) {

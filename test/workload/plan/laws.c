@@ -10,7 +10,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/models/accelerator.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/replay.h"
@@ -35,7 +35,7 @@ static rlt_time best_of(const layouts *l, const rlt_layout_space *space, double 
 }
 
 /* Draws a case, with the memory between the least and the largest need. */
-static void begin(layouts *l, drawing *r)
+static void begin(layouts *l, dice *r)
 {
     layouts_walk w = layouts_draw_walked(l, r, 6);
     double least = 0, most = 0;
@@ -44,13 +44,13 @@ static void begin(layouts *l, drawing *r)
         least = w.points[k].planned && (least <= 0 || bytes < least) ? bytes : least;
         most = bytes > most ? bytes : most;
     }
-    l->f.accelerator.memory_bytes = (uint64_t)(least + (most - least) * unit(r)) + 1;
+    l->f.accelerator.memory_bytes = (uint64_t)(least + (most - least) * fraction(r)) + 1;
     free(w.points);
 }
 
 static void more_memory(void **state)
 {
-    drawing r = {.seed = 21};
+    dice r = {.seed = 21};
     uint32_t shorter = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -71,7 +71,7 @@ static void more_memory(void **state)
 /* Removes a value at random from each axis that has several. */
 static void more_values(void **state)
 {
-    drawing r = {.seed = 22};
+    dice r = {.seed = 22};
     uint32_t shorter = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -116,7 +116,7 @@ static void speed_up(layouts *l, uint32_t k)
 static void all_faster(void **state)
 {
     const uint32_t k = 4;
-    drawing r = {.seed = 23};
+    dice r = {.seed = 23};
     double worst = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -145,7 +145,7 @@ static void all_faster(void **state)
 
 static void links_faster(void **state)
 {
-    drawing r = {.seed = 24};
+    dice r = {.seed = 24};
     uint32_t shorter = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -167,7 +167,7 @@ static void links_faster(void **state)
 /* Twice the samples take at most twice the time: the layout may do the same again. */
 static void twice_the_batch(void **state)
 {
-    drawing r = {.seed = 25};
+    dice r = {.seed = 25};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;
@@ -208,7 +208,7 @@ static void no_network(void **state)
 {
     const char *given[] = {"schedule=1f1b", "recompute=none", "pp=1+2+3+4+6+12", "vp=1", "zero=0", "sp=off"};
     static const uint32_t ranks[] = {2, 3, 4, 6, 8, 9, 12, 16};
-    drawing r = {.seed = 26};
+    dice r = {.seed = 26};
     (void)state;
     for (uint32_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         layouts l = {.ranks = ranks[i]};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/plan.h"
 
 enum { CASES = 60 };
@@ -42,7 +42,7 @@ static void wrong_bounds(void **state)
 {
     static const double by[] = {1, 1.05, 1.5};
     uint32_t all[3] = {0}, failed[3] = {0};
-    drawing r = {.seed = 3};
+    dice r = {.seed = 3};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;
@@ -80,7 +80,7 @@ static bool finds(layouts *l, uint64_t room, const layouts_point *expected)
 
 static void byte_at_the_edge(void **state)
 {
-    drawing r = {.seed = 4};
+    dice r = {.seed = 4};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;

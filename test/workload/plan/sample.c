@@ -11,7 +11,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/plan.h"
 #include "workload/replay/alone.h"
 #include "workload/timing/timing.h"
@@ -119,7 +119,7 @@ static void check(const layouts *l, const layouts_walk *w, uint64_t seed)
 
 static void against_the_walk(void **state)
 {
-    drawing r = {.seed = 11};
+    dice r = {.seed = 11};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;
@@ -136,7 +136,7 @@ static void against_the_walk(void **state)
 
 static void nothing_is_possible(void **state)
 {
-    drawing r = {.seed = 12};
+    dice r = {.seed = 12};
     layouts l;
     (void)state;
     layouts_walk w = layouts_draw_walked(&l, &r, 6);
@@ -171,7 +171,7 @@ static bool stops(void *ctx)
 /* A watch is told of each simulation, and stops the drawing; memory that is kept free is not there. */
 static void watched(void **state)
 {
-    drawing r = {.seed = 13};
+    dice r = {.seed = 13};
     (void)state;
     for (uint32_t i = 0; i < 8; i++) {
         layouts l;

@@ -8,7 +8,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/drawing.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 enum { CASES = 400, ITEMS = 12, TERMS = 4 };
@@ -45,15 +45,15 @@ static int time_of(void *ctx, uint32_t i, const uint16_t at[RLT_MAX_DIMS], rlt_t
     return 0;
 }
 
-static pool draw(drawing *r)
+static pool draw(dice *r)
 {
     pool p = {.n = 1 + below(r, ITEMS), .dims = 1 + below(r, 4)};
     p.steps = p.dims + below(r, p.dims == 4 ? 12 : 24);
     for (uint32_t i = 0; i < p.n; i++) {
-        p.items[i].fixed = 1 + unit(r);
+        p.items[i].fixed = 1 + fraction(r);
         for (int t = 0; t < TERMS; t++)
             for (uint32_t d = 0; d < p.dims; d++)
-                p.items[i].bytes[t][d] = below(r, 2) ? unit(r) * p.steps / 4 : 0;
+                p.items[i].bytes[t][d] = below(r, 2) ? fraction(r) * p.steps / 4 : 0;
     }
     return p;
 }
@@ -143,7 +143,7 @@ static void check_within(pool *p, const rlt_time best[ITEMS], double pairs, doub
 
 static void same_as_walk(void **state)
 {
-    drawing r = {.seed = 41};
+    dice r = {.seed = 41};
     uint64_t walked = 0, judged = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -166,7 +166,7 @@ static void same_as_walk(void **state)
 /* A search that is stopped, or need not be exact, says how far it is. */
 static void partly(void **state)
 {
-    drawing r = {.seed = 42};
+    dice r = {.seed = 42};
     uint32_t stopped = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -186,7 +186,7 @@ static void partly(void **state)
         rlt_share_result_free(&found);
         s.most = 0;
         s.gap = 0.1;
-        s.known_ps = (rlt_time)((double)least_of(&p, best) * (1 + 0.2 * unit(&r)));
+        s.known_ps = (rlt_time)((double)least_of(&p, best) * (1 + 0.2 * fraction(&r)));
         assert_int_equal(rlt_shares_find(&s, &found, &err), 0);
         rlt_time reached = found.n ? found.points[0].time_ps : s.known_ps;
         reached = reached < s.known_ps ? reached : s.known_ps;
@@ -200,7 +200,7 @@ static void partly(void **state)
 /* An item that more bandwidth makes slower is noticed, and nothing is proven then. */
 static void slower_with_more(void **state)
 {
-    drawing r = {.seed = 43};
+    dice r = {.seed = 43};
     uint32_t noticed = 0, cases = 0;
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "test/support/training.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"

@@ -9,7 +9,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/plan.h"
 #include "workload/training/training.h"
 
@@ -198,7 +198,7 @@ static void with_bounds(const layouts *l, const layouts_walk *w, uint32_t i, dou
     rlt_layout_result_free(&r);
 }
 
-static double draw_room(const layouts_walk *w, drawing *r)
+static double draw_room(const layouts_walk *w, dice *r)
 {
     double least = 0, most = 0;
     for (uint32_t k = 0; k < w->n; k++) {
@@ -206,12 +206,12 @@ static double draw_room(const layouts_walk *w, drawing *r)
         least = p->planned && (least <= 0 || p->memory_bytes < least) ? p->memory_bytes : least;
         most = p->memory_bytes > most ? p->memory_bytes : most;
     }
-    double x = unit(r); /* more often small: few points fit */
+    double x = fraction(r); /* more often small: few points fit */
     return least + (most - least) * x * x + 1;
 }
 
 /* Draws a case and walks its space. */
-static layouts_walk begin(layouts *l, drawing *r)
+static layouts_walk begin(layouts *l, dice *r)
 {
     layouts_walk w = layouts_draw_walked(l, r, 6);
     count.points += w.n;
@@ -254,7 +254,7 @@ static void print_ratios(void)
 static void same_as_walk(void **state)
 {
     const char *seed = getenv("TWIN_SEED");
-    drawing r = {.seed = seed ? strtoul(seed, NULL, 10) : 11};
+    dice r = {.seed = seed ? strtoul(seed, NULL, 10) : 11};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;

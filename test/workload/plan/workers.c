@@ -11,7 +11,7 @@
 #include "sim/base/error.h"
 #include "sim/base/random.h"
 #include "sim/watch.h"
-#include "test/support/layouts.h"
+#include "test/support/trainings/layouts.h"
 #include "workload/plan/plan.h"
 
 enum { CASES = 200, MOST_WORKERS = 7, MOST_KNOWN = 1 << 16 };
@@ -157,7 +157,7 @@ static void check_same(const layouts *l, uint32_t i, const rlt_layout_result *a,
                  b->n, (unsigned long long)a->bounded, (unsigned long long)b->bounded);
 }
 
-static void draw_case(layouts *l, drawing *r)
+static void draw_case(layouts *l, dice *r)
 {
     layouts_draw(l, r);
     if (below(r, 2)) /* some layouts are out of memory */
@@ -167,7 +167,7 @@ static void draw_case(layouts *l, drawing *r)
 static void any_number_of_workers(void **state)
 {
     static const uint32_t workers[] = {1, 2, 3, MOST_WORKERS};
-    drawing r = {.seed = 5};
+    dice r = {.seed = 5};
     (void)state;
     for (uint32_t i = 0; i < CASES; i++) {
         layouts l;
@@ -188,7 +188,7 @@ static void any_number_of_workers(void **state)
 /* Stops after some answers. Each point is counted, and the answers kept lead to the same result. */
 static void stopped_and_gone_on(void **state)
 {
-    drawing r = {.seed = 6};
+    dice r = {.seed = 6};
     uint32_t stopped = 0;
     crew c = {.workers = 2};
     (void)state;
@@ -228,7 +228,7 @@ static void stopped_and_gone_on(void **state)
 /* The error is that of the first question that fails, whoever answers it. */
 static void first_error(void **state)
 {
-    drawing r = {.seed = 7};
+    dice r = {.seed = 7};
     (void)state;
     for (uint32_t i = 0; i < 10; i++) {
         layouts l;

@@ -10,7 +10,7 @@
 #include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
-#include "test/support/transformer.h"
+#include "test/support/trainings/transformer.h"
 #include "workload/program/join.h"
 #include "workload/program/program.h"
 #include "workload/replay/background.h"

@@ -11,8 +11,8 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/random_program.h"
 #include "test/support/support.h"
+#include "test/support/traces/random_program.h"
 #include "workload/program/join.h"
 
 static rlt_error err;

@@ -7,8 +7,8 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/loggops.h"
-#include "test/support/replay.h"
+#include "test/support/traces/loggops.h"
+#include "test/support/traces/replay.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/timing/loggops.h"

@@ -12,9 +12,9 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/loggops.h"
 #include "test/support/say.h"
 #include "test/support/support.h"
+#include "test/support/traces/loggops.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

@@ -13,8 +13,8 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/kineto.h"
 #include "test/support/text_file.h"
+#include "test/support/traces/kineto.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

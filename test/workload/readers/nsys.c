@@ -6,7 +6,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/nsys.h"
+#include "test/support/traces/nsys.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

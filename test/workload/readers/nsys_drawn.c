@@ -12,7 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/nsys.h"
+#include "test/support/traces/nsys.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

@@ -5,7 +5,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
-#include "test/support/nsys.h"
+#include "test/support/traces/nsys.h"
 #include "workload/program/program.h"
 
 /* The first communicator of a recording of one process: a world of one rank. */

@@ -10,10 +10,10 @@
 
 #include "sim/base/error.h"
 #include "test/support/dice.h"
-#include "test/support/kineto.h"
 #include "test/support/say.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
+#include "test/support/traces/kineto.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

@@ -9,7 +9,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/replay.h"
+#include "test/support/traces/replay.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/replay/replay.h"

@@ -277,7 +277,7 @@ static void as_whole(void **state)
         {"switch:2@300GB/s,100ns*switch:8@50GB/s,500ns", 8, 1},
         {"switch:2@300GB/s,100ns*fat-tree:16@50GB/s,500ns,levels=3,hosts_per_leaf=4,cores=7", 16, 4},
         {"switch:2@300GB/s,100ns*fat-tree:8192@50GB/s,500ns,levels=3,hosts_per_leaf=2", 32, 4}};
-    dice k = {19, 0};
+    dice k = {.seed = 19};
     uint32_t served = 0;
     (void)state;
     for (uint32_t i = 0; i < 124; i++) {

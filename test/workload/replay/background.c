@@ -72,7 +72,7 @@ static uint64_t arrived_by(const rlt_background *f, rlt_time end, uint64_t *sent
 static void messages_are_counted(void **state)
 {
     (void)state;
-    dice d = {1, 0};
+    dice d = {.seed = 1};
     rlt_error err = {0};
     rlt_topology *t = NULL;
     assert_int_equal(rlt_topology_load(network, NULL, &t, &err), 0);
@@ -221,7 +221,7 @@ static void rests(void **state)
  * that have not arrived, and shared. */
 static void flows_get_what_there_is(void **state)
 {
-    dice d = {2, 0};
+    dice d = {.seed = 2};
     rlt_error err = {0};
     rlt_topology *t = NULL;
     const rlt_placement all = {.n = 8};

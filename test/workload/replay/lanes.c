@@ -19,8 +19,8 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/reacting.h"
 #include "test/support/support.h"
+#include "test/support/traces/reacting.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
 

@@ -9,7 +9,7 @@
 
 #include "sim/base/error.h"
 #include "test/support/dice.h"
-#include "test/support/loggops.h"
+#include "test/support/traces/loggops.h"
 
 /* ---- by hand */
 
@@ -464,7 +464,7 @@ static void random_programs(void **state)
 {
     static twin w;
     static char text[TEXT];
-    dice k = {61, 0};
+    dice k = {.seed = 61};
     uint32_t ended = 0, stalled = 0;
     (void)state;
     for (uint32_t c = 0; c < 400; c++) {

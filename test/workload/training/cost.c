@@ -11,9 +11,9 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/drawing.h"
-#include "test/support/fold.h"
-#include "test/support/training.h"
+#include "test/support/dice.h"
+#include "test/support/trainings/fold.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/replay/alone.h"
@@ -105,7 +105,7 @@ static void check_least(const rlt_training *t, const char *network, int i)
     rlt_topology_free(topology);
 }
 
-static const char *pick(drawing *r, const char *const *of)
+static const char *pick(dice *r, const char *const *of)
 {
     uint32_t n = 0;
     while (of[n])
@@ -114,7 +114,7 @@ static const char *pick(drawing *r, const char *const *of)
 }
 
 /* Draws a layout. Returns false if it cannot be planned. */
-static bool draw(fixture *f, drawing *r)
+static bool draw(fixture *f, dice *r)
 {
     static const char *const numbers[] = {"1", "1", "2", "4", NULL};
     static const char *const schedules[] = {"gpipe",    "1f1b",      "1f1b",    "interleaved", "zero-bubble",
@@ -162,7 +162,7 @@ static void below_simulation(void **state)
     static const char *const networks[] = {"switch:16@50GB/s,1us",
                                            "switch:8@300GB/s,500ns*switch:2@25GB/s,2us",
                                            "ring:4@100GB/s,500ns*switch:4@10GB/s,1us", NULL};
-    drawing r = {.seed = 7};
+    dice r = {.seed = 7};
     static double ratios[CASES], plain[CASES];
     uint32_t n = 0, n_plain = 0, tight = 0, ranks;
     (void)state;

@@ -10,7 +10,7 @@
 
 #include "sim/base/error.h"
 #include "test/support/dice.h"
-#include "test/support/training.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"

@@ -9,7 +9,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
-#include "test/support/training.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/model.h"
 #include "workload/models/precision.h"
 #include "workload/program/program.h"

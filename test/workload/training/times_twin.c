@@ -12,7 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/training.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/layer.h"
 #include "workload/models/model.h"

@@ -13,7 +13,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/training.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"
 #include "workload/training/internal.h"

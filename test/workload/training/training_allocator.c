@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "sim/base/error.h"
-#include "test/support/blocks.h"
-#include "test/support/training.h"
+#include "test/support/trainings/blocks.h"
+#include "test/support/trainings/training.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/training/training.h"

@@ -6,9 +6,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/blocks.h"
-#include "test/support/fold.h"
-#include "test/support/replay.h"
+#include "test/support/traces/replay.h"
+#include "test/support/trainings/blocks.h"
+#include "test/support/trainings/fold.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/models/stack.h"

@@ -13,7 +13,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/blocks.h"
+#include "test/support/trainings/blocks.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"

@@ -8,7 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
-#include "test/support/transformer.h"
+#include "test/support/trainings/transformer.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/program/program.h"

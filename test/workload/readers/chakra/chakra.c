@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading Chakra traces: every wire form, the rules of interpretation, real traces. */
-#include "test/support/chakra.h"
+#include "test/support/traces/chakra.h"
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"

@@ -4,8 +4,8 @@
  * available. The ring must take the time of a ring.
  */
 #include "net/import/import.h"
-#include "test/support/chakra.h"
 #include "test/support/support.h"
+#include "test/support/traces/chakra.h"
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"

@@ -5,7 +5,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/protowire.h"
-#include "test/support/chakra.h"
+#include "test/support/traces/chakra.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/chakra/node.h"

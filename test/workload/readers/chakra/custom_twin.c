@@ -13,8 +13,8 @@
 #include "collectives/listed.h"
 #include "sim/base/error.h"
 #include "sim/text/protowire.h"
-#include "test/support/chakra.h"
 #include "test/support/dice.h"
+#include "test/support/traces/chakra.h"
 #include "workload/readers/chakra/custom.h"
 #include "workload/readers/chakra/node.h"
 

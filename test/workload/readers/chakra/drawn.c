@@ -13,9 +13,9 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/text/protowire.h"
-#include "test/support/chakra.h"
 #include "test/support/dice.h"
 #include "test/support/say.h"
+#include "test/support/traces/chakra.h"
 #include "workload/program/program.h"
 #include "workload/readers/chakra/node.h"
 

@@ -10,8 +10,8 @@
 
 #include "sim/base/time.h"
 #include "test/support/dice.h"
-#include "test/support/kineto.h"
-#include "test/support/kineto_text.h"
+#include "test/support/traces/kineto.h"
+#include "test/support/traces/kineto_text.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

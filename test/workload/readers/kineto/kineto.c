@@ -6,7 +6,7 @@
 #include "collectives/collective.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
-#include "test/support/kineto_text.h"
+#include "test/support/traces/kineto_text.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 

@@ -6,7 +6,7 @@
 #include "sim/base/error.h"
 #include "sim/base/map.h"
 #include "sim/base/time.h"
-#include "test/support/kineto.h"
+#include "test/support/traces/kineto.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 #include "workload/readers/kineto/host_trace.h"
