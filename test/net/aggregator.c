@@ -263,6 +263,8 @@ static void test_expire(void **state)
     rlt_agg_verdict v;
     rlt_aggregator_expire(a, j, 0, 0, 0, 5, &v);
     assert_int_equal(v.action, RLT_AGG_DROP); /* nothing in the slot */
+    rlt_aggregator_expire(a, j + 1, 0, 0, 0, 5, &v);
+    assert_int_equal(v.action, RLT_AGG_DROP); /* no such job */
     assert_int_equal(data(a, j, 0, 0, 1), RLT_AGG_HOLD);
     assert_int_equal(data(a, j, 2, 0, 1), RLT_AGG_HOLD);
     rlt_aggregator_expire(a, j, 0, 0, 0, 5, &v);

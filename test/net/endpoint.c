@@ -122,6 +122,8 @@ static void costs_by_hand(void **state)
     c = rlt_endpoint_cost(&e, 121, 1);
     assert_int_equal(c.wire_bytes, 130);               /* 129.07 rounded up */
     assert_int_equal(c.delay_ps, 1900000 + 100 + 303); /* 302.5 ps rounded up */
+    e.byte_fs = 499;
+    assert_int_equal(rlt_endpoint_cost(&e, 1, 1).delay_ps, 1900000 + 100);
 }
 
 /* On 1 GB/s (1000 ps a byte), m bytes cost 0.6 us + 2000 m with LL, 1.9 us + 1066.7 m with LL128, 3.4 us +

@@ -588,10 +588,16 @@ static void matrix_with_nvswitch(void **state)
     rlt_topology_free(t);
 }
 
+/* Ten NVLinks of each generation (ncclTopoNVLinkBw, NCCL src/graph/topo.h); from Hopper on, switches add. */
 static void hopper_switches_add_up(void **state)
 {
+    static const struct {
+        int sm, GBps;
+    } links[] = {{50, 200}, {60, 180}, {61, 180}, {70, 200}, {75, 200},  {80, 200},
+                 {86, 120}, {87, 200}, {89, 200}, {90, 206}, {100, 401}, {120, 401}};
     (void)state;
-    for (int sm = 80; sm <= 100; sm += 10) {
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        int sm = links[i].sm;
         char text[1024];
         snprintf(
             text, sizeof text,
@@ -601,7 +607,7 @@ static void hopper_switches_add_up(void **state)
         rlt_topology *t = test_import(text);
         assert_int_equal(rlt_topology_in_network(t, test_node(t, "nvswitch")),
                          sm < 90 ? 0 : RLT_CAN_REDUCE | RLT_CAN_MULTICAST);
-        test_both_ways(t, "gpu0", "nvswitch", sm == 80 ? 200 * GB : sm == 90 ? 206 * GB : 401 * GB);
+        test_both_ways(t, "gpu0", "nvswitch", (uint64_t)links[i].GBps * GB);
         rlt_topology_free(t);
     }
 }

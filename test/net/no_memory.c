@@ -15,6 +15,7 @@
 #include "net/import/import.h"
 #include "net/import/infragraph/infragraph.h"
 #include "net/network.h"
+#include "net/node_ports.h"
 #include "net/packet/packet.h"
 #include "net/packet/parts.h"
 #include "net/route.h"
@@ -332,10 +333,21 @@ static int deal(const void *what, uint64_t *result, rlt_error *err)
     return rc;
 }
 
+static int machines(const void *what, uint64_t *result, rlt_error *err)
+{
+    rlt_machines found = {0};
+    int rc = rlt_machines_find(what, &found, err);
+    *result = rc ? 0 : mix(found.nodes, found.nics);
+    return rc;
+}
+
 static void plans(void **state)
 {
     rlt_topology *t = NULL;
     (void)state;
+    assert_int_equal(rlt_topology_load("v100-sxm2-4", "topologies", &t, NULL), 0);
+    test_each_allocation("machines", machines, t, false);
+    rlt_topology_free(t);
     assert_int_equal(rlt_topology_load("switch:4@20GB/s,500ns*switch:4@5GB/s,500ns", NULL, &t, NULL), 0);
     test_each_allocation("fold", fold, t, false);
     test_each_allocation("deal", deal, t, false);

@@ -319,6 +319,9 @@ static void wrong_json_names_its_place(void **state)
         {"{\"endpoint\":{\"launch\":\"1\"},\"dims\":[]}", "f:1:23: endpoint.launch", "unit"},
         {"{\"endpoint\":{\"injection\":\"wire\"},\"dims\":[]}", "f:1:26: endpoint.injection", "blocking"},
         {"{\"endpoint\":{\"protocol\":\"LL\"},\"dims\":[]}", "f:1:25: endpoint.protocol", "LL"},
+        {"{\"endpoint\":{\"protocols\":[{\"name\":\"LL\",\"message\":\"1us\"},\n"
+         "{\"name\":\"LL\",\"message\":\"2us\"}]}}",
+         "f:2:9: endpoint.protocols[1].name", "the protocol 'LL' is given twice"},
         {"{\"endpoint\":{\"protocols\":[{\"name\":\"LL\",\"message\":\"1us\",\"wire\":\"8/"
          "16\"}]},\"dims\":[]}",
          "f:1:63: endpoint.protocols[0].wire", "16/8"},
@@ -428,6 +431,7 @@ static void wrong_yaml_names_its_place(void **state)
         {"topology: [ Ring ]\n", "f", "'npus_count'"},
         {"topology: [ Ring ]\nnpus: [ 4 ]\n", "f:2:7: npus", "npus_count"},
         {"topology: Ring\n", "f:1:11: topology", "list"},
+        {"Zone: [ Ring ]\n", "f:1:7: Zone", "unknown key 'Zone'"},
         {"topology [ Ring ]\n", "f:1:18", "':'"},
         {"topology: [ Ring, ]\n", "f:1:19", "word"},
         {"topology: [ Ring\n\n", "f:3:1", "']'"},

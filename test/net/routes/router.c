@@ -181,9 +181,13 @@ static void random_networks(void **state)
         "ring:2@9GB/s,5ns*ring:2@2GB/s,1us",
         "fat-tree:8@3GB/s,50ns,hosts_per_leaf=2,spines=3",
         "torus:20@4GB/s,1ns,sizes=4x5",
+        "ring:3@9GB/s,5ns*ring:4@2GB/s,1us*switch:2@1GB/s,2us",
+        "mesh:2@9GB/s,5ns*switch:3@7GB/s,1ns*ring:3@2GB/s,1us*mesh:2@1GB/s,2us",
+        "fat-tree:24@3GB/s,50ns,levels=3,hosts_per_leaf=2,spines=3,leaves_per_pod=3,cores=7",
         "switch:2@9GB/s,3ns*switch:3@6GB/s,7ns,nics=2,pcie=8GB/s*mesh:3@2GB/s,1ns",
         "switch:2@9GB/s,3ns*switch:3@6GB/s,7ns,nics=2,planes=1,pxn=off*switch:2@2GB/s,1ns",
         "switch:4@9GB/s,3ns*rail:3@6GB/s,7ns",
+        "ring:2@9GB/s,5ns*mesh:3@7GB/s,1ns*switch:3@6GB/s,7ns,nics=3",
     };
     enum { SPECS = sizeof specs / sizeof *specs };
     static trial x;
