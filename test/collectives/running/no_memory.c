@@ -87,14 +87,22 @@ static void collectives_without_memory(void **state)
 {
     static const char nodes[] = "switch:4@200GB/s,500ns,in_network=reduce+multicast*"
                                 "switch:2@50GB/s,1us,in_network=reduce+multicast";
+    static const char graph[] =
+        "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":3},{\"id\":\"s\",\"kind\":\"switch\"}],"
+        "\"links\":[{\"src\":\"a0\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"a1\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"a2\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"}]}";
     static const task tasks[] = {
         {nodes, "nvls_tree", RLT_ALL_REDUCE, 8, 4, 2, false},
         {nodes, "hierarchical", RLT_ALL_REDUCE, 8, 8, 3, true},
         {nodes, "direct", RLT_ALL_TO_ALL, 8, 0, 1, true},
         {nodes, "hierarchical", RLT_ALL_REDUCE, 8, 4, 0, false},
         {"ring:8@50GB/s,500ns", "ring", RLT_ALL_REDUCE, 8, 1, 0, false},
+        {"switch:8@50GB/s,500ns", "direct", RLT_REDUCE, 8, 0, 0, false}, /* by refinement */
         {"fat-tree:16@50GB/s,500ns,levels=2,hosts_per_leaf=4", "ring", RLT_ALL_GATHER, 16, 2, 0, false},
         {"fat-tree:16@50GB/s,500ns,levels=2,hosts_per_leaf=4", "pairwise", RLT_ALL_TO_ALL, 8, 0, 2, false},
+        {"torus:2x3@50GB/s,500ns", "tacos", RLT_ALL_REDUCE, 6, 2, 1, false},
+        {graph, "tacos", RLT_ALL_GATHER, 3, 1, 1, false},
     };
     unsigned long failed = 0;
     (void)state;
