@@ -67,7 +67,8 @@ static void find_sends(model *m)
 {
     const rlt_coll_request *req = m->req;
     bool rooted = is_rooted(req->kind);
-    uint64_t each = req->params.chunks ? req->params.chunks : 1;
+    uint64_t pieces = (req->bytes + 524287) / 524288, usual = rooted && pieces ? pieces : 1;
+    uint64_t each = req->params.chunks ? req->params.chunks : usual;
     m->chunks = (uint32_t)(rooted ? each : each * req->n);
     assert_true(m->chunks <= CHUNKS);
     for (uint32_t c = 0; c < m->chunks; c++) {
@@ -209,8 +210,10 @@ static void one(dice *k, const test_group *s)
     rlt_plan plan;
     rlt_error err = {0};
     rlt_endpoint endpoint = *rlt_topology_endpoint(s->t);
-    rlt_coll_request req = rlt_group_request(&s->g, kinds[below(k, 5)], roll(k, 400000));
+    rlt_coll_request req = rlt_group_request(&s->g, kinds[below(k, 5)], 0);
     req.params.chunks = below(k, 4);
+    req.bytes = below(k, 2) ? roll(k, 400000)
+                            : roll(k, is_rooted(req.kind) && !req.params.chunks ? 3u << 20 : 1u << 30);
     if (!is_rooted(req.kind) && req.params.chunks == 3)
         req.params.chunks = 2;
     req.root = below(k, req.n);
