@@ -11,6 +11,7 @@
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/network.h"
+#include "net/packet/packet.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
@@ -191,6 +192,12 @@ static bool passes(const rlt_plan *plan)
     return true;
 }
 
+static bool passes_not(const rlt_plan *plan)
+{
+    (void)plan;
+    return false;
+}
+
 static const rlt_algorithm passes_on = {
     .name = "passes_on", .steps = passing_steps, .step = passing_step, .relays = passes};
 
@@ -315,6 +322,9 @@ static void limits(void **state)
     assert_int_equal(ring_time(many, RLT_ALL_REDUCE, 1000, RLT_INJECT_NIC, &t), RLT_EUNSUPPORTED);
     assert_int_equal(ring_time(many, RLT_ALL_REDUCE, 1000, RLT_INJECT_BLOCKING, &t), 0);
     assert_int_equal(t, 23998 * 1010 * RLT_NS);
+    /* where all routes are alike there is a formula, too */
+    assert_int_equal(ring_time("switch:12000@1GB/s,5ns", RLT_ALL_REDUCE, 1000, RLT_INJECT_NIC, &t), 0);
+    assert_int_equal(t, 23998 * 1010 * RLT_NS);
     assert_int_equal(ring_time(slow, RLT_ALL_GATHER, 400000, RLT_INJECT_NIC, &t), RLT_EUNSUPPORTED);
     assert_int_equal(ring_time(slow, RLT_ALL_GATHER, 300000, RLT_INJECT_NIC, &t), 0);
     assert_int_equal(t, 900000 * RLT_S);
@@ -345,10 +355,49 @@ static void sorts_of_routes(void **state)
     }
 }
 
+/* One member, several lanes, sprayed messages, a graph, a model that does not fold, steps that are no relay. */
+static void what_is_no_relay(void **state)
+{
+    static const struct {
+        const char *network;
+        uint32_t n, lanes;
+        rlt_routing routing;
+        const rlt_net_model *model;
+        bool relays, says;
+        int rc;
+    } rows[] = {
+        {"switch:4@50GB/s,100ns", 4, 1, RLT_ROUTE_DMODK, &rlt_net_flow, true, true, 0},
+        {"switch:4@50GB/s,100ns", 2, 1, RLT_ROUTE_DMODK, &rlt_net_flow, true, true, 0},
+        {"switch:4@50GB/s,100ns", 1, 1, RLT_ROUTE_DMODK, &rlt_net_flow, true, true, RLT_EUNSUPPORTED},
+        {"switch:4@50GB/s,100ns", 4, 2, RLT_ROUTE_DMODK, &rlt_net_flow, true, true, RLT_EUNSUPPORTED},
+        {"switch:4@50GB/s,100ns", 4, 1, RLT_ROUTE_SPRAY, &rlt_net_flow, true, true, RLT_EUNSUPPORTED},
+        {"dgx1-v100-8", 2, 1, RLT_ROUTE_DMODK, &rlt_net_flow, true, true, RLT_EUNSUPPORTED},
+        {"switch:4@50GB/s,100ns", 4, 1, RLT_ROUTE_DMODK, &rlt_net_packet, true, true, RLT_EUNSUPPORTED},
+        {"switch:4@50GB/s,100ns", 4, 1, RLT_ROUTE_DMODK, &rlt_net_flow, false, true, RLT_EUNSUPPORTED},
+        {"switch:4@50GB/s,100ns", 4, 1, RLT_ROUTE_DMODK, &rlt_net_flow, true, false, RLT_EUNSUPPORTED},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        world w;
+        rlt_error err = {0};
+        rlt_time t = 0;
+        passing p = {.steps = 3, .bytes = {10, 10, 10, 10}};
+        rlt_algorithm a = passes_on;
+        a.relays = !rows[i].relays ? NULL : rows[i].says ? passes : passes_not;
+        rlt_plan plan = {
+            .algorithm = &a, .lanes = rows[i].lanes, .blocks = 1, .data = &p, .req = {.n = rows[i].n}};
+        open_world(&w, rows[i].network, rows[i].routing);
+        assert_int_equal(rlt__relay_time(&plan, rows[i].model, &w.cfg, &t, &err), rows[i].rc);
+        assert_string_equal(err.what, "");
+        assert_true(t == (rows[i].rc ? 0 : 3 * 200200));
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(as_simulated),
-                                       cmocka_unit_test(drawn_as_simulated), cmocka_unit_test(limits),
-                                       cmocka_unit_test(sorts_of_routes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand), cmocka_unit_test(as_simulated),    cmocka_unit_test(drawn_as_simulated),
+        cmocka_unit_test(limits),  cmocka_unit_test(sorts_of_routes), cmocka_unit_test(what_is_no_relay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
