@@ -130,6 +130,12 @@ static void not_known(void **state)
     a.req.node = 0;
     assert_false(rlt__library_knows(&a.req, rlt_topology_endpoint(a.s.t), &a.m, &a.call));
     done(&a);
+    /* RCCL's boxes are fully connected */
+    ask(&a, "switch:8@400GB/s,300ns*rail:2@400Gbps,500ns", NULL, 0);
+    rlt_endpoint cdna3 = *rlt_topology_endpoint(a.s.t);
+    cdna3.gpu = RLT_GPU_CDNA3;
+    assert_false(rlt__library_knows(&a.req, &cdna3, &a.m, &a.call));
+    done(&a);
     ask(&a, "hgx-h100-8", NULL, 0);
     assert_false(a.known);
     done(&a);
