@@ -279,7 +279,7 @@ static void draw_question(dice *k, const world *w, question *q)
     q->req = (rlt_coll_request){.kind = (rlt_coll_kind)below(k, RLT_COLL_KINDS),
                                 .n = below(k, 2) ? all : 2 + below(k, all - 1),
                                 .ranks = q->ranks,
-                                .bytes = roll(k, 100000000)};
+                                .bytes = below(k, 3) ? roll(k, 100000000) : below(k, 12)};
     q->req.root = below(k, q->req.n);
 }
 
@@ -291,11 +291,20 @@ static void on(world *w, dice *k, uint32_t cases)
     assert_int_equal(rlt_placement_identity(w->t, rlt_topology_accelerators(w->t), &w->where, &err), 0);
     assert_int_equal(rlt_router_create(w->t, &w->where, RLT_ROUTE_DMODK, &w->router, &err), 0);
     for (uint32_t c = 0; c < cases; c++) {
-        rlt_bound b, half;
+        rlt_bound b, half, plain;
         draw_question(k, w, &q);
         rlt_plan plan = {.req = q.req, .reduces = q.reduces, .multicasts = q.multicasts, .inside = q.inside};
         assert_int_equal(rlt_plan_bound(&plan, w->router, 1, 1, &b, &err), 0);
         check(&q, &b);
+        assert_true(q.req.bytes || (b.cut_ps == 0 && b.traffic_ps == 0));
+        bool in_order = true;
+        for (uint32_t m = 0; m < q.req.n; m++)
+            in_order = in_order && q.ranks[m] == m;
+        plan.req.ranks = NULL;
+        assert_int_equal(rlt_plan_bound(&plan, w->router, 1, 1, &plain, &err), 0);
+        assert_true(!in_order || (plain.traffic_ps == b.traffic_ps && plain.cut_ps == b.cut_ps &&
+                                  plain.latency_ps == b.latency_ps && plain.time_ps == b.time_ps));
+        plan.req.ranks = q.ranks;
         assert_int_equal(rlt_plan_bound(&plan, w->router, 0.5, 3, &half, &err), 0);
         assert_true(half.cut_ps <= 2 * b.cut_ps + 1 && half.cut_ps >= 2 * b.cut_ps - 1);
         assert_true(half.traffic_ps <= 2 * b.traffic_ps + 1 && half.traffic_ps >= 2 * b.traffic_ps - 1);
@@ -366,11 +375,65 @@ static void on_graphs(void **state)
     }
 }
 
+/* Returns the bound of an all-gather of the first n members, 10 kB each. */
+static rlt_bound gathered(const char *text, uint32_t n)
+{
+    world w;
+    rlt_bound b;
+    rlt_error err = {0};
+    if (rlt_topology_load(text, NULL, &w.t, &err) < 0)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(rlt_placement_identity(w.t, rlt_topology_accelerators(w.t), &w.where, &err), 0);
+    assert_int_equal(rlt_router_create(w.t, &w.where, RLT_ROUTE_DMODK, &w.router, &err), 0);
+    rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = n, .bytes = 10000 * n};
+    assert_int_equal(rlt_coll_bound(&req, w.router, 1, 1, &b, &err), 0);
+    rlt_router_free(w.router);
+    rlt_placement_free(&w.where);
+    rlt_topology_free(w.t);
+    return b;
+}
+
+/* A part of a switch has cuts up to 4096 links, and up to 65 536 links times members: all but one send 10 us each
+ * to it. The latency is that of two links, or of the fastest for more than 64 members. */
+static void limits(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t n;
+        bool cut, pairs;
+    } rows[] = {
+        {"switch:2048@1GB/s,500ns", 16, true, true},   {"switch:2048@1GB/s,500ns", 17, false, true},
+        {"switch:2049@1GB/s,500ns", 2, false, true},   {"switch:256@1GB/s,500ns", 128, true, false},
+        {"switch:257@1GB/s,500ns", 128, false, false}, {"switch:100@1GB/s,500ns", 64, true, true},
+        {"switch:100@1GB/s,500ns", 65, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_bound b = gathered(rows[i].text, rows[i].n);
+        assert_int_equal(b.cut_ps, rows[i].cut ? (rows[i].n - 1) * 10 * RLT_US : 0);
+        assert_int_equal(b.latency_ps, rows[i].pairs ? RLT_US : 500 * RLT_NS);
+    }
+    /* dimensions of several latencies; links of a graph, down to 102 ns */
+    assert_int_equal(gathered("switch:9@1GB/s,500ns*ring:9@1GB/s,300ns", 81).latency_ps, 300 * RLT_NS);
+    assert_int_equal(gathered("switch:9@1GB/s,500ns*ring:9@1GB/s,0ns", 81).latency_ps, 0);
+    char text[12000];
+    int at = snprintf(text, sizeof text,
+                      "{\"nodes\":[{\"id\":\"g\",\"count\":66,\"kind\":\"accelerator\"},"
+                      "{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":[");
+    for (uint32_t i = 0; i < 66; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "%s{\"src\":\"g%u\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"%uns\"}",
+                       i ? "," : "", i, 167 - i);
+    snprintf(text + at, sizeof text - (size_t)at, "]}");
+    assert_int_equal(gathered(text, 66).latency_ps, 102 * RLT_NS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_products),
         cmocka_unit_test(on_graphs),
+        cmocka_unit_test(limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
