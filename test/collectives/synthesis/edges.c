@@ -241,7 +241,7 @@ static void on_products(void **state)
 /* Draws accelerators, some of which relay, and switches, with links one way. Returns whether all reach all. */
 static bool draw_graph(dice *k, rlt_topology **t)
 {
-    static char names[HOSTS + SWITCHES][8];
+    static char names[HOSTS + SWITCHES][16];
     rlt_graph_node nodes[HOSTS + SWITCHES];
     rlt_graph_link links[HOSTS * (HOSTS + SWITCHES)];
     uint32_t hosts = 3 + below(k, HOSTS - 2), n = hosts + 1 + below(k, SWITCHES), n_links = 0;
