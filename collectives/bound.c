@@ -122,21 +122,11 @@ static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
     }
 }
 
-/* Bytes that must leave and enter the members, summed over the members. */
+/* Bytes that must leave and enter the members, summed over the members, if these are more than the sum of their
+ * shares: a sum of shares takes no longer than the slowest of them. */
 static share total_bytes(const rlt_coll_request *req, verbs v)
 {
-    wide total = 0;
-    if (req->kind == RLT_GATHER || req->kind == RLT_SCATTER)
-        total = req->bytes - own_bytes(req, req->root);
-    else if (req->kind == RLT_SEND_RECV)
-        total = req->bytes;
-    else if (req->kind == RLT_ALL_TO_ALL && !req->counts)
-        total = (wide)(req->n - 1) * req->bytes;
-    else if (req->kind != RLT_ALL_TO_ALL)
-        return all_parts(req, req->n, v);
-    for (uint32_t m = 0; req->kind == RLT_ALL_TO_ALL && req->counts && m < req->n; m++)
-        total += member_share(req, m).out;
-    return (share){total, total};
+    return req->kind == RLT_ALL_TO_ALL ? (share){0, 0} : all_parts(req, req->n, v);
 }
 
 static rlt_time later(rlt_time a, rlt_time b)
