@@ -9,6 +9,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/candidate.h"
 #include "collectives/collective.h"
+#include "collectives/selector.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
 #include "collectives/tuner/tuner.h"
@@ -429,12 +430,58 @@ static void boxes_of_any_size(void **state)
     }
 }
 
+/* Checks the candidates for some members of each node. Returns how many the network cannot do. */
+static uint32_t check_possible(const char *topology, uint32_t each, rlt_coll_kind kind)
+{
+    test_group s;
+    rlt_group g;
+    rlt_candidate all[RLT_MAX_CANDIDATES];
+    uint32_t ranks[64], n = 0, impossible = 0;
+    test_group_open(&s, topology, 0);
+    for (uint32_t r = 0; r < rlt_topology_accelerators(s.t); r++)
+        if (r % 8 < each)
+            ranks[n++] = r;
+    assert_int_equal(rlt_group_create(s.t, &s.p, ranks, n, &g, NULL), 0);
+    rlt_coll_request req = rlt_group_request(&g, kind, 1 << 20);
+    uint32_t count = rlt_candidates(&req, all);
+    assert_true(count > 1 && !all[0].excluded);
+    for (uint32_t i = 0; i < count; i++) {
+        rlt_plan plan;
+        bool can = rlt__plan_untuned(all[i].algorithm, &req, &plan, NULL) == 0;
+        if (can)
+            rlt_plan_free(&plan);
+        bool cannot = all[i].excluded && strcmp(all[i].excluded, "this network cannot do it") == 0;
+        assert_true(all[i].excluded ? !(cannot && can) : can);
+        assert_true(all[i].excluded || all[i].estimate_ps >= all[0].estimate_ps);
+        impossible += cannot;
+    }
+    rlt_group_free(&g);
+    test_group_close(&s);
+    return impossible;
+}
+
+/* A candidate that no plan can follow is out: CollNet, where each node has one member. */
+static void only_what_can_be_planned(void **state)
+{
+    static const char *const topologies[] = {"hgx-h100-8*rail:4@400Gbps,500ns" ADDS,
+                                             "hgx-h100-8*switch:3@400Gbps,500ns,nics=4" ADDS,
+                                             "hgx-h100-8*fat-tree:4@400Gbps,500ns,hosts_per_leaf=2"};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t each = 1; each <= 8; each *= 2) {
+            uint32_t out = i < 2 && each == 1;
+            assert_int_equal(check_possible(topologies[i], each, RLT_ALL_REDUCE), out);
+            assert_int_equal(check_possible(topologies[i], each, RLT_ALL_GATHER), out);
+            assert_int_equal(check_possible(topologies[i], each, RLT_BROADCAST), 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_and_nics),    cmocka_unit_test(rccl),
         cmocka_unit_test(not_known),         cmocka_unit_test(machines_are_described),
-        cmocka_unit_test(boxes_of_any_size),
+        cmocka_unit_test(boxes_of_any_size), cmocka_unit_test(only_what_can_be_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
