@@ -122,8 +122,8 @@ static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
     }
 }
 
-/* Bytes that must leave and enter the members, summed over the members, if these are more than the sum of their
- * shares: a sum of shares takes no longer than the slowest of them. */
+/* Bytes that must leave and enter the members, summed over the members, if these are more than the sum of
+ * their shares: a sum of shares takes no longer than the slowest of them. */
 static share total_bytes(const rlt_coll_request *req, verbs v)
 {
     return req->kind == RLT_ALL_TO_ALL ? (share){0, 0} : all_parts(req, req->n, v);
