@@ -122,21 +122,11 @@ static share all_parts(const rlt_coll_request *req, uint64_t parts, verbs v)
     }
 }
 
-/* Bytes that must leave and enter the members, summed over the members. */
+/* Bytes that must leave and enter the members, summed over the members, if these are more than the sum of
+ * their shares: a sum of shares takes no longer than the slowest of them. */
 static share total_bytes(const rlt_coll_request *req, verbs v)
 {
-    wide total = 0;
-    if (req->kind == RLT_GATHER || req->kind == RLT_SCATTER)
-        total = req->bytes - own_bytes(req, req->root);
-    else if (req->kind == RLT_SEND_RECV)
-        total = req->bytes;
-    else if (req->kind == RLT_ALL_TO_ALL && !req->counts)
-        total = (wide)(req->n - 1) * req->bytes;
-    else if (req->kind != RLT_ALL_TO_ALL)
-        return all_parts(req, req->n, v);
-    for (uint32_t m = 0; req->kind == RLT_ALL_TO_ALL && req->counts && m < req->n; m++)
-        total += member_share(req, m).out;
-    return (share){total, total};
+    return req->kind == RLT_ALL_TO_ALL ? (share){0, 0} : all_parts(req, req->n, v);
 }
 
 static rlt_time later(rlt_time a, rlt_time b)
@@ -144,17 +134,15 @@ static rlt_time later(rlt_time a, rlt_time b)
     return a > b ? a : b;
 }
 
-/* Traffic bound if all accelerators have one bandwidth. Members then differ only by their shares, and the
- * members 0, 1, n - 1 and the root cover every size of share. */
+/* Traffic bound if all accelerators have one bandwidth. Members then differ only by their shares: the first
+ * has the largest, the last one the smallest, and a root moves more than the others. */
 static rlt_time traffic_alike(const rlt_coll_request *req, uint64_t bw_Bps, verbs v, double scale)
 {
-    const uint32_t members[] = {0, 1, req->n - 1, req->root};
+    const uint32_t members[] = {0, req->n - 1, req->root};
     share total = total_bytes(req, v);
     wide all = (wide)bw_Bps * req->n;
     rlt_time longest = time_of(total.out > total.in ? total.out : total.in, all, scale);
     for (uint32_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (members[i] >= req->n)
-            continue;
         share s = member_share(req, members[i]);
         longest = later(longest, time_of(s.out > s.in ? s.out : s.in, bw_Bps, scale));
     }

@@ -119,8 +119,8 @@ static void lay(draft *d)
 static int number_lanes(draft *d, rlt_error *err)
 {
     rlt_tacos_net *net = &d->net;
-    uint32_t *of_link = malloc(((size_t)net->n_links + 1) * sizeof *of_link), most = 1;
-    uint8_t *used = calloc((size_t)net->n_edges + 1, 1);
+    uint32_t *of_link = malloc(net->n_links * sizeof *of_link), most = 1;
+    uint8_t *used = calloc(net->n_edges, 1);
     if (!of_link || !used) {
         free(of_link);
         free(used);
@@ -211,8 +211,8 @@ static int allocate(draft *d, rlt_error *err)
     d->owner = malloc(d->chunks * sizeof *d->owner);
     d->bytes = malloc(d->chunks * sizeof *d->bytes);
     d->sends = malloc(d->n_sends * sizeof *d->sends);
-    d->out_lane = calloc((size_t)d->net.n_edges + 1, sizeof *d->out_lane);
-    d->in_lane = calloc((size_t)d->net.n_edges + 1, sizeof *d->in_lane);
+    d->out_lane = calloc(d->net.n_edges, sizeof *d->out_lane);
+    d->in_lane = calloc(d->net.n_edges, sizeof *d->in_lane);
     d->last = malloc((size_t)req->n * d->chunks * sizeof *d->last);
     if (!d->owner || !d->bytes || !d->sends || !d->out_lane || !d->in_lane || !d->last)
         return rlt_nomem(err);

@@ -378,17 +378,17 @@ static bool allocate(matching *m)
     size_t sets = (size_t)net->n * m->words;
     m->has = malloc(sets * sizeof *m->has);
     m->due = malloc(sets * sizeof *m->due);
-    m->used_Bps = malloc(((size_t)net->n_links + 1) * sizeof *m->used_Bps);
+    m->used_Bps = malloc(net->n_links * sizeof *m->used_Bps);
     m->could = malloc(m->words * sizeof *m->could);
-    m->cost = malloc(((size_t)net->n_edges + 1) * sizeof *m->cost);
-    m->free_at = malloc(((size_t)net->n_edges + 1) * sizeof *m->free_at);
+    m->cost = malloc(net->n_edges * sizeof *m->cost);
+    m->free_at = malloc(net->n_edges * sizeof *m->free_at);
     m->holders = malloc(m->job->chunks * sizeof *m->holders);
     m->missing = malloc(net->n * sizeof *m->missing);
-    m->tries = malloc(((size_t)net->n_edges + 1) * sizeof *m->tries);
+    m->tries = malloc(net->n_edges * sizeof *m->tries);
     m->came = malloc((size_t)net->n * m->job->chunks * sizeof *m->came);
     m->began = malloc((size_t)m->n_all * sizeof *m->began);
-    m->carries = malloc(((size_t)net->n_edges + 1) * sizeof *m->carries);
-    m->listed = calloc((size_t)net->n_edges + 1, 1);
+    m->carries = malloc(net->n_edges * sizeof *m->carries);
+    m->listed = calloc(net->n_edges, 1);
     m->heap = malloc(2 * (size_t)m->n_all * sizeof *m->heap);
     m->sends = malloc((size_t)m->n_all * sizeof *m->sends);
     return m->has && m->due && m->used_Bps && m->could && m->cost && m->free_at && m->holders && m->missing &&

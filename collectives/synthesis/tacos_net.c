@@ -97,7 +97,10 @@ static int edges_of(const search *s, uint32_t i, bool all, rlt_tacos_net *net, r
     for (uint32_t k = 1; k < req->n && rc == 0; k++) {
         uint32_t j = i + k < req->n ? i + k : i + k - req->n;
         rlt_path path;
-        if (rlt_route(s->router, rlt_member_rank(req, i), rlt_member_rank(req, j), 0, &path) < 0)
+        int none = rlt_route(s->router, rlt_member_rank(req, i), rlt_member_rank(req, j), 0, &path);
+        if (none == RLT_ENOMEM)
+            return rlt_nomem(err);
+        if (none)
             continue;
         if (path.n == 0)
             return rlt_fail(err, RLT_ETOPOLOGY, "tacos", "two members share an accelerator");

@@ -478,6 +478,11 @@ static void reasons_against(void **state)
     assert_ptr_equal(all[n - 1].algorithm == &rlt_ring ? all[n - 1].algorithm : all[1].algorithm, &rlt_ring);
     for (uint32_t k = 0; k < n; k++)
         assert_int_equal(all[k].excluded != NULL, all[k].algorithm == &rlt_ring);
+    e.protocol = 0; /* that of rings */
+    n = rlt_candidates(&sum, all);
+    for (uint32_t k = 0; k < n; k++)
+        assert_int_equal(all[k].excluded != NULL, all[k].algorithm != &rlt_ring);
+    e.protocol = 2;
     sum.kind = RLT_ALL_TO_ALL;
     assert_int_equal(rlt_candidates(&sum, all), 1);
     assert_null(all[0].excluded);

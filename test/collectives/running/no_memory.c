@@ -12,6 +12,7 @@
 #include "collectives/executor.h"
 #include "collectives/fold.h"
 #include "collectives/plan.h"
+#include "collectives/relay.h"
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/network.h"
@@ -87,14 +88,22 @@ static void collectives_without_memory(void **state)
 {
     static const char nodes[] = "switch:4@200GB/s,500ns,in_network=reduce+multicast*"
                                 "switch:2@50GB/s,1us,in_network=reduce+multicast";
+    static const char graph[] =
+        "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\",\"count\":3},{\"id\":\"s\",\"kind\":\"switch\"}],"
+        "\"links\":[{\"src\":\"a0\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"a1\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"a2\",\"dst\":\"s\",\"bandwidth\":\"20GB/s\",\"latency\":\"1us\"}]}";
     static const task tasks[] = {
         {nodes, "nvls_tree", RLT_ALL_REDUCE, 8, 4, 2, false},
         {nodes, "hierarchical", RLT_ALL_REDUCE, 8, 8, 3, true},
         {nodes, "direct", RLT_ALL_TO_ALL, 8, 0, 1, true},
         {nodes, "hierarchical", RLT_ALL_REDUCE, 8, 4, 0, false},
         {"ring:8@50GB/s,500ns", "ring", RLT_ALL_REDUCE, 8, 1, 0, false},
+        {"switch:8@50GB/s,500ns", "direct", RLT_REDUCE, 8, 0, 0, false}, /* by refinement */
         {"fat-tree:16@50GB/s,500ns,levels=2,hosts_per_leaf=4", "ring", RLT_ALL_GATHER, 16, 2, 0, false},
         {"fat-tree:16@50GB/s,500ns,levels=2,hosts_per_leaf=4", "pairwise", RLT_ALL_TO_ALL, 8, 0, 2, false},
+        {"torus:2x3@50GB/s,500ns", "tacos", RLT_ALL_REDUCE, 6, 2, 1, false},
+        {graph, "tacos", RLT_ALL_GATHER, 3, 1, 1, false},
     };
     unsigned long failed = 0;
     (void)state;
@@ -115,8 +124,52 @@ static void collectives_without_memory(void **state)
     assert_true(!TEST_COUNTED || failed > 200);
 }
 
+/* The closed form of a ring. */
+static int pass_round(const void *what, uint64_t *result, rlt_error *err)
+{
+    rlt_sim *sim = NULL;
+    rlt_plan plan = {0};
+    rlt_coll_request req = rlt_group_request(&group, RLT_ALL_REDUCE, 1 << 20);
+    rlt_time time_ps = 0;
+    (void)what;
+    req.params.channels = 1;
+    int rc = rlt_plan_create(&rlt_ring, &req, &plan, err);
+    if (!rc)
+        rc = rlt_sim_create(&sim, err);
+    rlt_net_config cfg = {.sim = sim,
+                          .router = router,
+                          .endpoint = *rlt_topology_endpoint(topology),
+                          .bandwidth_scale = 1,
+                          .latency_scale = 1};
+    if (!rc)
+        rc = rlt__relay_time(&plan, &rlt_net_flow, &cfg, &time_ps, err);
+    *result = (uint64_t)time_ps;
+    rlt_sim_free(sim);
+    rlt_plan_free(&plan);
+    return rc;
+}
+
+static void relays_without_memory(void **state)
+{
+    static const char *const networks[] = {"switch:6@50GB/s,500ns", "switch:2@50GB/s,0ns*switch:3@1GB/s,5ns"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_load(networks[i], NULL, &topology, &err), 0);
+        place = (rlt_placement){.n = 6};
+        assert_int_equal(rlt_router_create(topology, &place, RLT_ROUTE_DMODK, &router, &err), 0);
+        assert_int_equal(rlt_group_create(topology, &place, NULL, 6, &group, &err), 0);
+        unsigned long failed = test_each_allocation("relay", pass_round, NULL, false);
+        assert_true(!TEST_COUNTED || failed > 20);
+        rlt_group_free(&group);
+        rlt_router_free(router);
+        rlt_topology_free(topology);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(collectives_without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(collectives_without_memory),
+                                       cmocka_unit_test(relays_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rings searched in the network: valid cycles, as many as theory allows, and the bandwidth they reach. */
+#include <stdio.h>
+
 #include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
 #include "collectives/check/cycles.h"
@@ -9,6 +11,7 @@
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 #include "test/support/support.h"
 
 enum { MOST = 256 };
@@ -231,6 +234,125 @@ static void plans_are_proven(void **state)
     }
 }
 
+static void same_plans(const rlt_plan *a, const rlt_plan *b)
+{
+    assert_true(a->lanes == b->lanes && a->blocks == b->blocks && a->buffers == b->buffers);
+    assert_true(a->result == b->result && a->shared == b->shared && a->chunks == b->chunks);
+    assert_true(a->channels == b->channels && a->directions == b->directions);
+    for (uint32_t m = 0; m < a->req.n; m++)
+        for (uint32_t lane = 0; lane < a->lanes; lane++) {
+            uint32_t steps = a->algorithm->steps(a, m, lane);
+            assert_int_equal(steps, b->algorithm->steps(b, m, lane));
+            for (uint32_t k = 0; k < steps; k++) {
+                rlt_step x, y;
+                rlt_step_clear(&x);
+                rlt_step_clear(&y);
+                a->algorithm->step(a, m, lane, k, &x);
+                b->algorithm->step(b, m, lane, k, &y);
+                assert_memory_equal(&x, &y, sizeof x);
+            }
+        }
+}
+
+/* Bandwidth of the direct links between two members; the slower direction counts. */
+static uint64_t between(const test_group *s, const rlt_group *g, uint32_t a, uint32_t b)
+{
+    uint64_t there = 0, back = 0;
+    uint32_t u = g->ranks ? g->ranks[a] : a, v = g->ranks ? g->ranks[b] : b;
+    for (uint32_t i = 0; i < rlt_topology_links(s->t); i++) {
+        rlt_link l = rlt_topology_link(s->t, i);
+        there += l.src == u && l.dst == v ? l.bw_Bps : 0;
+        back += l.src == v && l.dst == u ? l.bw_Bps : 0;
+    }
+    return there < back ? there : back;
+}
+
+/* Puts cycles, there and back, in place of a request's rings. Returns the code of the search. */
+static int take_cycles(const test_group *s, const rlt_group *g, rlt_coll_request *req,
+                       const uint32_t *rings[2 * MOST])
+{
+    static uint32_t backwards[MOST * MOST];
+    uint32_t n = g->n, found = 0;
+    uint64_t unit = UINT64_MAX;
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++)
+            if (between(s, g, a, b) && between(s, g, a, b) < unit)
+                unit = between(s, g, a, b);
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++) {
+            uint64_t share = between(s, g, a, b) / unit;
+            capacity[a * n + b] = (uint8_t)(share < 15 ? share : 15);
+        }
+    if (unit == UINT64_MAX)
+        return 0;
+    req->n_rings = 0;
+    if (n == 2)
+        return 0;
+    assert_int_equal(rlt_cycles_find(n, capacity, n, orders, &found, NULL), 0);
+    for (uint32_t c = 0; c < found; c++) {
+        rings[c] = orders + c * n;
+        rings[found + c] = backwards + c * n;
+        for (uint32_t i = 0; i < n; i++)
+            backwards[c * n + n - 1 - i] = orders[c * n + i];
+    }
+    req->n_rings = 2 * found;
+    req->rings = rings;
+    return found ? 0 : RLT_ETOPOLOGY;
+}
+
+/* The plan is that of "ring" along the cycles of the members' links, counted in the slowest pair's bandwidth. Random
+ * groups and bandwidths. */
+static void rings_along_cycles(void **state)
+{
+    static const char *const networks[] = {"fully-connected:6@50GB/s,1us",
+                                           "torus:3x4@200GB/s,1us",
+                                           "dgx1-v100-8",
+                                           "ring:5@50GB/s,1us",
+                                           "switch:5@50GB/s,1us",
+                                           "mesh:2x3@30GB/s,1us",
+                                           "ring:3@9GB/s,1us*ring:3@4GB/s,1us"};
+    static const double factors[] = {0.5, 2, 3.5, 20, 1};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_BROADCAST};
+    dice k = {71, 0};
+    uint32_t along = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 175; i++) {
+        const uint32_t *rings[2 * MOST];
+        uint32_t ranks[16];
+        test_group s;
+        rlt_group g;
+        rlt_plan a, b;
+        test_group_open(&s, networks[i % 7], 0);
+        uint32_t all = s.g.n, n = below(&k, 3) ? all : 2 + below(&k, all - 1);
+        for (uint32_t c = below(&k, 4); c > 0; c--) {
+            char which[24];
+            snprintf(which, sizeof which, "%u", below(&k, rlt_topology_links(s.t)));
+            assert_int_equal(rlt_topology_scale_links(s.t, which, factors[below(&k, 5)], NULL), 0);
+        }
+        for (uint32_t m = 0; m < all; m++)
+            ranks[m] = m;
+        for (uint32_t m = all; m > 1 && i % 2; m--) {
+            uint32_t j = below(&k, m), was = ranks[j];
+            ranks[j] = ranks[m - 1];
+            ranks[m - 1] = was;
+        }
+        assert_int_equal(rlt_group_create(s.t, &s.p, ranks, n, &g, NULL), 0);
+        rlt_coll_request req = rlt_group_request(&g, kinds[below(&k, 3)], roll(&k, 1000000));
+        int rc = rlt_plan_create(&rlt_rings, &req, &a, NULL);
+        assert_int_equal(rc, take_cycles(&s, &g, &req, rings));
+        along += req.n_rings > 0;
+        if (rc == 0) {
+            assert_int_equal(rlt_plan_create(&rlt_ring, &req, &b, NULL), 0);
+            same_plans(&a, &b);
+            rlt_plan_free(&a);
+            rlt_plan_free(&b);
+        }
+        rlt_group_free(&g);
+        test_group_close(&s);
+    }
+    assert_true(along > 40);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -239,12 +361,15 @@ static void refusals(void **state)
         int code;
     } cases[] = {{"ring:4@200GB/s,1us*switch:4@50GB/s,1us", RLT_ETOPOLOGY},
                  {"mesh:3x3@50GB/s,1us", RLT_ETOPOLOGY},
+                 {"ring:256@50GB/s,1us", 0},
                  {"ring:257@50GB/s,1us", RLT_EUNSUPPORTED}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         test_group s;
         rlt_plan plan;
         rlt_coll_request req = open_group(&s, cases[i].topology, RLT_ALL_REDUCE, 1000);
         assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), cases[i].code);
+        if (cases[i].code == 0)
+            rlt_plan_free(&plan);
         req.topology = NULL;
         assert_int_equal(rlt_plan_create(&rlt_rings, &req, &plan, NULL), RLT_EUNSUPPORTED);
         test_group_close(&s);
@@ -276,6 +401,7 @@ int main(void)
         cmocka_unit_test(lanes_follow_links),
         cmocka_unit_test(bandwidth_in_closed_form),
         cmocka_unit_test(plans_are_proven),
+        cmocka_unit_test(rings_along_cycles),
         cmocka_unit_test(refusals),
         cmocka_unit_test(parallel_links_in_turn),
     };
