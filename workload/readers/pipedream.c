@@ -109,10 +109,14 @@ static int field(const parser *r, const figure *f, span *s, int64_t *out)
     if (!begins(*s, f->name, &rest))
         return malformed(r, f->name, *s);
     bool list = begins(rest, "[", &rest);
-    int rc = decimal(r, f, &rest, &v);
-    for (*out = v; !rc && list && begins(rest, "; ", &rest); *out += v)
-        if (!(rc = decimal(r, f, &rest, &v)) && v > f->max - *out)
+    int rc = decimal(r, f, &rest, out);
+    while (!rc && list && begins(rest, "; ", &rest)) {
+        if ((rc = decimal(r, f, &rest, &v)))
+            break;
+        if (v > f->max - *out)
             return too_large(r, f, (span){s->at, rest.at});
+        *out += v;
+    }
     if (!rc && list && !begins(rest, "]", &rest))
         rc = malformed(r, "']'", rest);
     *s = rest;

@@ -51,7 +51,8 @@ static int complain(const rlt_database *d, rlt_error *err)
 {
     int code = sq.extended_errcode(d->db) & 0xff;
     if (code == SQLITE_NOMEM)
-        return rlt_nomem(err);
+        return rlt_fail(err, RLT_ENOMEM, d->path,
+                        "SQLite is out of memory, or so it says: it may mean a damaged file");
     int kind = code == SQLITE_ERROR                              ? RLT_ESCHEMA /* no such table or column */
                : code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? RLT_EMALFORMED
                                                                  : RLT_EIO;
