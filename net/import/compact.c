@@ -191,7 +191,8 @@ static int read_dims(reader *r)
 {
     const char *p = r->text;
     if (strlen(p) > MAX_TEXT)
-        return rlt_fail(r->err, RLT_ERANGE, place(r, p + MAX_TEXT), "the topology's text is longer than %d bytes", MAX_TEXT);
+        return rlt_fail(r->err, RLT_ERANGE, place(r, p + MAX_TEXT),
+                        "the topology's text is longer than %d bytes", MAX_TEXT);
     for (;; p++) {
         if (r->n_dims == RLT_MAX_DIMS)
             return rlt_fail(r->err, RLT_ERANGE, place(r, p), "more than %d dimensions", RLT_MAX_DIMS);
