@@ -29,7 +29,7 @@ fi
 
 seconds=${1:-60} jobs=${JOBS:-$(nproc)}
 tools/deps.sh fuzz
-make -s -j"$(nproc)" CC=clang BUILD=$build CFLAGS='-O1 -g' SANITIZE=address,undefined,float-cast-overflow,fuzzer-no-link \
+make -s -j"$(nproc)" CC=clang BUILD=$build CFLAGS='-O2 -g' SANITIZE=address,undefined,float-cast-overflow,fuzzer-no-link \
     $program || exit 1
 known=$(FUZZ_TARGET=list $program)
 targets=${2:-$known}

@@ -171,7 +171,7 @@ static void composed(void **state)
 static void ranks(void **state)
 {
     static const char text[] =
-        "{\"infrastructure\": {\"devices\": [{\"name\": \"d\", \"components\": [{\"name\": \"xpu\", \"count\": 3, "
+        "{\"infrastructure\": {\"name\": \"A\\u0042\", \"devices\": [{\"name\": \"d\", \"components\": [{\"name\": \"xpu\", \"count\": 3, "
         "\"choice\": \"xpu\"}], \"links\": [{\"name\": \"l\", \"physical\": {\"bandwidth\": "
         "{\"gigabytes_per_second\": 1}, \"latency\": {\"ns\": 0}}}], \"edges\": [{\"ep1\": {\"component\": "
         "\"xpu\"}, \"ep2\": {\"component\": \"xpu\"}, \"scheme\": \"many2many\", \"link\": \"l\"}]}], "
@@ -182,6 +182,7 @@ static void ranks(void **state)
         "[{\"attribute\": \"rank\", \"value\": \"1\"}]}]}}";
     (void)state;
     rlt_topology *t = read_with(text, NULL);
+    assert_string_equal(rlt_topology_name(t), "AB");
     assert_int_equal(node(t, "i.0.xpu.0"), 2);
     assert_int_equal(node(t, "i.0.xpu.1"), 0);
     assert_int_equal(node(t, "i.0.xpu.2"), 1);
@@ -266,6 +267,22 @@ static void lenient(void **state)
     assert_non_null(
         strstr(rlt_topology_source(t), "1 unequal one2one, 1 unknown components, 1 unconnected parts"));
     rlt_topology_free(t);
+}
+
+/* Memory without other neighbours goes, be it the first of all vertices or the last. */
+static void memory_at_the_end(void **state)
+{
+    static const char *const texts[] = {
+        MACHINE("{name: n, count: 1, choice: memory}," XPU("2") ",{name: s, count: 1, choice: switch}",
+                EDGE("x", "s", "many2many") "," EDGE("n", "s", "many2many")),
+        MACHINE(XPU("2") ",{name: s, count: 1, choice: switch},{name: n, count: 1, choice: memory}",
+                EDGE("x", "s", "many2many") "," EDGE("s", "n", "many2many"))};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rlt_topology *t = read_with(texts[i], NULL);
+        assert_int_equal(rlt_topology_nodes(t), 3);
+        rlt_topology_free(t);
+    }
 }
 
 /* ---- bad input */
@@ -360,6 +377,7 @@ static void faults(void **state)
         {DEVICE(XPU("1"), "") ONE_INSTANCE
          "annotations: {graph: [{attribute: ringlet, value: '{\"a\": 1}'}]}\n",
          "f:7:23: annotations.graph[0]: ringlet:1:7: a", "unknown key 'a'"},
+        {"{\"devices\": [], \"instances\": [], \"edges\" 3}", "f:1:42", "expected ':'"},
         {DEVICE("{name: s, count: 2, choice: switch}", EDGE("s[0]", "s[1]", "one2one")) ONE_INSTANCE, "f",
          "no accelerator among 2 nodes"},
         {DEVICE(XPU("2"), EDGE("x[0]", "x[1]", "one2one")) "instances: [{name: i, device: d, count: 2}]\n",
@@ -487,15 +505,11 @@ static void examples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(composed),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(relaying),
-        cmocka_unit_test(stated),
-        cmocka_unit_test(lenient),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(too_large),
-        cmocka_unit_test(other_topologies),
-        cmocka_unit_test(devices_are_shared),
+        cmocka_unit_test(composed),         cmocka_unit_test(ranks),
+        cmocka_unit_test(relaying),         cmocka_unit_test(stated),
+        cmocka_unit_test(lenient),          cmocka_unit_test(memory_at_the_end),
+        cmocka_unit_test(faults),           cmocka_unit_test(too_large),
+        cmocka_unit_test(other_topologies), cmocka_unit_test(devices_are_shared),
         cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

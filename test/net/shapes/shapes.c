@@ -54,6 +54,8 @@ static void links_by_hand(void **state)
          "15-17"},
         {"fat-tree:8@1GB/s,0,levels=3,hosts_per_leaf=2,leaves_per_pod=2,spines=1,cores=2",
          "0-8 1-8 2-9 3-9 4-10 5-10 6-11 7-11 8-12 9-12 10-13 11-13 12-14 12-15 13-14 13-15"},
+        {"fat-tree:4@1GB/s,0,levels=3,hosts_per_leaf=2,leaves_per_pod=1,spines=1,cores=5",
+         "0-4 1-4 2-5 3-5 4-6 5-7 6-8 6-9 6-10 6-11 6-12 7-8 7-9 7-10 7-11 7-12"},
         {"dragonfly:6@1GB/s,0,groups=3,routers=2",
          "0-6 1-7 2-8 3-9 4-10 5-11 6-7 8-9 10-11 7>8 6>11 8>7 9>10 11>6 10>9"},
         {"dragonfly:6@1GB/s,0,groups=3,routers=2,arrangement=absolute",
