@@ -252,6 +252,38 @@ static void test_ring_goes_round(void **state)
     }
 }
 
+/* A link fails while a message that waits for its latency first has no byte on it: all bytes go round, and a sum
+ * over a tree waits until the link is back. */
+static void test_before_the_first_byte(void **state)
+{
+    (void)state;
+    bench *b = open_bench("ring:5@100GB/s,700ns", RLT_ROUTE_DMODK);
+    const event events[] = {{300 * RLT_NS, "acc0->acc1", 0}};
+    const post posts[] = {{.src = 0, .dst = 1, .bytes = 1000000}};
+    b->cfg.endpoint.injection = RLT_INJECT_BLOCKING;
+    make(b, &rlt_net_flow);
+    run(b, events, 1, posts, 1);
+    assert_int_equal(b->delivered[0], 1000000 * 20 + 700 * RLT_NS);
+    assert_int_equal(usage(b, "acc0->acc1").bytes, 0);
+    assert_int_equal(usage(b, "acc3->acc2").bytes, 1000000);
+    check_delivered(b);
+    close_bench(b);
+
+    b = open_bench("switch:4@50GB/s,500ns,in_network=reduce+multicast", RLT_ROUTE_DMODK);
+    const event both[] = {{300 * RLT_NS, "acc2->sw0.0.0", 0}, {30 * RLT_US, "acc2->sw0.0.0", 1}};
+    rlt_tree_message m = {.n = 4, .root = 0, .bytes = 1000000, .tx = 0, .rx = 7};
+    b->cfg.endpoint.injection = RLT_INJECT_BLOCKING;
+    make(b, &rlt_net_flow);
+    b->events = both;
+    for (uint32_t i = 0; i < 2; i++)
+        rlt_sim_at(b->sim, both[i].when, RLT_COMPLETE, b->on_event, i);
+    assert_int_equal(b->net->model->reduce_to(b->net, &m), -1);
+    assert_int_equal(rlt_sim_run(b->sim, RLT_TIME_MAX, NULL), 0);
+    rlt_net_settle(b->net);
+    assert_int_equal(b->delivered[0], 30 * RLT_US + 1000000 * 20);
+    close_bench(b);
+}
+
 /* Two spines carry a flow each. One fails; both flows and later ones share the other. */
 static const char leaf_spine[] =
     "{\"nodes\":[{\"id\":\"a\",\"kind\":\"accelerator\"},{\"id\":\"b\",\"kind\":\"accelerator\"},"
@@ -575,17 +607,12 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slower),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_ring_goes_round),
-        cmocka_unit_test(test_spine_fails),
-        cmocka_unit_test(test_detours_of_products),
-        cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_trees_wait),
-        cmocka_unit_test(test_trees_apart),
-        cmocka_unit_test(test_alpha_beta_sees_it_later),
-        cmocka_unit_test(test_packets_slower),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_slower),          cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_ring_goes_round), cmocka_unit_test(test_before_the_first_byte),
+        cmocka_unit_test(test_spine_fails),     cmocka_unit_test(test_detours_of_products),
+        cmocka_unit_test(test_waits),           cmocka_unit_test(test_trees_wait),
+        cmocka_unit_test(test_trees_apart),     cmocka_unit_test(test_alpha_beta_sees_it_later),
+        cmocka_unit_test(test_packets_slower),  cmocka_unit_test(test_random),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
