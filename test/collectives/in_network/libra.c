@@ -136,6 +136,9 @@ static void recorded(void **state)
         assert_string_equal(err.where, bad[i].place);
         assert_null(k.ids);
     }
+    memset(&k, 0xff, sizeof k);
+    assert_int_equal(rlt_skew_read("no/such/file", &k, NULL), RLT_EIO);
+    assert_true(!k.n && !k.ids && !k.upto);
     assert_int_equal(rlt_skew_zipf(-1, 10, &k, NULL), RLT_ERANGE);
     assert_int_equal(rlt_skew_zipf(NAN, 10, &k, NULL), RLT_ERANGE);
     assert_int_equal(rlt_skew_zipf(1, 0, &k, NULL), RLT_ERANGE);
@@ -190,7 +193,9 @@ static void hot_set(void **state)
     assert_true(h.n <= 10 && h.n == h.seen);
     rlt_hot_free(&h);
     q.sampled = 1.5;
+    memset(&h, 0xff, sizeof h);
     assert_int_equal(rlt_hot_find(&even, &q, &h, NULL), RLT_ERANGE);
+    assert_true(!h.n && !h.ranks && h.share == 0 && h.touched == 0);
     q.sampled = 1;
     q.updates = UINT64_MAX;
     assert_int_equal(rlt_hot_find(&even, &q, &h, NULL), RLT_ERANGE);
