@@ -109,8 +109,8 @@ static void readers(void **state)
         "<system version=\"1\"><cpu numaid=\"0\" affinity=\"ff\" arch=\"x86_64\" vendor=\"GenuineIntel\""
         " familyid=\"6\" modelid=\"85\"><pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"8 GT/s\""
         " link_width=\"16\"><gpu dev=\"0\" sm=\"70\" rank=\"0\"/></pci></cpu></system>",
-        "[{\"gpu\": 0, \"links\": [{\"gpu\": 0, \"link_type\": \"SELF\"}, {\"gpu\": 1, \"link_type\": \"PCIE\"}]},"
-        " {\"gpu\": 1, \"links\": [{\"gpu\": 0, \"link_type\": \"PCIE\"}, {\"gpu\": 1, \"link_type\": \"SELF\"}]}]",
+        ("[{\"gpu\": 0, \"links\": [{\"gpu\": 0, \"link_type\": \"SELF\"}, {\"gpu\": 1, \"link_type\": \"PCIE\"}]},"
+         " {\"gpu\": 1, \"links\": [{\"gpu\": 0, \"link_type\": \"PCIE\"}, {\"gpu\": 1, \"link_type\": \"SELF\"}]}]"),
         "test/data/astra/net/Ring4xSwitch4_bw200.0-50.0_lat500.0-500.0.yml",
     };
     unsigned long all = 0;

@@ -158,7 +158,9 @@ static int find_numbers(finder *f, rlt_json v, const char *prefix, int depth, rl
         double value;
         bool whole;
         snprintf(number, sizeof number, "%u", i);
-        snprintf(name, sizeof name, "%s%s%.40s", prefix, *prefix ? "." : "", key ? key : number);
+        int length = snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key ? key : number);
+        if (length < 0 || length >= (int)sizeof name)
+            return rlt_json_fail(m, RLT_ERANGE, err, "a path of more than %d letters", MAX_PATH - 1);
         if (key && key[0] == '_')
             continue;
         if (rlt_json_is_object(m) || rlt_json_is_array(m)) {

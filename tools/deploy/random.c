@@ -72,7 +72,7 @@ static void draw_weights(dice *d, double *x, uint32_t n)
 /* Times follow the outputs in part; layers of many weights at an end are short. */
 static void draw_layers(dice *d, rlt_layer_node *layers, uint32_t n)
 {
-    double weights[MOST_LAYERS], outputs[MOST_LAYERS], times[MOST_LAYERS];
+    double weights[MOST_LAYERS] = {0}, outputs[MOST_LAYERS], times[MOST_LAYERS];
     double shrink = between(d, 0.85, 1.0), back = 0.8 + 1.4 * unit(d), cv = between(d, 0.3, 1.5);
     draw_weights(d, weights, n);
     for (uint32_t i = 0; i < n; i++) {

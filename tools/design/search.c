@@ -29,7 +29,7 @@ int rlt_design_search_shapes(rlt_design_search *s, const char *list, const char 
     size_t length;
     int rc = find_block(outer, strlen(outer), "--outermost", &s->outer, err);
     while (!rc && (item = rlt_next_item(&list, ',', &length))) {
-        rlt_block b;
+        rlt_block b = 0;
         rc = find_block(item, length, "--shapes", &b, err);
         for (uint32_t i = 0; i < s->n_inner && !rc; i++)
             if (s->inner[i] == b)

@@ -198,13 +198,14 @@ void rlt_plan_print_grounds(FILE *out, const rlt_layouts *l)
 {
     rlt_training t;
     char text[300];
-    rlt_grounds g = grounds_of(l, &t);
+    const rlt_grounds g = grounds_of(l, &t);
+    const double low = g.spread.low, high = g.spread.high;
     if (!l->result.n)
         return;
     fprintf(out, "times are %s", rlt_grounds_text(g, t.accelerator, t.stack, t.precision, text, sizeof text));
-    if (g.spread.low > 0)
-        fprintf(out, "; 80 %% of measured times are within %+.0f to %+.0f %%", 100 * (g.spread.low - 1),
-                100 * (g.spread.high - 1));
+    if (low > 0)
+        fprintf(out, "; 80 %% of measured times are within %+.0f to %+.0f %%", 100 * (low - 1),
+                100 * (high - 1));
     fprintf(out, "\n");
 }
 

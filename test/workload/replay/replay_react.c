@@ -36,7 +36,7 @@ static void finish(fixture *f)
 /* Builds consecutive all-reduces of this many chunks by the ranks first .. first + n-1, after `compute`. */
 static void all_reduces(fixture *f, uint32_t first, uint32_t n, uint32_t times, uint32_t chunks)
 {
-    uint32_t ranks[WORKERS];
+    uint32_t ranks[WORKERS] = {0};
     for (uint32_t i = 0; i < n; i++)
         ranks[i] = first + i;
     uint32_t group = rlt_build_group(f->b, first ? "second" : "first", ranks, n);
