@@ -153,6 +153,7 @@ static void wrong_rules(void **state)
         {"all_gather=switchml", "switchml does not support all_gather"},
         {"all_gather@4=switchml", "switchml does not support all_gather"},
         {"all_gathers=switchml", "all_gathers"},
+        {"r", "unknown"},
         {"auto=nccl-9.99", "9.99"},
         {"all_reduce=ring,all_reduce=tree", "all_reduce"},
     };
