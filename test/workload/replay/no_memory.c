@@ -32,7 +32,7 @@ enum { RANKS = 4, STEPS = 2 };
 
 typedef struct task {
     const char *name, *topology;
-    bool alone, noise, link_events, background, overlap, rules, reacts;
+    bool alone, noise, link_events, background, overlap, rules, reacts, bounds;
 } task;
 
 /* Borrowed from the outside of the task, which only looks at the replay's part. */
@@ -111,7 +111,7 @@ static int replay(const void *what, uint64_t *result, rlt_error *err)
     int rc = 0;
     o.topology = topology;
     o.endpoint = *rlt_topology_endpoint(topology);
-    o.no_bounds = true;
+    o.no_bounds = !t->bounds;
     o.noise = t->noise ? noise : NULL;
     o.n_noise = t->noise ? 3 : 0;
     o.link_events = t->link_events ? &slower : NULL;
@@ -150,6 +150,8 @@ static void replays_without_memory(void **state)
         {.name = "overlap", .topology = star, .overlap = true},
         {.name = "alone", .topology = star, .alone = true},
         {.name = "protocol", .topology = star, .reacts = true},
+        {.name = "bounds", .topology = star, .bounds = true},
+        {.name = "bounds of a protocol", .topology = star, .reacts = true, .bounds = true},
         {.name = "links used", .topology = large},
         {.name = "links used alone", .topology = large, .alone = true},
     };
@@ -161,7 +163,7 @@ static void replays_without_memory(void **state)
     assert_int_equal(rlt_settings_preset(reacting.protocol, reacting.values, &err), 0);
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
         assert_int_equal(rlt_topology_load(tasks[i].topology, NULL, &topology, &err), 0);
-        failed += test_each_allocation(tasks[i].name, replay, &tasks[i], false);
+        failed += test_each_allocation(tasks[i].name, replay, &tasks[i], tasks[i].bounds);
         rlt_topology_free(topology);
     }
     printf("# %lu allocations failed\n", failed);

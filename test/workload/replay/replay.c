@@ -421,6 +421,30 @@ static void timing_stands_in_for_the_network(void **state)
     close_fixture(&f);
 }
 
+/* A message that takes no time has arrived when it is sent, at 0, and waits for its receive. */
+static void messages_of_no_time(void **state)
+{
+    rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+    (void)state;
+    for (int timed_by = 0; timed_by < 2; timed_by++) {
+        fixture f;
+        open_fixture(&f, 2, "switch:2@50GB/s,0ns");
+        uint32_t late = timed(&f, RLT_OP_DELAY, 1, RLT_NONE, 5 * RLT_US, "late");
+        message(&f, RLT_OP_SEND, 0, 1, 0, 0);
+        uint32_t receive = message(&f, RLT_OP_RECV, 1, 0, 0, 0);
+        rlt_build_dep(f.b, receive, late);
+        f.o.timing = timed_by ? &timing : NULL;
+        assert_int_equal(go(&f), 0);
+        check_accounts(&f);
+        rlt_comm_result c = rlt_replay_comm(f.r, 0);
+        assert_true(c.first_arrival_ps == 0 && c.last_arrival_ps == 0 && c.end_ps == 0 && c.last_member == 0);
+        rlt_op_result o = rlt_replay_op(f.r, receive);
+        assert_true(o.start_ps == 5 * RLT_US && o.end_ps == 5 * RLT_US);
+        assert_int_equal(rlt_replay_op(f.r, 0).end_ps, 0);
+        close_fixture(&f);
+    }
+}
+
 /* The ring cannot do uneven all-to-alls: refused if it was asked for, left to the choice with
  * algorithm_where_able. */
 static void algorithm_where_able(void **state)
@@ -589,6 +613,7 @@ int main(void)
         cmocka_unit_test(iterations_end_with_their_last_operation),
         cmocka_unit_test(algorithm_where_able),
         cmocka_unit_test(messages_meet),
+        cmocka_unit_test(messages_of_no_time),
         cmocka_unit_test(bounds_of_messages),
         cmocka_unit_test(deadlock_is_named),
         cmocka_unit_test(sends_do_not_wait),
