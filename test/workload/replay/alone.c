@@ -4,12 +4,8 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
-#include "collectives/executor.h"
-#include "collectives/plan.h"
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
-#include "net/network.h"
-#include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"

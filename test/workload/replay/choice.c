@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectives/algorithm.h"
+#include "collectives/bound.h"
 #include "collectives/collective.h"
 #include "collectives/executor.h"
 #include "collectives/in_network/reactive.h"
@@ -45,13 +46,21 @@ typedef struct outcome {
     int rc;
     const char *name;
     rlt_error why;
-    rlt_time takes_ps; /* -1: a protocol's */
+    rlt_time takes_ps, bound_ps; /* -1: a protocol's */
 } outcome;
 
 static rlt_topology *topology;
 static bool aggregates; /* the switch of the network can */
 static rlt_placement where;
 static rlt_reacting switchml, server;
+static rlt_algorithm versioned; /* for this library only */
+enum { VERSION = 22304 };
+
+static int plan_versioned(rlt_plan *plan, rlt_error *err)
+{
+    return plan->req.library == VERSION ? rlt_direct.plan(plan, err)
+                                        : rlt_fail(err, RLT_EUNSUPPORTED, "versioned", "for another version");
+}
 
 static void open_reacting(rlt_reacting *x, const char *protocol)
 {
@@ -78,12 +87,12 @@ static void draw(drawn *c, dice *d)
 
 static way draw_way(dice *d, bool none)
 {
-    static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_tree, &rlt_direct, &rlt_nvls,
-                                                      &rlt_point_to_point};
+    static const rlt_algorithm *const algorithms[] = {&rlt_ring, &rlt_tree,           &rlt_direct,
+                                                      &rlt_nvls, &rlt_point_to_point, &versioned};
     uint32_t k = below(d, 12);
     if (k < 3)
         return (way){.reacting = k ? &switchml : &server};
-    return (way){.algorithm = none && k < 6 ? NULL : algorithms[below(d, 5)]};
+    return (way){.algorithm = none && k < 6 ? NULL : algorithms[below(d, 6)]};
 }
 
 static rlt_program *build(const drawn *c)
@@ -119,7 +128,8 @@ static void note_end(void *ctx, uint64_t cookie)
     c->end_ps = rlt_sim_now(c->sim);
 }
 
-static rlt_time time_of(const rlt_replay_options *o, const rlt_plan *plan)
+/* Finds the time of a plan alone, and its bound. */
+static void time_of(const rlt_replay_options *o, const rlt_plan *plan, outcome *r)
 {
     rlt_error err = {0};
     rlt_router *router = NULL;
@@ -130,18 +140,24 @@ static rlt_time time_of(const rlt_replay_options *o, const rlt_plan *plan)
     rlt_net_config cfg = {.sim = sim,
                           .router = router,
                           .endpoint = o->endpoint,
-                          .bandwidth_scale = 1,
-                          .latency_scale = 1,
+                          .bandwidth_scale = o->network_scale,
+                          .latency_scale = 1 / o->network_scale,
                           .packet = o->packet};
     assert_int_equal(rlt_exec_create(o->model, &cfg, &x, &err), 0);
     watch c = {.sim = sim};
     rlt_exec_client client = {.ctx = &c, .done = note_end};
     rlt_exec_arrive_all(x, rlt_exec_add(x, plan, &client, 0, 0));
     assert_int_equal(rlt_sim_run(sim, RLT_TIME_MAX, &err), 0);
+    r->takes_ps = c.end_ps;
+    if (!o->no_bounds) {
+        rlt_bound bound;
+        assert_int_equal(rlt_plan_bound(plan, router, o->network_scale, 1 / o->network_scale, &bound, &err),
+                         0);
+        r->bound_ps = rlt_bound_under(&bound, o->model);
+    }
     rlt_exec_free(x);
     rlt_sim_free(sim);
     rlt_router_free(router);
-    return c.end_ps;
 }
 
 static outcome carry(const rlt_replay_options *o, const drawn *c, way w)
@@ -167,7 +183,7 @@ static outcome carry(const rlt_replay_options *o, const drawn *c, way w)
     r.rc = rlt_plan_create(w.algorithm, &req, &plan, &r.why);
     if (!r.rc) {
         r.name = plan.algorithm->name;
-        r.takes_ps = time_of(o, &plan);
+        time_of(o, &plan, &r);
         rlt_plan_free(&plan);
     }
     rlt_group_free(&g);
@@ -220,7 +236,8 @@ static void assert_outcome(const rlt_replay_options *o, const drawn *c, uint64_t
         if (strcmp(r.algorithm, want.name) != 0)
             fail_msg("case %llu: by %s, not %s", (unsigned long long)seed, r.algorithm, want.name);
         assert_int_equal(r.job != RLT_NONE, want.takes_ps < 0);
-        assert_true(r.first_arrival_ps == 0 && r.last_arrival_ps == 0 && r.bound_ps == 0);
+        assert_true(r.first_arrival_ps == 0 && r.last_arrival_ps == 0);
+        assert_true(want.takes_ps < 0 ? (r.bound_ps > 0) == !o->no_bounds : r.bound_ps == want.bound_ps);
         if (want.takes_ps >= 0 && r.end_ps != want.takes_ps)
             fail_msg("case %llu: %s of %llu bytes by %s among %u, on %s: %lld ps, not %lld",
                      (unsigned long long)seed, rlt_coll_name(c->kind), (unsigned long long)c->bytes,
@@ -247,6 +264,9 @@ static void rules_and_options(void **state)
     (void)state;
     open_reacting(&switchml, "switchml");
     open_reacting(&server, "ps-switch");
+    versioned = rlt_direct;
+    versioned.name = "versioned";
+    versioned.plan = plan_versioned;
     for (uint64_t seed = 0; seed < 800; seed++) {
         dice d = {.seed = seed};
         rlt_error err = {0};
@@ -266,7 +286,9 @@ static void rules_and_options(void **state)
         o.model = &rlt_net_packet;
         o.packet = &packet;
         o.aggregator = &aggregator;
-        o.no_bounds = true;
+        o.network_scale = below(&d, 2) ? 1 : below(&d, 2) ? 2 : 0.5;
+        o.no_bounds = below(&d, 3);
+        o.library = below(&d, 3) ? 0 : VERSION - below(&d, 2);
         o.rules = rules;
         o.n_rules = below(&d, RULES + 1);
         for (uint32_t i = 0; i < o.n_rules; i++) {
@@ -275,7 +297,8 @@ static void rules_and_options(void **state)
                                             .members = below(&d, 2) ? 0 : c.n + (below(&d, 4) == 0),
                                             .from_bytes = c.bytes + below(&d, 4) / 2 - (c.bytes > 0),
                                             .algorithm = w.algorithm,
-                                            .reacting = w.reacting};
+                                            .reacting = w.reacting,
+                                            .library = below(&d, 2) ? 0 : VERSION - below(&d, 2)};
         }
         if (below(&d, 3)) {
             way w = draw_way(&d, true);

@@ -311,6 +311,32 @@ static void bounds_of_messages(void **state)
     close_fixture(&f);
 }
 
+/* Collectives of one size in one group have bounds of their own: an all-reduce moves twice what an all-gather does. */
+static void bounds_of_collectives(void **state)
+{
+    static const uint32_t all[] = {0, 1, 2, 3};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_GATHER, RLT_ALL_REDUCE, RLT_ALL_GATHER};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 4, "switch:4@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", all, 4);
+    for (uint32_t r = 0; r < 4; r++)
+        for (uint32_t k = 0, last = RLT_NONE; k < 3; k++) {
+            rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+            d.coll = kinds[k];
+            d.group = g;
+            d.bytes = 4 * MIB;
+            uint32_t op = rlt_build_op(f.b, &d);
+            if (last != RLT_NONE)
+                rlt_build_dep(f.b, op, last);
+            last = op;
+        }
+    assert_int_equal(go(&f), 0);
+    for (uint32_t k = 0; k < 3; k++)
+        assert_int_equal(rlt_replay_comm(f.r, k).bound_ps, (rlt_time)(k == 1 ? 6 : 3) * MIB * 20);
+    close_fixture(&f);
+}
+
 /* Each rank waits to receive before it sends: the run stalls, and the report names the cycle. */
 static void deadlock_is_named(void **state)
 {
@@ -615,6 +641,7 @@ int main(void)
         cmocka_unit_test(messages_meet),
         cmocka_unit_test(messages_of_no_time),
         cmocka_unit_test(bounds_of_messages),
+        cmocka_unit_test(bounds_of_collectives),
         cmocka_unit_test(deadlock_is_named),
         cmocka_unit_test(sends_do_not_wait),
         cmocka_unit_test(lonely_send_is_named),
