@@ -4,6 +4,7 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/topology/placement.h"
@@ -126,6 +127,67 @@ static void not_exchanged(void **state)
     }
 }
 
+static uint32_t no_steps_of_first(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    return member ? rlt_direct.steps(plan, member, lane) : 0;
+}
+
+static int refuse(rlt_plan *plan, rlt_error *err)
+{
+    (void)plan;
+    return rlt_fail(err, RLT_ETOPOLOGY, "refuse", "not here");
+}
+
+/* An algorithm whose first member does nothing, so that others wait for it: it has no time, and neither has what follows.
+ * One that refuses the topology is not replaced by another. */
+static void broken(void **state)
+{
+    static const uint32_t ranks[MEMBERS] = {0, 1, 2, 3};
+    rlt_algorithm stalls = rlt_direct, refuses = rlt_direct;
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_timing *timing = NULL;
+    rlt_replay_options o = rlt_replay_options_default();
+    rlt_placement where = {.n = MEMBERS};
+    rlt_time time_ps = 0;
+    rlt_group g;
+    (void)state;
+    stalls.symmetry = NULL;
+    stalls.alike = stalls.relays = NULL;
+    stalls.turns = false;
+    stalls.steps = no_steps_of_first;
+    refuses.plan = refuse;
+    assert_int_equal(rlt_topology_load("switch:4@300GB/s,500ns", NULL, &t, &err), 0);
+    o.topology = t;
+    o.endpoint = *rlt_topology_endpoint(t);
+    o.algorithm[RLT_ALL_REDUCE] = &rlt_direct;
+    o.algorithm[RLT_ALL_GATHER] = &stalls;
+    o.algorithm[RLT_ALL_TO_ALL] = &refuses;
+    o.algorithm_where_able = true;
+    assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+    assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+    static const struct {
+        rlt_coll_kind kind;
+        int rc;
+        const char *where, *what;
+    } rows[] = {{RLT_ALL_REDUCE, 0, "", ""},
+                {RLT_ALL_TO_ALL, RLT_ETOPOLOGY, "refuse", "not here"},
+                {RLT_ALL_GATHER, RLT_ESTALL, "all_gather", "ended with work pending"},
+                {RLT_REDUCE_SCATTER, RLT_ESTALL, "reduce_scatter", "follows a collective that did not end"},
+                {RLT_ALL_REDUCE, 0, "", ""}}; /* it is known */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = rlt_group_request(&g, rows[i].kind, 1 << 20);
+        req.endpoint = &o.endpoint;
+        err = (rlt_error){0};
+        assert_int_equal(timing->duration(timing, &req, &time_ps, &err), rows[i].rc);
+        assert_string_equal(err.where, rows[i].where);
+        assert_string_equal(err.what, rows[i].what);
+    }
+    rlt_group_free(&g);
+    rlt_timing_free(timing);
+    rlt_topology_free(t);
+}
+
 /* A collective that was stopped has no time, and nothing is simulated on top of what it left. */
 static void stopped(void **state)
 {
@@ -159,6 +221,7 @@ static void stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(where_able),
-                                       cmocka_unit_test(not_exchanged), cmocka_unit_test(stopped)};
+                                       cmocka_unit_test(not_exchanged), cmocka_unit_test(stopped),
+                                       cmocka_unit_test(broken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
