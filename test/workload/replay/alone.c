@@ -4,9 +4,13 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "collectives/executor.h"
 #include "collectives/plan.h"
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
+#include "net/network.h"
+#include "net/packet/packet.h"
+#include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
@@ -188,6 +192,75 @@ static void broken(void **state)
     rlt_topology_free(t);
 }
 
+typedef struct watch {
+    const rlt_sim *sim;
+    rlt_time end_ps;
+} watch;
+
+static void note_end(void *ctx, uint64_t cookie)
+{
+    watch *w = ctx;
+    (void)cookie;
+    w->end_ps = rlt_sim_now(w->sim);
+}
+
+/* A collective of packets ends when its last member does, whatever is still on the way back. */
+static void packets(void **state)
+{
+    static const rlt_algorithm *const algorithms[] = {&rlt_direct, &rlt_ring, &rlt_tree};
+    static const uint32_t ranks[MEMBERS] = {0, 1, 2, 3};
+    rlt_error err = {0};
+    rlt_topology *t = NULL;
+    rlt_timing *timing = NULL;
+    rlt_router *router = NULL;
+    rlt_packet_settings packet = rlt_packet_default();
+    rlt_placement where = {.n = MEMBERS};
+    rlt_group g;
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:4@10GB/s,500ns", NULL, &t, &err), 0);
+    assert_int_equal(rlt_router_create(t, &where, RLT_ROUTE_DMODK, &router, &err), 0);
+    assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        rlt_replay_options o = rlt_replay_options_default();
+        o.topology = t;
+        o.endpoint = *rlt_topology_endpoint(t);
+        o.model = &rlt_net_packet;
+        o.packet = &packet;
+        o.algorithm[RLT_ALL_REDUCE] = algorithms[i];
+        assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+        for (uint64_t bytes = 4; bytes <= 40000; bytes *= 100) {
+            rlt_plan plan = {0};
+            rlt_exec *x = NULL;
+            rlt_sim *sim = NULL;
+            rlt_time time_ps = 0;
+            rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, bytes);
+            req.endpoint = &o.endpoint;
+            assert_int_equal(timing->duration(timing, &req, &time_ps, &err), 0);
+            assert_int_equal(rlt_plan_create(algorithms[i], &req, &plan, &err), 0);
+            assert_int_equal(rlt_sim_create(&sim, &err), 0);
+            rlt_net_config cfg = {.sim = sim,
+                                  .router = router,
+                                  .endpoint = o.endpoint,
+                                  .bandwidth_scale = 1,
+                                  .latency_scale = 1,
+                                  .packet = &packet};
+            watch w = {.sim = sim};
+            rlt_exec_client client = {.ctx = &w, .done = note_end};
+            assert_int_equal(rlt_exec_create(&rlt_net_packet, &cfg, &x, &err), 0);
+            rlt_exec_arrive_all(x, rlt_exec_add(x, &plan, &client, 0, 0));
+            assert_int_equal(rlt_sim_run(sim, RLT_TIME_MAX, &err), 0);
+            assert_int_equal(time_ps, w.end_ps);
+            rlt_exec_free(x);
+            rlt_sim_free(sim);
+            rlt_plan_free(&plan);
+        }
+        rlt_timing_free(timing);
+    }
+    rlt_group_free(&g);
+    rlt_router_free(router);
+    rlt_topology_free(t);
+}
+
 /* A collective that was stopped has no time, and nothing is simulated on top of what it left. */
 static void stopped(void **state)
 {
@@ -220,8 +293,8 @@ static void stopped(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rails), cmocka_unit_test(where_able),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rails),         cmocka_unit_test(where_able),
                                        cmocka_unit_test(not_exchanged), cmocka_unit_test(stopped),
-                                       cmocka_unit_test(broken)};
+                                       cmocka_unit_test(packets),       cmocka_unit_test(broken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
