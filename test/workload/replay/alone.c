@@ -192,6 +192,39 @@ static void broken(void **state)
     rlt_topology_free(t);
 }
 
+/* The switch can add up, but the model of the network cannot tell. */
+static void weak_model(void **state)
+{
+    static const uint32_t ranks[MEMBERS] = {0, 1, 2, 3};
+    rlt_net_model weak = rlt_net_flow;
+    rlt_topology *t = NULL;
+    rlt_placement where = {.n = MEMBERS};
+    rlt_group g;
+    rlt_error err = {0};
+    (void)state;
+    weak.reduce_to = NULL;
+    assert_int_equal(rlt_topology_load("switch:4@300GB/s,500ns,in_network=reduce+multicast", NULL, &t, &err),
+                     0);
+    assert_int_equal(rlt_group_create(t, &where, ranks, MEMBERS, &g, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        rlt_replay_options o = rlt_replay_options_default();
+        rlt_timing *timing = NULL;
+        rlt_time time_ps = 0;
+        o.topology = t;
+        o.endpoint = *rlt_topology_endpoint(t);
+        o.model = i ? &weak : &rlt_net_flow;
+        o.algorithm[RLT_ALL_REDUCE] = &rlt_nvls;
+        assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+        rlt_coll_request req = rlt_group_request(&g, RLT_ALL_REDUCE, 1 << 20);
+        req.endpoint = &o.endpoint;
+        assert_int_equal(timing->duration(timing, &req, &time_ps, &err), i ? RLT_EUNSUPPORTED : 0);
+        rlt_timing_free(timing);
+    }
+    assert_string_equal(err.what, "the network model 'flow' has no in-network reduction");
+    rlt_group_free(&g);
+    rlt_topology_free(t);
+}
+
 typedef struct watch {
     const rlt_sim *sim;
     rlt_time end_ps;
@@ -295,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rails),         cmocka_unit_test(where_able),
                                        cmocka_unit_test(not_exchanged), cmocka_unit_test(stopped),
-                                       cmocka_unit_test(packets),       cmocka_unit_test(broken)};
+                                       cmocka_unit_test(packets),       cmocka_unit_test(weak_model),
+                                       cmocka_unit_test(broken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,7 @@ static void as_whole(void **state)
         o.topology = t;
         o.endpoint = *rlt_topology_endpoint(t);
         o.endpoint.injection = i / 6 & 1 ? RLT_INJECT_BLOCKING : RLT_INJECT_NIC;
+        o.routing = at == 6 && i & 1 ? RLT_ROUTE_ECMP : RLT_ROUTE_DMODK;
         o.model = i / 12 & 1 ? &rlt_net_alpha_beta : &rlt_net_flow;
         for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
             o.algorithm[kind] = draw_algorithm(&k, (rlt_coll_kind)kind);
