@@ -62,6 +62,8 @@ static void who_shares(void **state)
         {FLAT JOB, FLAT "job=traces/transformer-8@0,1,2,3,4,5,6,7", false},
         {FLAT JOB, FLAT JOB "seed=7", true},
         {FLAT JOB, FLAT JOB "noise=lognormal:cv=0.1", false},
+        {FLAT JOB, FLAT JOB "noise=lognormal:cv=0.1 noise=lognormal:cv=0.2", false},
+        {FLAT JOB "noise=lognormal:cv=0.1", FLAT JOB "noise=lognormal:cv=0.1 noise=lognormal:cv=0.2", true},
         {FLAT JOB, FLAT JOB "placement=TRACE", false},
         {FLAT SMALL, FLAT SMALL "noise=lognormal:cv=0.1", true},
         {FLAT SMALL, FLAT SMALL "failures=mtbf=1000h,checkpoint=60s iterations=9", true},
@@ -150,6 +152,7 @@ static void cuts_are_known(void **state)
         PAIRS "trace=traces/transformer-8",
         PAIRS "model=transformer:layers=4,hidden=256 layout=tp=2,pp=2 train=batch=8 map=pp=0,tp=1,dp=1",
         NODES JOB,
+        NODES "model=transformer:layers=1,hidden=64 train=bucket=1GB",
         "topology=ring:8@100GB/s,500ns model=transformer:layers=2,hidden=256 layout=cp=2",
     };
     member *m = malloc(sizeof *m);
@@ -162,6 +165,7 @@ static void cuts_are_known(void **state)
         enter_or_fail(m, &s, rows[i]);
         assert_int_equal(rlt_topology_load(m->settings.run.sim.topology, NULL, &fresh, &err), 0);
         assert_true(!TEST_COUNTED || count_unknown(m, fresh) > 0);
+        assert_int_equal(m->prepared.work->pinned.n, m->settings.run.map ? 8 : 0);
         if (count_unknown(m, m->prepared.net->topology))
             fail_msg("%s", rows[i]);
         rlt_topology_free(fresh);
