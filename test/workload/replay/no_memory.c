@@ -23,6 +23,7 @@
 #include "test/support/support.h"
 #include "workload/program/program.h"
 #include "workload/replay/alone.h"
+#include "workload/replay/background.h"
 #include "workload/replay/causes.h"
 #include "workload/replay/noise.h"
 #include "workload/replay/replay.h"

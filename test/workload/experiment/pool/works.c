@@ -17,7 +17,6 @@
 #include "sim/base/error.h"
 #include "test/support/member.h"
 #include "test/support/support.h"
-#include "workload/experiment/prepared.h"
 #include "workload/experiment/shared.h"
 #include "workload/program/program.h"
 
