@@ -283,6 +283,7 @@ static void rules_and_options(void **state)
         o.topology = topology;
         o.placement = &where;
         o.endpoint = *rlt_topology_endpoint(topology);
+        o.endpoint.message_ps = below(&d, 2) ? 0 : 20 * RLT_US;
         o.model = &rlt_net_packet;
         o.packet = &packet;
         o.aggregator = &aggregator;

@@ -58,8 +58,9 @@ static rlt_coll_request draw(dice *k, rlt_group *g, const rlt_topology *t, const
 
 static void random_requests(void **state)
 {
-    static const char *const networks[] = {"switch:2@300GB/s,100ns*switch:12@50GB/s,500ns",
-                                           "switch:2@300GB/s,100ns*fat-tree:12@50GB/s,500ns,hosts_per_leaf=4"};
+    static const char *const networks[] = {
+        "switch:2@300GB/s,100ns*switch:12@50GB/s,500ns",
+        "switch:2@300GB/s,100ns*fat-tree:12@50GB/s,500ns,hosts_per_leaf=4"};
     uint32_t patterns = 0, distinct = 0, n = 0;
     rlt_time before = 0;
     (void)state;
