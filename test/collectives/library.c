@@ -367,7 +367,7 @@ static uint32_t one_machine(dice *k, const seen *s)
 static void machines_are_described(void **state)
 {
     uint32_t candidates = 0;
-    dice k = {53, 0};
+    dice k = {.seed = 53};
     (void)state;
     for (uint32_t i = 0; i < 100 * MACHINES; i++)
         candidates += one_machine(&k, &machines[i % MACHINES]);
@@ -380,7 +380,7 @@ static void machines_are_described(void **state)
 static void boxes_of_any_size(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 8};
-    dice k = {59, 0};
+    dice k = {.seed = 59};
     (void)state;
     for (uint32_t i = 0; i < 60; i++) {
         char text[120];

@@ -234,7 +234,7 @@ static bool one_drawn(dice *k, world *w)
 static void drawn_as_simulated(void **state)
 {
     uint32_t known = 0;
-    dice k = {29, 0};
+    dice k = {.seed = 29};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         world w;

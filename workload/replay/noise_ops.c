@@ -140,8 +140,7 @@ static int draw_measured(chosen *c, uint64_t seed, uint32_t purpose, double *fac
         return rlt_fail(err, RLT_EUSAGE, "noise",
                         "measured needs several recorded steps, but the workload has one");
     ratios r = {calloc((size_t)p->n_ops + 1, sizeof *r.mean), malloc(((size_t)p->n_ops + 1) * sizeof *r.list),
-                calloc((size_t)c->n_names + 1, sizeof *r.first),
-                calloc((size_t)c->n_names + 1, sizeof *r.filled)};
+                calloc((size_t)c->n_names + 1, sizeof *r.first), calloc(c->n_names, sizeof *r.filled)};
     int rc = r.mean && r.list && r.first && r.filled ? measure(c, &r, err) : rlt_nomem(err);
     for (uint32_t i = 0; i < p->n_ops && !rc; i++) {
         const rlt_op *op = &p->ops[i];

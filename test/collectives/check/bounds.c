@@ -326,7 +326,7 @@ static void on_products(void **state)
                                         "switch:2@50GB/s,1us*mesh:3@5GB/s,200ns",
                                         "fat-tree:6@10GB/s,300ns,hosts_per_leaf=3,oversubscription=3",
                                         "switch:7@3GB/s,0ns"};
-    dice k = {61, 0};
+    dice k = {.seed = 61};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         world w;
@@ -340,7 +340,7 @@ static void on_products(void **state)
 /* Accelerators and switches in a tree whose links differ by direction, and a few more links one way. */
 static void on_graphs(void **state)
 {
-    dice k = {67, 0};
+    dice k = {.seed = 67};
     (void)state;
     for (int c = 0; c < 60; c++) {
         static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};

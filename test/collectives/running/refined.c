@@ -400,7 +400,7 @@ static bool one(dice *k, const world *w, model *m)
 static void as_the_plain_one(void **state)
 {
     static model m;
-    dice k = {31, 0};
+    dice k = {.seed = 31};
     uint32_t folds = 0;
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {

@@ -224,7 +224,7 @@ static void on_products(void **state)
                                         "fat-tree:8@50GB/s,500ns,hosts_per_leaf=2",
                                         "fully-connected:5@40GB/s,300ns",
                                         "dgx1-v100-8"};
-    dice k = {41, 0};
+    dice k = {.seed = 41};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         world w;
@@ -270,7 +270,7 @@ static bool draw_graph(dice *k, rlt_topology **t)
 
 static void on_graphs(void **state)
 {
-    dice k = {43, 0};
+    dice k = {.seed = 43};
     uint32_t again = 0, built = 0;
     (void)state;
     for (int i = 0; i < 4000; i++) {

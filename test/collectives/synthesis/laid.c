@@ -249,7 +249,7 @@ static void as_the_plain_one(void **state)
                                            "ring:4@200GB/s,1us*switch:2@50GB/s,500ns",
                                            "mesh:3@6GB/s,1us*ring:2@1GB/s,2us",
                                            "switch:2@5GB/s,1us"};
-    dice k = {47, 0};
+    dice k = {.seed = 47};
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         test_group s;

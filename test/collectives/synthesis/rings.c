@@ -313,7 +313,7 @@ static void rings_along_cycles(void **state)
                                            "ring:3@9GB/s,1us*ring:3@4GB/s,1us"};
     static const double factors[] = {0.5, 2, 3.5, 20, 1};
     static const rlt_coll_kind kinds[] = {RLT_ALL_REDUCE, RLT_ALL_GATHER, RLT_BROADCAST};
-    dice k = {71, 0};
+    dice k = {.seed = 71};
     uint32_t along = 0;
     (void)state;
     for (uint32_t i = 0; i < 175; i++) {

@@ -66,7 +66,7 @@ static void draw(question *q, dice *d)
     if (q->dims && below(d, 3) == 0)
         q->words.dim_scale[0] = "0=0.5";
     q->asked = (rlt_layouts_advise){.changes = below(d, 4) > 0, .searches = below(d, 2)};
-    q->asked.reach = below(d, 3) ? 0.05 * (1 + below(d, 6)) : 0;
+    q->asked.reach = !below(d, 3) ? 0 : below(d, 3) ? 0.05 * (1 + below(d, 6)) : 2;
     q->how.within = 0.4 * below(d, 3);
 }
 
@@ -313,8 +313,10 @@ static void advice_is_that_of_walks(void **state)
 {
     uint32_t near = 0, most = 0;
     (void)state;
-    for (uint64_t seed = 0; seed < CASES; seed++) {
-        dice d = {.seed = seed};
+    /* the first two: more layouts are near than are named; more memory helps, but not the 10 % */
+    static const uint64_t first[] = {2024, 4026};
+    for (uint64_t c = 0; c < CASES; c++) {
+        dice d = {.seed = c < 2 ? first[c] : c};
         question q;
         draw(&q, &d);
         if (!draw_headroom(&q, &d))

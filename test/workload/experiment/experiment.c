@@ -72,6 +72,19 @@ static void test_refusals(void **state)
         {{"topology=ring:4@1GB/s,0ns", "no-skew"}, "", "expected --trace, --model or --job"},
         {{"topology=ring:4@1GB/s,0ns", "trace=/no/such/trace"}, "/no/such/trace", ""},
         {{"topology=no-such-place", "model=transformer"}, "no-such-place", "no such file"},
+        {{"collective=all_reduce", "trace=traces/transformer-8"},
+         "trace",
+         "is a setting of a run: drop collective=NAME"},
+        {{"topology=ring:4@1GB/s,0ns", "timing=loggops"},
+         "",
+         "--strategy daso and --timing loggops have results that an experiment cannot hold"},
+        {{"topology=ring:4@1GB/s,0ns", "strategy=daso"},
+         "",
+         "--strategy daso and --timing loggops have results that an experiment cannot hold"},
+        {{"bytes=1MB", "model=transformer"}, "bytes", "is a setting of a collective: add collective=NAME"},
+        {{"collective=all_reduce", "qqqqqqqqqqqqqqqq=1"}, "qqqqqqqqqqqqqqqq", "no such setting"},
+        {{"model=transformer", "qqqqqqqqqqqqqqqq"}, "qqqqqqqqqqqqqqqq", "no such setting"},
+        {{"collective=all_reduce", "byte=1"}, "byte", "no such setting; did you mean 'bytes'?"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -87,8 +100,43 @@ static void test_refusals(void **state)
     }
 }
 
+/* A collective, whichever setting says so, and a variation of it that outlives it without inputs of its own. */
+static void collectives(void **state)
+{
+    static const char *const settings[] = {"collective=all_reduce", "topology=switch:4@50GB/s,500ns",
+                                           "bytes=200kB", "algorithm=ring"};
+    static const char *const last[] = {"topology=switch:4@50GB/s,500ns", "bytes=400kB", "algorithm=ring",
+                                       "collective=all_reduce"};
+    static const char *const half[] = {"bytes=200kB"};
+    rlt_experiment *e[3];
+    rlt_error err = {0};
+    double value = 0;
+    (void)state;
+    assert_int_equal(rlt_experiment_create(NULL, settings, 4, &e[0], &err), 0);
+    assert_int_equal(rlt_experiment_create(NULL, last, 4, &e[1], &err), 0);
+    assert_int_equal(rlt_experiment_vary(e[1], half, 1, &e[2], &err), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_false(rlt_experiment_figure(e[i], "time_ps", &value)); /* not yet */
+        assert_int_equal(rlt_experiment_iterations(e[i]), 0);
+        assert_int_equal(rlt_experiment_run(e[i], NULL, &err), 0);
+        assert_true(rlt_experiment_figure(e[i], "time_ps", &value));
+        /* six steps of a quarter at 20 ps a byte, and 1 us each */
+        assert_true(value == 6 * ((i == 1 ? 100000 : 50000) * 20 + 1000000.0));
+        assert_int_equal(rlt_experiment_iterations(e[i]), 0);
+        assert_false(rlt_experiment_figure(e[i], "busiest_link", &value)); /* a text */
+        assert_false(rlt_experiment_figure(e[i], "model_flops_utilization", &value) ||
+                     rlt_experiment_figure(e[i], "compute_ps", &value));
+        assert_true(rlt_experiment_figure(e[i], "busbw_GBps", &value) && value > 0);
+        err = (rlt_error){0};
+        assert_int_equal(rlt_experiment_run(e[i], NULL, &err), RLT_EUSAGE);
+        assert_string_equal(err.what, "an experiment runs once: make another with rlt_experiment_vary");
+        rlt_experiment_free(e[i]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vary), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vary), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(collectives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #include "workload/replay/replay.h"
 #include "workload/timing/timing.h"
 
-enum { NODES = 8, MEMBERS = 4 };
+enum { NODES = 12, MEMBERS = 6 };
 
 /* Draws a group of one rank a node, and sometimes the nodes out of order; and its grid. */
 static rlt_coll_request draw(dice *k, rlt_group *g, const rlt_topology *t, const rlt_placement *where,
@@ -45,7 +45,8 @@ static rlt_coll_request draw(dice *k, rlt_group *g, const rlt_topology *t, const
     req.endpoint = &o->endpoint;
     if (below(k, 3) == 0) {
         req.n_dims = 2;
-        req.dims[0] = req.dims[1] = 2;
+        req.dims[0] = 2 + below(k, 2);
+        req.dims[1] = MEMBERS / req.dims[0];
         req.axes[0] = below(k, 2) ? 1 : RLT_NONE;
         req.axes[1] = below(k, 2) ? 1 : RLT_NONE;
     }
@@ -57,8 +58,9 @@ static rlt_coll_request draw(dice *k, rlt_group *g, const rlt_topology *t, const
 
 static void random_requests(void **state)
 {
-    static const char *const networks[] = {"switch:2@300GB/s,100ns*switch:8@50GB/s,500ns",
-                                           "switch:2@300GB/s,100ns*fat-tree:8@50GB/s,500ns,hosts_per_leaf=4"};
+    static const char *const networks[] = {
+        "switch:2@300GB/s,100ns*switch:12@50GB/s,500ns",
+        "switch:2@300GB/s,100ns*fat-tree:12@50GB/s,500ns,hosts_per_leaf=4"};
     uint32_t patterns = 0, distinct = 0, n = 0;
     rlt_time before = 0;
     (void)state;

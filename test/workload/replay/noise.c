@@ -3,6 +3,8 @@
  * wait for the slowest of n ranks compared with the expected maximum. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "collectives/algorithm.h"
 #include "net/import/import.h"
@@ -34,26 +36,82 @@ static void test_words(void **state)
                 n.on == RLT_NOISE_ON_COMPUTE);
     n = parsed("lognormal:on=host,cv=1");
     assert_true(n.on == RLT_NOISE_ON_HOST);
-    const char *wrong[] = {"",
-                           "gauss:cv=1",
-                           "lognormal",
-                           "lognormal:cv=0",
-                           "lognormal:cv=-1",
-                           "lognormal:slow=2",
-                           "lognormal:cv",
-                           "markov:slow=2",
-                           "markov:slow=2,enter=2,leave=0.1",
-                           "markov:cv=0.1",
-                           "lognormal:cv=0.1,on=gpu",
-                           "lognormal:cv=0.1,",
-                           "operation",
-                           "operation:cv=0",
-                           "measured:cv=0.1"};
+    n = parsed("markov:slow=0.5,enter=1,leave=1");
+    assert_true(n.slow == 0.5 && n.enter == 1 && n.leave == 1);
+    n = parsed("measured");
+    assert_true(n.kind == RLT_NOISE_MEASURED && n.on == RLT_NOISE_ON_COMPUTE && !n.name[0]);
+    n = parsed("operation:name=gemm,cv=2,on=both");
+    assert_true(n.kind == RLT_NOISE_OPERATION && n.cv == 2 && strcmp(n.name, "gemm") == 0);
+}
+
+static void test_kinds(void **state)
+{
+    static const char *const names[] = {"lognormal", "markov", "operation", "measured"};
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        const rlt_noise by = {.kind = (rlt_noise_kind)i};
+        assert_string_equal(rlt_noise_kind_at(i)->name, names[i]);
+        assert_int_equal(rlt_noise_by_operation(&by), i >= 2);
+        for (int on = 0; on < 3; on++) {
+            const rlt_noise acts = {.kind = (rlt_noise_kind)i, .on = (rlt_noise_on)on};
+            assert_int_equal(rlt_noise_is_on(&acts, false), on == 0 || on == 2);
+            assert_int_equal(rlt_noise_is_on(&acts, true), on == 1 || on == 2);
+        }
+    }
+    assert_null(rlt_noise_kind_at(4));
+}
+
+static void test_wrong_words(void **state)
+{
+#define KNOWN   "'; known are lognormal, markov, operation and measured"
+#define ABOVE_0 " needs cv above 0, such as cv=0.1"
+#define MARKOV  "markov needs slow, enter and leave above 0, such as slow=2,enter=0.01,leave=0.2"
+    static const char *const wrong[][2] = {
+        {"", "unknown noise '" KNOWN},
+        {"gauss:cv=1", "unknown noise 'gauss" KNOWN},
+        {"lognorma:cv=1", "unknown noise 'lognorma" KNOWN},
+        {"lognormals:cv=1", "unknown noise 'lognormals" KNOWN},
+        {"1234567890123456789012345678901234567890:",
+         "unknown noise '1234567890123456789012345678901234567890" KNOWN},
+        {"12345678901234567890123456789012345678901",
+         "unknown noise '1234567890123456789012345678901234567890" KNOWN},
+        {"lognormal:cv=0", "lognormal" ABOVE_0},
+        {"operation:cv=0", "operation" ABOVE_0},
+        {"markov:slow=0,enter=0.1,leave=0.1", MARKOV},
+        {"markov:slow=2,enter=0,leave=0.1", MARKOV},
+        {"markov:slow=2,enter=0.1,leave=0", MARKOV},
+        {"lognormal", NULL},
+        {"lognormal:cv=-1", NULL},
+        {"lognormal:cv=10.1", NULL},
+        {"lognormal:slow=2", NULL},
+        {"lognormal:cv", NULL},
+        {"lognormal:name=gemm,cv=1", NULL},
+        {"markov:slow=2", NULL},
+        {"markov:slow=2,enter=2,leave=0.1", NULL},
+        {"markov:slow=2,enter=0.1,leave=1.1", NULL},
+        {"markov:slow=1000001,enter=0.1,leave=0.1", NULL},
+        {"markov:cv=0.1", NULL},
+        {"lognormal:cv=0.1,on=gpu", NULL},
+        {"lognormal:cv=0.1,", NULL},
+        {"operation", NULL},
+        {"operation:cv=10.1", NULL},
+        {"measured:cv=0.1", NULL},
+    };
+    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rlt_noise n;
         rlt_error err = {0};
-        assert_true(rlt_noise_parse(wrong[i], &n, &err) < 0);
+        assert_int_equal(rlt_noise_parse(wrong[i][0], &n, &err), RLT_EUSAGE);
+        if (wrong[i][1])
+            assert_string_equal(err.what, wrong[i][1]);
         assert_true(err.what[0] != '\0');
     }
+#undef KNOWN
+#undef ABOVE_0
+#undef MARKOV
+    assert_int_equal(parsed("lognormal:cv=10").cv, 10);
+    assert_int_equal(parsed("operation:cv=10").cv, 10);
+    assert_int_equal(parsed("markov:slow=1000000,enter=1,leave=1").slow, 1000000);
 }
 
 /* Mean 1 and the requested variance. The fourth central moment of a lognormal gives the error of the
@@ -359,9 +417,10 @@ static void test_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),  cmocka_unit_test(test_lognormal),
-        cmocka_unit_test(test_markov), cmocka_unit_test(test_slowest_of_n),
-        cmocka_unit_test(test_seed),   cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_lognormal),
+        cmocka_unit_test(test_markov),      cmocka_unit_test(test_slowest_of_n),
+        cmocka_unit_test(test_seed),        cmocka_unit_test(test_operations),
         cmocka_unit_test(test_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -311,6 +311,32 @@ static void bounds_of_messages(void **state)
     close_fixture(&f);
 }
 
+/* Collectives of one size in one group have bounds of their own: an all-reduce moves twice what an all-gather does. */
+static void bounds_of_collectives(void **state)
+{
+    static const uint32_t all[] = {0, 1, 2, 3};
+    static const rlt_coll_kind kinds[] = {RLT_ALL_GATHER, RLT_ALL_REDUCE, RLT_ALL_GATHER};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 4, "switch:4@50GB/s,500ns");
+    uint32_t g = rlt_build_group(f.b, "", all, 4);
+    for (uint32_t r = 0; r < 4; r++)
+        for (uint32_t k = 0, last = RLT_NONE; k < 3; k++) {
+            rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+            d.coll = kinds[k];
+            d.group = g;
+            d.bytes = 4 * MIB;
+            uint32_t op = rlt_build_op(f.b, &d);
+            if (last != RLT_NONE)
+                rlt_build_dep(f.b, op, last);
+            last = op;
+        }
+    assert_int_equal(go(&f), 0);
+    for (uint32_t k = 0; k < 3; k++)
+        assert_int_equal(rlt_replay_comm(f.r, k).bound_ps, (rlt_time)(k == 1 ? 6 : 3) * MIB * 20);
+    close_fixture(&f);
+}
+
 /* Each rank waits to receive before it sends: the run stalls, and the report names the cycle. */
 static void deadlock_is_named(void **state)
 {
@@ -419,6 +445,30 @@ static void timing_stands_in_for_the_network(void **state)
     assert_int_equal(rlt_replay_time(f.r), 2 * RLT_US + 700 * RLT_NS);
     assert_null(rlt_replay_net(f.r));
     close_fixture(&f);
+}
+
+/* A message that takes no time has arrived when it is sent, at 0, and waits for its receive. */
+static void messages_of_no_time(void **state)
+{
+    rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+    (void)state;
+    for (int timed_by = 0; timed_by < 2; timed_by++) {
+        fixture f;
+        open_fixture(&f, 2, "switch:2@50GB/s,0ns");
+        uint32_t late = timed(&f, RLT_OP_DELAY, 1, RLT_NONE, 5 * RLT_US, "late");
+        message(&f, RLT_OP_SEND, 0, 1, 0, 0);
+        uint32_t receive = message(&f, RLT_OP_RECV, 1, 0, 0, 0);
+        rlt_build_dep(f.b, receive, late);
+        f.o.timing = timed_by ? &timing : NULL;
+        assert_int_equal(go(&f), 0);
+        check_accounts(&f);
+        rlt_comm_result c = rlt_replay_comm(f.r, 0);
+        assert_true(c.first_arrival_ps == 0 && c.last_arrival_ps == 0 && c.end_ps == 0 && c.last_member == 0);
+        rlt_op_result o = rlt_replay_op(f.r, receive);
+        assert_true(o.start_ps == 5 * RLT_US && o.end_ps == 5 * RLT_US);
+        assert_int_equal(rlt_replay_op(f.r, 0).end_ps, 0);
+        close_fixture(&f);
+    }
 }
 
 /* The ring cannot do uneven all-to-alls: refused if it was asked for, left to the choice with
@@ -589,7 +639,9 @@ int main(void)
         cmocka_unit_test(iterations_end_with_their_last_operation),
         cmocka_unit_test(algorithm_where_able),
         cmocka_unit_test(messages_meet),
+        cmocka_unit_test(messages_of_no_time),
         cmocka_unit_test(bounds_of_messages),
+        cmocka_unit_test(bounds_of_collectives),
         cmocka_unit_test(deadlock_is_named),
         cmocka_unit_test(sends_do_not_wait),
         cmocka_unit_test(lonely_send_is_named),

@@ -111,6 +111,29 @@ static void one_after_the_other(void **state)
     close_fixture(&f);
 }
 
+/* Both are there at 0: the second begins when the first has ended. */
+static void both_at_once(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, STAR, "switchml");
+    uint32_t group = rlt_build_group(f.b, "", (const uint32_t[]){0, 1, 2}, 3);
+    for (uint32_t r = 0; r < 3; r++)
+        for (uint32_t k = 0; k < 2; k++) {
+            rlt_op_desc d = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+            d.coll = RLT_ALL_REDUCE;
+            d.group = group;
+            d.bytes = 10 * CHUNK;
+            rlt_build_op(f.b, &d);
+        }
+    finish(&f);
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_int_equal(rlt_replay_comm(f.r, k).last_arrival_ps, 0);
+        assert_int_equal(rlt_replay_comm(f.r, k).end_ps, (k + 1) * time_of(10));
+    }
+    close_fixture(&f);
+}
+
 /* Two concurrent groups have links of their own; with room for only one, the other is refused. */
 static void two_groups(void **state)
 {
@@ -257,6 +280,7 @@ int main(void)
         cmocka_unit_test(golden_time),
         cmocka_unit_test(late_member),
         cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(both_at_once),
         cmocka_unit_test(two_groups),
         cmocka_unit_test(rules),
         cmocka_unit_test(servers_apart),
