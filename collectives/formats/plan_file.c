@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectives/formats/msccl.h"
+#include "sim/base/error.h"
 #include "sim/base/mem.h"
 #include "sim/text/file.h"
 
@@ -17,8 +18,8 @@ const char *rlt_plan_format_name(rlt_plan_format format)
     return format < RLT_PLAN_FORMATS ? names[format] : "unknown";
 }
 
-int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
-                   rlt_listed *out, rlt_error *err)
+static int parse_any(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
+                     rlt_listed *out, rlt_error *err)
 {
     size_t mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark */
     size_t i = mark;
@@ -34,6 +35,16 @@ int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_
     return rlt_fail(
         err, RLT_EMALFORMED, file,
         "not a plan: expected MSCCL XML ('<algo ...'), ringlet's JSON ('{') or GOAL ('num_ranks')");
+}
+
+int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
+                   rlt_listed *out, rlt_error *err)
+{
+    rlt_error why = {0};
+    int rc = parse_any(file, text, length, hint, out, &why);
+    if (rc && strncmp(why.where, file, strlen(file)) != 0) /* the check names the plan, not its file */
+        rlt_error_prefix(&why, file);
+    return rc ? rlt_fail(err, rc, why.where, "%s", why.what) : 0;
 }
 
 int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err)

@@ -16,10 +16,10 @@
 
 int rlt_cluster_add(rlt_cluster *c, const rlt_device_group *g, rlt_error *err)
 {
-    if (c->n_groups == RLT_MAX_DEVICE_GROUPS)
-        return rlt_fail(err, RLT_ERANGE, g->name, "expected at most %d device groups", RLT_MAX_DEVICE_GROUPS);
     if (!g->name[0])
         return rlt_fail(err, RLT_EMALFORMED, "devices", "expected a type of devices, got nothing");
+    if (c->n_groups == RLT_MAX_DEVICE_GROUPS)
+        return rlt_fail(err, RLT_ERANGE, g->name, "expected at most %d device groups", RLT_MAX_DEVICE_GROUPS);
     c->groups[c->n_groups++] = *g;
     return 0;
 }
