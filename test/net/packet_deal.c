@@ -271,6 +271,18 @@ static void not_in_parts(void **state)
     end(d);
 }
 
+/* 2^23 links and nodes are the most: 2 188 332 hosts, 364 722 leaves and two spines. */
+static void largest(void **state)
+{
+    (void)state;
+    const rlt_placement place = {.n = 1};
+    dealt *d = begin("fat-tree:2188332@1GB/s,1us,hosts_per_leaf=6,spines=2", &place, RLT_ROUTE_DMODK);
+    assert_int_equal(rlt_topology_links(d->t) + rlt_topology_nodes(d->t), 1 << 23);
+    assert_int_equal(rlt_packet_deal(&d->cfg, 2, &d->parts, &d->err), RLT_EUNSUPPORTED);
+    assert_string_equal(d->err.what, "it has only one rank");
+    end(d);
+}
+
 /* There are at most 64 parts. */
 static void many_parts(void **state)
 {
@@ -396,10 +408,15 @@ static void random_networks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_hosts_on_a_switch), cmocka_unit_test(ranks_on_some_hosts),
-        cmocka_unit_test(ports_between_switches), cmocka_unit_test(distance_of_parts),
-        cmocka_unit_test(not_in_parts),           cmocka_unit_test(many_parts),
-        cmocka_unit_test(one_way_circle),         cmocka_unit_test(random_networks),
+        cmocka_unit_test(four_hosts_on_a_switch),
+        cmocka_unit_test(ranks_on_some_hosts),
+        cmocka_unit_test(ports_between_switches),
+        cmocka_unit_test(distance_of_parts),
+        cmocka_unit_test(not_in_parts),
+        cmocka_unit_test(many_parts),
+        cmocka_unit_test(one_way_circle),
+        cmocka_unit_test(random_networks),
+        cmocka_unit_test(largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

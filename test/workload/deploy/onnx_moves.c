@@ -242,6 +242,21 @@ static void expand_or_gather(chain *c)
     step(c, "Gather", in, "", text);
 }
 
+/* Blocks of height and width become channels, or come from them. */
+static void depth_and_space(chain *c)
+{
+    char text[40];
+    int64_t *d = c->dims, b = 2 + (int64_t)below(&c->d, 2);
+    bool to_space = below(&c->d, 2);
+    if (c->rank != 4 || (to_space ? d[1] % (b * b) : d[2] % b + d[3] % b))
+        return;
+    d[1] = to_space ? d[1] / b / b : d[1] * b * b;
+    for (uint32_t i = 2; i < 4; i++)
+        d[i] = to_space ? d[i] * b : d[i] / b;
+    snprintf(text, sizeof text, "blocksize=%lld", (long long)b);
+    step(c, to_space ? "DepthToSpace" : "SpaceToDepth", c->now, "", text);
+}
+
 static void check(chain *c, uint64_t seed)
 {
     char shape[40], in[40];
@@ -264,8 +279,9 @@ static void check(chain *c, uint64_t seed)
 
 static void chains(void **state)
 {
-    static void (*const steps[])(chain *) = {slice,   pad_or_tile,     transpose,          unsqueeze,
-                                             squeeze, split_or_concat, reshape_or_flatten, expand_or_gather};
+    static void (*const steps[])(chain *) = {
+        slice,           pad_or_tile,        transpose,        unsqueeze,       squeeze,
+        split_or_concat, reshape_or_flatten, expand_or_gather, depth_and_space, depth_and_space};
     (void)state;
     for (uint64_t seed = 0; seed < CASES; seed++) {
         chain c = {
@@ -279,14 +295,85 @@ static void chains(void **state)
         step(&c, "Identity", "x", "", NULL);
         for (uint32_t k = 1 + below(&c.d, 2 * MOST_STEPS); k > 0 && c.n < MOST_STEPS && elements(&c) < 20000;
              k--)
-            steps[below(&c.d, 8)](&c);
+            steps[below(&c.d, 10)](&c);
         check(&c, seed);
         rlt__pb_out_free(&c.m.graph);
     }
 }
 
+/* Operators that read x, 32 x 4 x 6 x 8, and these lists, and cannot have them. */
+static void refusals(void **state)
+{
+    static const struct {
+        const char *kind, *lists[4], *attributes, *what;
+    } rows[] = {
+        {"Flatten", {NULL}, "axis=5", "axis 5"},
+        {"Flatten", {NULL}, "axis=-5", "axis -5"},
+        {"Reshape", {"2 2 -1 -1"}, NULL, "a target with more than one open dimension"},
+        {"Reshape", {"2 -2 8"}, NULL, "a target with more than one open dimension"},
+        {"Reshape", {"384 1 1 1 1 1 1 1 1"}, NULL, "a target of more than 8 dimensions"},
+        {"Reshape", {"5"}, NULL, "6144 elements do not fit a target of 5"},
+        {"Reshape", {"5 -1"}, NULL, "6144 elements do not fit a target of 6140"},
+        {"Reshape", {"0 0 0 0 0"}, NULL, "6144 elements do not fit a target of 0"},
+        {"Reshape", {"0 0 0 8"}, "allowzero=1", "6144 elements do not fit a target of 0"},
+        {"Transpose", {NULL}, "perm=[0,1,2]", "a permutation of 3 for 4 dimensions"},
+        {"Transpose", {NULL}, "perm=[0,1,1,2]", "expected a permutation of the dimensions"},
+        {"Transpose", {NULL}, "perm=[0,1,2,4]", "expected a permutation of the dimensions"},
+        {"Transpose", {NULL}, "perm=[0,1,2,-1]", "expected a permutation of the dimensions"},
+        {"Concat", {"1 2"}, "axis=1", "inputs 0 and 1 differ beside axis 1"},
+        {"Concat", {"-", "1 2"}, "axis=1", "input 1 is missing"},
+        {"Concat", {NULL}, "axis=4", "axis 4"},
+        {"Split", {"1 2 3"}, "axis=2", "3 sizes for 2 outputs"},
+        {"Split", {"5 2"}, "axis=2", "sizes that sum to more than the 6 of axis 2"},
+        {"Split", {"-1 7"}, "axis=2", "sizes that sum to more than the 6 of axis 2"},
+        {"Split", {NULL}, "axis=4", "axis 4"},
+        {"Slice", {"0 0", "1"}, NULL, "starts, ends, axes and steps of unequal lengths"},
+        {"Slice", {"0", "1", "1 2"}, NULL, "starts, ends, axes and steps of unequal lengths"},
+        {"Slice", {"0", "1", "1", "1 1"}, NULL, "starts, ends, axes and steps of unequal lengths"},
+        {"Slice", {"0", "1", "1", "0"}, NULL, "a step of 0"},
+        {"Slice", {"0", "1", "1", "2147483648"}, NULL, "a step of 2147483648"},
+        {"Slice", {"0", "1", "1", "-2147483648"}, NULL, "a step of -2147483648"},
+        {"Slice", {"0", "1", "4"}, NULL, "axis 4"},
+        {"Squeeze", {"1"}, NULL, "dimension 1 is 4: expected 1"},
+        {"Squeeze", {"1 -3"}, NULL, "axis 1 twice"},
+        {"Squeeze", {"4"}, NULL, "axis 4"},
+        {"Unsqueeze", {"0 -5"}, NULL, "axis 0 twice"},
+        {"Unsqueeze", {"5"}, NULL, "axis 5"},
+        {"Unsqueeze", {"0 1 2 3 4"}, NULL, "an output of more than 8 dimensions"},
+        {"Gather", {"0"}, "axis=4", "axis 4"},
+        {"Expand", {"1 1 1 1 1 2 4 6 8"}, NULL, "a target of more than 8 dimensions"},
+        {"Expand", {"5 8"}, NULL, "6 and 5"},
+        {"Tile", {"1 1 1"}, NULL, "3 repeats for 4 dimensions"},
+        {"Tile", {"1 -1 1 1"}, NULL, "-1 repeats"},
+        {"Tile", {"1 1 1 140737488355329"}, NULL, "140737488355329 repeats"}, /* 2^47 + 1 */
+        {"Pad", {"1 1 1 1"}, NULL, "4 pads for 4 dimensions: expected two for each"},
+        {"Pad", {"1 1 1", "-", "1"}, NULL, "3 pads for 1 dimensions"},
+        {"Pad", {"1 1", "-", "4"}, NULL, "axis 4"},
+        {"DepthToSpace", {NULL}, NULL, "expected 4 dimensions and a block size of at least 1"},
+        {"DepthToSpace", {NULL}, "blocksize=32768", "a block size of at least 1"},
+        {"DepthToSpace", {NULL}, "blocksize=4", "blocks of 4 do not divide its input"},
+        {"SpaceToDepth", {NULL}, "blocksize=4", "blocks of 4 do not divide its input"},
+        {"SpaceToDepth", {NULL}, "blocksize=3", "blocks of 3 do not divide its input"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        char in[80] = "x", name[20];
+        input(&m, "x", "N 4 6 8");
+        for (uint32_t k = 0; k < 4 && rows[i].lists[k]; k++) {
+            bool left_out = strcmp(rows[i].lists[k], "-") == 0;
+            snprintf(name, sizeof name, left_out ? "-" : "l%u", k);
+            if (!left_out)
+                numbers(&m, name, rows[i].lists[k]);
+            snprintf(in + strlen(in), sizeof in - strlen(in), " %s", name);
+        }
+        node(&m, rows[i].kind, in, strcmp(rows[i].kind, "Split") == 0 ? "y z" : "y", rows[i].attributes);
+        refused(&m, RLT_EMALFORMED, rows[i].what);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chains)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
