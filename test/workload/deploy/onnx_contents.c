@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -130,12 +131,67 @@ static void too_many_channels(void **state)
     }
 }
 
+/* A shape that the file declares for an output that depends on contents; a scalar has no dimensions. */
+static void declared_shapes(void **state)
+{
+    static const struct {
+        const char *shape;
+        double elements;
+    } rows[] = {{"", 1}, {"7", 7}, {"N 3", 5 * 3}, {"2 N 2", 2 * 5 * 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        input(&m, "x", "N 8");
+        input(&m, "t", "2");
+        node(&m, "Reshape", "x t", "y", NULL);
+        value(&m, 13, "y", rows[i].shape);
+        node(&m, "Relu", "y", "z", NULL);
+        node(&m, "Relu", "x", "other", NULL);
+        assert_true(flops_of(&m, 5, "Relu") == rows[i].elements + 5 * 8);
+    }
+}
+
+/* A file without a graph, and one that does not name an operator set. Fields of other numbers are skipped. */
+static void halves_of_files(void **state)
+{
+    static const struct {
+        bool graph, opset;
+        const char *what;
+    } rows[] = {{false, false, "the file ends without a graph"},
+                {false, true, "the file ends without a graph"},
+                {true, false, "operator set 0 of ONNX: expected one from"},
+                {true, true, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        rlt_pb_out o = {0}, opset = {0}, empty = {0};
+        rlt_opgraph *g;
+        input(&m, "x", "N 8");
+        node(&m, "Relu", "x", "y", NULL);
+        rlt__pb_put_uint(&opset, 2, 17);
+        put(&o, 6, &empty);
+        if (rows[i].opset)
+            put(&o, 8, &opset);
+        if (rows[i].graph)
+            put(&o, 7, &m.graph);
+        int rc = read_bytes(o.data, o.length, (test_options){.accelerator = flops, .batch = 1}, &g);
+        assert_int_equal(rc != 0, rows[i].what != NULL);
+        if (rc && !strstr(err.what, rows[i].what))
+            fail_msg("row %zu: %s", i, err.what);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&o);
+        rlt__pb_out_free(&m.graph);
+        rlt__pb_out_free(&opset);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_contents), cmocka_unit_test(squeeze_all),
         cmocka_unit_test(batch_alone),      cmocka_unit_test(float_contents),
         cmocka_unit_test(from_data),        cmocka_unit_test(too_many_channels),
+        cmocka_unit_test(declared_shapes),  cmocka_unit_test(halves_of_files),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -188,7 +188,8 @@ typedef enum model_fault {
     ANY_SETTING,
     MUTE,
     AT_PEAK,
-    SKIPS
+    SKIPS,
+    NO_PARAMETERS
 } model_fault;
 static model_fault model_is;
 
@@ -198,7 +199,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
     if (n && model_is == MUTE)
         return RLT_EUSAGE;
     if (n && model_is != ANY_SETTING)
-        return rlt_fail(err, RLT_EUSAGE, settings[0], "no setting of a square");
+        return rlt_fail(err, RLT_EUSAGE, settings[0], "?");
     snprintf(m->sample, sizeof m->sample, "%s", model_is == NO_SAMPLE ? "" : "vector");
     m->tokens = model_is == NO_TOKENS ? 0 : 1;
     for (uint32_t i = 0; i < 3 && !rc; i++) {
@@ -222,7 +223,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         if (model_is == NO_KIND)
             l->work = RLT_WORK_KINDS;
         l->experts = i == 2; /* whose parameters count, too */
-        rc = rlt_model_add_tensor(m, 1000000, i == 2, err);
+        rc = rlt_model_add_tensor(m, model_is == NO_PARAMETERS ? 0 : 1000000, i == 2, err);
     }
     if (model_is == ONE_MORE && m->n_layers)
         m->layers[0].parameters++;
@@ -251,6 +252,8 @@ static void models(void **state)
         {NO_WORK, "model square: layers", "3 layers with 3000000 parameters and 0 FLOP: nothing to train"},
         {ANY_SETTING, "model square: settings", "accepts the unknown setting 'no-such-setting=1'"},
         {MUTE, "model square: settings", "rejects an unknown setting without a message"},
+        {NO_PARAMETERS, "model square: layers",
+         "3 layers with 0 parameters and 6e+06 FLOP: nothing to train"},
         {SKIPS, "model square: train", " ps on two ranks: faster than peak"},
     };
     static const rlt_model_family *const list[] = {&square, NULL};
