@@ -338,7 +338,7 @@ static int star_plan(rlt_plan *plan, rlt_error *err)
     plan->lanes = plan_is == NO_LANES ? 0 : 1;
     plan->result = plan_is == NO_RESULT ? 1 : 0;
     if (plan_is == REFUSES || (plan_is == ONLY_SMALL && plan->req.n > 4))
-        return rlt_fail(err, RLT_EUNSUPPORTED, "star", "is not for this group");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "star", "?");
     if (plan_is == REFUSES_MUTE)
         return RLT_EUNSUPPORTED;
     return plan_is == BREAKS ? rlt_fail(err, RLT_ESCHEMA, "star", "breaks") : 0;
