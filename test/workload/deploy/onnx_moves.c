@@ -134,7 +134,7 @@ static void unsqueeze(chain *c)
 {
     char text[40];
     uint32_t axis = below(&c->d, c->rank + 1);
-    if (c->rank >= 6)
+    if (c->rank >= RANK)
         return;
     for (uint32_t i = c->rank; i > axis; i--)
         c->dims[i] = c->dims[i - 1];
@@ -301,12 +301,35 @@ static void chains(void **state)
     }
 }
 
+typedef struct one_node {
+    const char *kind, *lists[4], *attributes, *what;
+} one_node;
+
+/* An operator on a value, and these lists: "-" leaves one out, "?" is data. */
+static void add_one(model *m, const one_node *row, const char *of)
+{
+    char in[80], name[20];
+    snprintf(in, sizeof in, "%s", of);
+    for (uint32_t k = 0; k < 4 && row->lists[k]; k++) {
+        const char c = row->lists[k][0];
+        if (c == '?')
+            snprintf(name, sizeof name, "data");
+        else if (strcmp(row->lists[k], "-") == 0)
+            snprintf(name, sizeof name, "-");
+        else {
+            snprintf(name, sizeof name, "l%u", k);
+            numbers(m, name, row->lists[k]);
+        }
+        snprintf(in + strlen(in), sizeof in - strlen(in), " %s", name);
+    }
+    node(m, row->kind, in, strcmp(row->kind, "Split") == 0 ? "y z" : "y", row->attributes);
+}
+
 /* Operators that read x, 32 x 4 x 6 x 8, and these lists, and cannot have them. */
+
 static void refusals(void **state)
 {
-    static const struct {
-        const char *kind, *lists[4], *attributes, *what;
-    } rows[] = {
+    static const one_node rows[] = {
         {"Flatten", {NULL}, "axis=5", "axis 5"},
         {"Flatten", {NULL}, "axis=-5", "axis -5"},
         {"Reshape", {"2 2 -1 -1"}, NULL, "a target with more than one open dimension"},
@@ -358,22 +381,158 @@ static void refusals(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model m = {0};
-        char in[80] = "x", name[20];
         input(&m, "x", "N 4 6 8");
-        for (uint32_t k = 0; k < 4 && rows[i].lists[k]; k++) {
-            bool left_out = strcmp(rows[i].lists[k], "-") == 0;
-            snprintf(name, sizeof name, left_out ? "-" : "l%u", k);
-            if (!left_out)
-                numbers(&m, name, rows[i].lists[k]);
-            snprintf(in + strlen(in), sizeof in - strlen(in), " %s", name);
-        }
-        node(&m, rows[i].kind, in, strcmp(rows[i].kind, "Split") == 0 ? "y z" : "y", rows[i].attributes);
+        add_one(&m, &rows[i], "x");
         refused(&m, RLT_EMALFORMED, rows[i].what);
+    }
+}
+
+/* Lists at their limits, and defaults. `what`: the elements for N = 1. */
+static void limits(void **state)
+{
+    static const one_node rows[] = {
+        {"Slice", {"7", "-100", "3", "-2147483647"}, NULL, "24"},
+        {"Slice", {"0", "100", "3", "2147483647"}, NULL, "24"},
+        {"Slice", {"-9223372036854775807", "9223372036854775807", "3"}, NULL, "192"},
+        {"Slice", {"9223372036854775807", "-9223372036854775807", "3", "-3"}, NULL, "72"},
+        {"Slice", {"1 1", "3 100"}, "", "0"}, /* of the first dimensions; nothing of the batch */
+        {"Flatten", {NULL}, "axis=4", "192"},
+        {"Flatten", {NULL}, "axis=-4", "192"},
+        {"Reshape", {"2 1 1 1 1 1 1 96"}, NULL, "192"},
+        {"DepthToSpace", {NULL}, "blocksize=1", "192"},
+        {"SpaceToDepth", {NULL}, "blocksize=1", "192"},
+        {"Unsqueeze", {"0 1 2 3"}, NULL, "192"},
+        {"Expand", {"3 1 1 1 4 6 8"}, NULL, "576"},
+        {"Tile", {"1 1 1 0"}, NULL, "0"},
+        {"Pad", {"0 0 -1 0 0 0 0 1"}, NULL, "180"},
+        {"Pad", {"1 -3", "-", "-1"}, NULL, "144"},
+        {"Split", {"6 0"}, "axis=2", "192"},
+        {"Squeeze", {"0"}, NULL, "192"},
+        {"Identity", {NULL}, NULL, "192"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        input(&m, "x", "N 4 6 8");
+        add_one(&m, &rows[i], "x");
+        node(&m, "Relu", "y", "r", NULL);
+        node(&m, "Relu", "x", "other", NULL);
+        double n = flops_of(&m, 1, "Relu") - 192;
+        if (n != (double)atoll(rows[i].what))
+            fail_msg("row %zu: %g elements, not %s", i, n, rows[i].what);
+    }
+}
+
+/* Blocks of up to 32767; a Concat that names no axis; a target in a Constant. */
+static void others(void **state)
+{
+    model m = {0};
+    (void)state;
+    input(&m, "x", "N 1 32767 32767");
+    node(&m, "SpaceToDepth", "x", "y", "blocksize=32767");
+    weight(&m, "w", "1 2");
+    node(&m, "MatMul", "y w", "z", NULL); /* its last dimension is 1 */
+    assert_true(flops_of(&m, 1, "MatMul") == 2.0 * 32767 * 32767 * 2);
+    m = (model){0};
+    input(&m, "x", "N 3 5");
+    weight(&m, "w", "11 2");
+    node(&m, "Concat", "x x", "y", NULL);
+    node(&m, "Constant", "", "target", "value_ints=[-1,11]");
+    node(&m, "Gather", "x l", "t", "axis=1");
+    numbers(&m, "l", "0");
+    node(&m, "Flatten", "y", "flat", NULL);
+    node(&m, "Concat", "flat one", "all", "axis=1"); /* 30 and 3 */
+    weight(&m, "one", "1 3");
+    node(&m, "Reshape", "all target", "b", NULL);
+    node(&m, "MatMul", "b w", "z", NULL);
+    node(&m, "Relu", "t", "r", NULL);
+    assert_true(flops_of(&m, 1, "MatMul") == 2 * 3 * 11 * 2);
+}
+
+/* Lists that depend on data: the file's shape of the output counts, without one the model is refused. */
+static void unknown_lists(void **state)
+{
+    static const one_node rows[] = {
+        {"Reshape", {"?"}, NULL, NULL},
+        {"Slice", {"?", "1"}, NULL, NULL},
+        {"Slice", {"1", "?"}, NULL, NULL},
+        {"Slice", {"1", "2", "?"}, NULL, NULL},
+        {"Slice", {"1", "2", "1", "?"}, NULL, NULL},
+        {"Squeeze", {"?"}, NULL, NULL},
+        {"Unsqueeze", {"?"}, NULL, NULL},
+        {"Expand", {"?"}, NULL, NULL},
+        {"Tile", {"?"}, NULL, NULL},
+        {"Pad", {"?"}, NULL, NULL},
+        {"Pad", {"1 1", "-", "?"}, NULL, NULL},
+        {"Split", {"?"}, NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        input(&m, "x", "N 4 6 8");
+        input(&m, "data", "1");
+        add_one(&m, &rows[i / 2], "x");
+        node(&m, "Relu", "y", "r", NULL);
+        node(&m, "Relu", "x", "other", NULL);
+        if (i % 2) {
+            refused(&m, RLT_EMALFORMED, "depends on contents");
+            continue;
+        }
+        value(&m, 13, "y", "5 7");
+        value(&m, 13, "z", "5 7");
+        assert_true(flops_of(&m, 1, "Relu") == 192 + 5 * 7);
+    }
+    for (int i = 0; i < 2; i++) {
+        model m = {0};
+        input(&m, "x", "N 4");
+        input(&m, "data", "2");
+        node(&m, "ConstantOfShape", "data", "y", NULL);
+        node(&m, "Add", "x y", "z", NULL);
+        if (i)
+            value(&m, 13, "y", "3 4");
+        if (i)
+            assert_true(flops_of(&m, 1, "Add") == 3 * 4);
+        else
+            refused(&m, RLT_EMALFORMED, "depends on contents");
+    }
+}
+
+/* How many numbers a Range has; without each of its three numbers nobody knows. */
+static void ranges(void **state)
+{
+    static const struct {
+        const char *from, *to, *by;
+        int n; /* -1: refused, -2: not known */
+    } rows[] = {{"0", "6", "2", 3},    {"0", "7", "2", 4},    {"7", "0", "-2", 4}, {"3", "3", "1", 0},
+                {"3", "0", "1", 0},    {"0", "5", "0", -1},   {"0", "0", "0", -1}, {"0 1", "5", "1", -2},
+                {"0", "5 6", "1", -2}, {"0", "5", "1 2", -2}, {"?", "5", "1", -2}, {"0", "?", "1", -2},
+                {"0", "5", "?", -2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const one_node range = {"Range", {rows[i].to, rows[i].by}, NULL, NULL};
+        model m = {0};
+        input(&m, "x", "N 4");
+        input(&m, "data", "1");
+        if (rows[i].from[0] != '?')
+            numbers(&m, "from", rows[i].from);
+        add_one(&m, &range, rows[i].from[0] == '?' ? "data" : "from");
+        node(&m, "Unsqueeze", "y", "u", "axes=[0]");
+        node(&m, "Cast", "u", "c", "to=1");
+        weightf(&m, "w", "%d 3", rows[i].n < 0 ? 1 : rows[i].n);
+        node(&m, "Gemm", "c w", "z", NULL);
+        node(&m, "Relu", "x", "other", NULL);
+        if (rows[i].n < 0) {
+            refused(&m, RLT_EMALFORMED, rows[i].n == -1 ? "a range without end" : "depends on contents");
+            continue;
+        }
+        assert_true(flops_of(&m, 1, "Relu") == 4);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chains), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains),        cmocka_unit_test(refusals),
+                                       cmocka_unit_test(limits),        cmocka_unit_test(others),
+                                       cmocka_unit_test(unknown_lists), cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
