@@ -185,13 +185,73 @@ static void halves_of_files(void **state)
     }
 }
 
+/* Unknown operators are listed as long as there is room; the others are counted. */
+static void unknown_kinds(void **state)
+{
+    (void)state;
+    for (uint32_t n = 52; n <= 60; n += 4) {
+        char kind[16], end[48];
+        model m = {0};
+        input(&m, "x", "N 8");
+        for (uint32_t i = 0; i < n; i++) {
+            snprintf(kind, sizeof kind, "Kind%03u", i);
+            node(&m, kind, "x", kind, NULL);
+        }
+        snprintf(end, sizeof end, n > 52 ? "Kind051 (1), and %u more kinds" : "Kind051 (1)", n - 52);
+        refused(&m, RLT_EUNSUPPORTED, end);
+        assert_string_equal(strstr(err.what, "Kind051"), end);
+    }
+}
+
+/* The batch is the first dimension of inputs: not of what the file declares for others, nor of a weight. A
+ * scalar input has none. */
+static void batches(void **state)
+{
+    static const char *const inputs[][2] = {{"6 4", ""}, {"", "6 4"}, {"6 4", "1 1"}, {"6 4", "4"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        model m = {0};
+        weight(&m, "w", "9 4");
+        value(&m, 13, "y", "9 4");
+        input(&m, "a", inputs[i][0]);
+        input(&m, "b", inputs[i][1]);
+        node(&m, "Add", "a b", "c", NULL);
+        node(&m, "Concat", "c w", "all", "axis=0");
+        node(&m, "Relu", "all", "y", NULL);
+        assert_true(flops_of(&m, 12, "Add") == 12 * 4);
+    }
+}
+
+/* A node that reads its own output; an output whose declared shape is half open. */
+static void circles_and_open_ends(void **state)
+{
+    model m = {0};
+    (void)state;
+    input(&m, "x", "N 8");
+    node(&m, "Add", "x a", "a", NULL);
+    refused(&m, RLT_EMALFORMED, "node 'a' (Add): it waits for itself: the graph has a cycle");
+    m = (model){0};
+    input(&m, "x", "N 8");
+    input(&m, "t", "2");
+    node(&m, "Split", "x t", "y z", "axis=1");
+    value(&m, 13, "y", "N K");
+    refused(&m, RLT_EMALFORMED, "dimension 1 of its output 'y' depends on contents that are not known");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(longest_contents), cmocka_unit_test(squeeze_all),
-        cmocka_unit_test(batch_alone),      cmocka_unit_test(float_contents),
-        cmocka_unit_test(from_data),        cmocka_unit_test(too_many_channels),
-        cmocka_unit_test(declared_shapes),  cmocka_unit_test(halves_of_files),
+        cmocka_unit_test(longest_contents),
+        cmocka_unit_test(squeeze_all),
+        cmocka_unit_test(batch_alone),
+        cmocka_unit_test(float_contents),
+        cmocka_unit_test(from_data),
+        cmocka_unit_test(too_many_channels),
+        cmocka_unit_test(declared_shapes),
+        cmocka_unit_test(halves_of_files),
+        cmocka_unit_test(unknown_kinds),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(circles_and_open_ends),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

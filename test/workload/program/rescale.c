@@ -314,7 +314,8 @@ static void refusals(void **state)
     refuse(p, "@2", 4, RLT_EUSAGE, "rank 0 is in several groups '@2'");
     refuse(p, "some", 4, RLT_EUSAGE, "rank 3 is in no group 'some': expected every rank in one of them");
     refuse(p, "dp", 1, RLT_EUSAGE, "two or more members");
-    refuse(p, "dp", 1u << 24, RLT_ERANGE, "ranks");
+    refuse(p, "dp", 1u << 24, RLT_ERANGE, "2 groups of 16777216 members exceed 16777216 ranks");
+    refuse(p, "dp", (1u << 23) + 1, RLT_ERANGE, "2 groups of 8388609 members exceed 16777216 ranks");
     refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' has only some members");
     refuse(p, "tp", 4, RLT_EUNSUPPORTED, "a message between members of groups 'tp'");
     rlt_program_free(p);
