@@ -238,6 +238,72 @@ static void circles_and_open_ends(void **state)
     refused(&m, RLT_EMALFORMED, "dimension 1 of its output 'y' depends on contents that are not known");
 }
 
+/* An input of a type: numbers of TensorProto.DataType. Fields besides its tensor type are skipped. */
+static void typed_input(model *m, const char *name, uint32_t number, uint32_t n)
+{
+    rlt_pb_out info = {0}, type = {0}, tensor = {0}, dims = {0}, batch = {0}, dim = {0};
+    put_text(&batch, 2, "N");
+    rlt__pb_put_uint(&dim, 1, n);
+    put(&dims, 1, &batch);
+    put(&dims, 1, &dim);
+    rlt__pb_put_uint(&tensor, 1, number);
+    put(&tensor, 2, &dims);
+    put_text(&type, 6, "TENSOR");
+    put(&type, 1, &tensor);
+    put_text(&info, 1, name);
+    put(&info, 2, &type);
+    put(&m->graph, 11, &info);
+}
+
+/* Bytes of an element, by its type: those of numbers that are trained with are of the precision, here 4. */
+static void bytes_of_types(void **state)
+{
+    static const uint8_t sizes[] = {4, 4, 1, 1, 2, 2, 4, 8, 4, 1, 4, 4, 4, 8, 4, 4, 4};
+    (void)state;
+    for (uint32_t type = 1; type < sizeof sizes; type++) {
+        model m = {0};
+        typed_input(&m, "x", type, 8);
+        node(&m, "Relu", "x", "y", NULL);
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = bytes, .batch = 3});
+        assert_true(count(g, "Relu") == 2.0 * 3 * 8 * sizes[type]);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
+/* Whole numbers of 32 bits, of one byte or more, and negative ones. */
+static void short_numbers(void **state)
+{
+    model m = {0};
+    rlt_pb_out t = {0}, data = {0};
+    (void)state;
+    rlt__pb_put_varint(&data, UINT64_MAX); /* -1 */
+    rlt__pb_put_varint(&data, 300);
+    rlt__pb_put_uint(&t, 1, 2);
+    rlt__pb_put_uint(&t, 2, 6);
+    put_text(&t, 8, "to");
+    put(&t, 5, &data);
+    input(&m, "x", "N 2 150");
+    put(&m.graph, 5, &t);
+    node(&m, "Reshape", "x to", "y", NULL);
+    weight(&m, "w", "300 2");
+    node(&m, "Gemm", "y w", "z", NULL);
+    assert_true(flops_of(&m, 4, "Gemm") == 2 * 4 * 300 * 2);
+}
+
+/* A node without a first output has a number for its name. */
+static void nodes_without_outputs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        model m = {0};
+        input(&m, "x", "N 8");
+        node(&m, "Relu", "x", "y", NULL);
+        node(&m, "Relu", "x", i ? "- z" : "", NULL);
+        refused(&m, RLT_EMALFORMED, "node 'node 1' (Relu): it has no output");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +318,9 @@ int main(void)
         cmocka_unit_test(unknown_kinds),
         cmocka_unit_test(batches),
         cmocka_unit_test(circles_and_open_ends),
+        cmocka_unit_test(bytes_of_types),
+        cmocka_unit_test(short_numbers),
+        cmocka_unit_test(nodes_without_outputs),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

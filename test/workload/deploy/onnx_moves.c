@@ -385,6 +385,13 @@ static void refusals(void **state)
         add_one(&m, &rows[i], "x");
         refused(&m, RLT_EMALFORMED, rows[i].what);
     }
+    for (int i = 0; i < 2; i++) {
+        model m = {0};
+        input(&m, "x", "N 4 6 8");
+        weight(&m, "w", i ? "32 1 6 9" : "32 1 6");
+        node(&m, "Concat", "x w", "y", "axis=1");
+        refused(&m, RLT_EMALFORMED, "inputs 0 and 1 differ beside axis 1");
+    }
 }
 
 /* Lists at their limits, and defaults. `what`: the elements for N = 1. */
@@ -395,6 +402,11 @@ static void limits(void **state)
         {"Slice", {"0", "100", "3", "2147483647"}, NULL, "24"},
         {"Slice", {"-9223372036854775807", "9223372036854775807", "3"}, NULL, "192"},
         {"Slice", {"9223372036854775807", "-9223372036854775807", "3", "-3"}, NULL, "72"},
+        {"Slice", {"0", "-100", "3"}, NULL, "0"},
+        {"Slice", {"7", "-100", "3", "-1"}, NULL, "192"},
+        {"Slice", {"100", "0", "3", "-1"}, NULL, "168"},
+        {"Slice", {"-1", "-3", "3", "-1"}, NULL, "48"},
+        {"Slice", {"2", "6", "3", "2"}, NULL, "48"},
         {"Slice", {"1 1", "3 100"}, "", "0"}, /* of the first dimensions; nothing of the batch */
         {"Flatten", {NULL}, "axis=4", "192"},
         {"Flatten", {NULL}, "axis=-4", "192"},
@@ -441,12 +453,46 @@ static void others(void **state)
     node(&m, "Gather", "x l", "t", "axis=1");
     numbers(&m, "l", "0");
     node(&m, "Flatten", "y", "flat", NULL);
-    node(&m, "Concat", "flat one", "all", "axis=1"); /* 30 and 3 */
-    weight(&m, "one", "1 3");
+    node(&m, "Concat", "flat one", "all", "axis=1"); /* 2 x 30 and 2 x 3 */
+    weight(&m, "one", "2 3");
     node(&m, "Reshape", "all target", "b", NULL);
     node(&m, "MatMul", "b w", "z", NULL);
     node(&m, "Relu", "t", "r", NULL);
-    assert_true(flops_of(&m, 1, "MatMul") == 2 * 3 * 11 * 2);
+    assert_true(flops_of(&m, 2, "MatMul") == 2 * 6 * 11 * 2);
+    m = (model){0};
+    input(&m, "x", "N 3");
+    numbers(&m, "l", "0 -1");
+    node(&m, "Reshape", "x l", "kept", NULL); /* N x 3 */
+    numbers(&m, "none", "0");
+    node(&m, "Slice", "kept none none", "empty", "axes=[0]");
+    node(&m, "Reshape", "empty l", "y", "allowzero=1"); /* 0 x 0 */
+    weight(&m, "w", "0 2");
+    node(&m, "MatMul", "y w", "z", NULL);
+    node(&m, "Relu", "x", "other", NULL);
+    assert_true(flops_of(&m, 2, "Relu") == 2 * 3);
+}
+
+/* How many dimensions a Shape lists. */
+static void shapes(void **state)
+{
+    static const struct {
+        const char *attributes;
+        int n;
+    } rows[] = {{NULL, 4},       {"end=-1", 3},        {"end=100", 4},      {"start=1", 3},
+                {"start=-1", 1}, {"start=2 end=1", 0}, {"start=-100", 4},   {"start=100", 0},
+                {"end=-100", 0}, {"start=1 end=3", 2}, {"end=1 start=0", 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        input(&m, "x", "N 4 6 8");
+        node(&m, "Shape", "x", "s", rows[i].attributes);
+        node(&m, "Cast", "s", "c", "to=1");
+        node(&m, "Unsqueeze", "c", "u", "axes=[0]");
+        weightf(&m, "w", "%d 3", rows[i].n);
+        node(&m, "Gemm", "u w", "y", NULL);
+        node(&m, "Relu", "x", "other", NULL);
+        assert_true(flops_of(&m, 1, "Relu") == 192);
+    }
 }
 
 /* Lists that depend on data: the file's shape of the output counts, without one the model is refused. */
@@ -533,6 +579,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains),        cmocka_unit_test(refusals),
                                        cmocka_unit_test(limits),        cmocka_unit_test(others),
-                                       cmocka_unit_test(unknown_lists), cmocka_unit_test(ranges)};
+                                       cmocka_unit_test(unknown_lists), cmocka_unit_test(ranges),
+                                       cmocka_unit_test(shapes)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
