@@ -2,6 +2,7 @@
 /* Strategies as JSON: random ones come back as they were written; wrong files are refused with their place. */
 #include "workload/deploy/strategy.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,88 @@ static void strategies_come_back(void **state)
     }
 }
 
+typedef struct written {
+    char *text;
+    size_t used, size;
+} written;
+
+static void add(written *w, const char *format, ...) RLT_PRINTF(2);
+static void add(written *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    w->used += (size_t)vsnprintf(w->text + w->used, w->size - w->used, format, list);
+    va_end(list);
+    assert_true(w->used < w->size);
+}
+
+static void add_operators(written *w, const rlt_grouping *p, const rlt_strategy *s)
+{
+    for (uint32_t i = 0; i < graph->n_ops; i++) {
+        const rlt_operator *o = &graph->ops[i];
+        add(w, "%s{\"name\":\"%s\",\"group\":%u,\"broadcast\":%s,\"time_ps\":%lld,\"launch_ps\":%lld,",
+            i ? "," : "", o->name, p->of_op[i], s->broadcast && s->broadcast[i] ? "true" : "false",
+            (long long)o->time_ps, (long long)o->launch_ps);
+        add(w, "\"parameter_bytes\":%llu,\"kept_bytes\":%llu,\"forward\":%u,",
+            (unsigned long long)o->parameter_bytes, (unsigned long long)o->kept_bytes, o->forward);
+        if (o->together != RLT_NONE)
+            add(w, "\"together\":%u,", o->together);
+        add(w, "\"pass\":%u,\"splittable\":%s}", o->pass, o->splittable ? "true" : "false");
+    }
+}
+
+/* Everything that strategy.h lists, written a second time. */
+static void every_member(void **state)
+{
+    static const char *const uses[] = {"ps", "all_reduce", "model", "duplicate"};
+    dice d = {.seed = 5};
+    rlt_grouping p;
+    rlt_strategy s;
+    size_t length;
+    written w = {.size = 1 << 20, .text = malloc(1 << 20)};
+    (void)state;
+    assert_non_null(w.text);
+    draw(&d, &p, &s);
+    for (int broadcast = 0; broadcast < 2; broadcast++) {
+        w.used = 0;
+        add(&w,
+            "{\"graph\":\"%s\",\"graph_hash\":\"%016llx\",\"cluster\":\"%s\",\"cluster_hash\":\"%016llx\",",
+            graph->name, (unsigned long long)graph->hash, cluster.name, (unsigned long long)cluster.hash);
+        add(&w, "\"device_groups\":[");
+        for (uint32_t i = 0; i < cluster.n_groups; i++)
+            add(&w, "%s{\"type\":\"%s\",\"count\":%u,\"factor\":%.9g,\"memory_bytes\":%llu}", i ? "," : "",
+                cluster.groups[i].name, cluster.groups[i].n, cluster.groups[i].factor,
+                (unsigned long long)cluster.groups[i].memory_bytes);
+        add(&w, "],\"groups\":[");
+        for (uint32_t i = 0; i < s.n; i++) {
+            const char *comma = "";
+            add(&w, "%s{\"devices\":[", i ? "," : "");
+            for (uint32_t k = 0; k < cluster.n_groups; k++)
+                if (s.actions[i].placement & 1u << k) {
+                    add(&w, "%s%u", comma, k);
+                    comma = ",";
+                }
+            add(&w, "],\"use\":\"%s\"}", uses[s.actions[i].use]);
+        }
+        add(&w, "],\"operators\":[");
+        add_operators(&w, &p, &s);
+        add(&w, "],\"tensors\":[");
+        for (uint32_t i = 0; i < graph->n_tensors; i++)
+            add(&w, "%s[%u,%u,%llu,%u]", i ? "," : "", graph->tensors[i].src, graph->tensors[i].dst,
+                (unsigned long long)graph->tensors[i].bytes, graph->tensors[i].kind);
+        add(&w, "]}");
+        char *text = write(&p, &s, true, &length);
+        text[strcspn(text, "\n")] = '\0';
+        assert_string_equal(text, w.text);
+        free(text);
+        free(s.broadcast);
+        s.broadcast = NULL; /* nothing is broadcast then */
+    }
+    free(w.text);
+    rlt_grouping_free(&p);
+    rlt_strategy_free(&s);
+}
+
 /* Puts another piece in place of the first `old` behind the first `after`. */
 static char *changed(const char *text, const char *after, const char *old, const char *piece)
 {
@@ -199,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategies_come_back),
+        cmocka_unit_test(every_member),
         cmocka_unit_test(wrong_files),
         cmocka_unit_test(names_of_uses),
     };

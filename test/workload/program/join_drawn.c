@@ -278,6 +278,35 @@ static void limits(void **state)
     }
 }
 
+/* The counts of an all-to-all of two, whose group stands behind a large one, are four. */
+static void counts_of_a_late_group(void **state)
+{
+    static uint32_t ranks[3000];
+    const uint64_t counts[2] = {3, 4};
+    rlt_program *p = NULL, *all = NULL;
+    rlt_builder *b;
+    uint32_t first[2];
+    (void)state;
+    for (uint32_t r = 0; r < 3000; r++)
+        ranks[r] = r;
+    assert_int_equal(rlt_builder_create(3000, &b, NULL), 0);
+    (void)rlt_build_group(b, "large", ranks, 3000);
+    uint32_t group = rlt_build_group(b, "pair", ranks, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        rlt_op_desc o = rlt_op_desc_init(RLT_OP_COLLECTIVE, r);
+        o.coll = RLT_ALL_TO_ALL;
+        o.group = group;
+        o.bytes = 7;
+        o.send_counts = counts;
+        rlt_build_op(b, &o);
+    }
+    assert_int_equal(rlt_builder_finish(b, "test", &p, NULL), 0);
+    assert_int_equal(rlt_program_join((const rlt_program *const *)&p, 1, &all, first, NULL), 0);
+    assert_memory_equal(all->comms[0].counts, p->comms[0].counts, 4 * sizeof *counts);
+    rlt_program_free(all);
+    rlt_program_free(p);
+}
+
 /* Nothing joined is a program without ranks. */
 static void nothing(void **state)
 {
@@ -293,6 +322,6 @@ static void nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs), cmocka_unit_test(limits),
-                                       cmocka_unit_test(nothing)};
+                                       cmocka_unit_test(nothing), cmocka_unit_test(counts_of_a_late_group)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
