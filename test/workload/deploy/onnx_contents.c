@@ -291,6 +291,102 @@ static void short_numbers(void **state)
     assert_true(flops_of(&m, 4, "Gemm") == 2 * 4 * 300 * 2);
 }
 
+/* Declares a value of two dimensions, a symbol, which may be "", and 8; or of none at all. */
+static void declare(model *m, uint32_t field, const char *name, const char *symbol)
+{
+    rlt_pb_out info = {0}, type = {0}, tensor = {0}, dims = {0}, first = {0}, dim = {0};
+    put_text(&info, 1, name);
+    if (symbol) {
+        put_text(&first, 2, symbol);
+        rlt__pb_put_uint(&dim, 1, 8);
+        put(&dims, 1, &first);
+        put(&dims, 1, &dim);
+        rlt__pb_put_uint(&tensor, 1, 1);
+        put(&tensor, 2, &dims);
+        put(&type, 1, &tensor);
+        put(&info, 2, &type);
+    }
+    put(&m->graph, field, &info);
+}
+
+/* The symbol of the batch stands for it elsewhere. One without a name is another dimension each time. */
+static void symbols(void **state)
+{
+    static const struct {
+        const char *batch, *output;
+        bool known;
+    } rows[] = {{"N", "N", true}, {"", "", false}, {"N", "", false}, {"N", "K", false}, {"", "N", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        declare(&m, 11, "x", rows[i].batch);
+        input(&m, "t", "2");
+        node(&m, "Reshape", "x t", "y", NULL);
+        declare(&m, 13, "y", rows[i].output);
+        node(&m, "Relu", "y", "z", NULL);
+        if (rows[i].known)
+            assert_true(flops_of(&m, 3, "Relu") == 3 * 8);
+        else
+            refused(&m, RLT_EMALFORMED, "dimension 0 of its output 'y' depends on contents");
+    }
+    model m = {0};
+    declare(&m, 11, "bare", NULL);
+    declare(&m, 11, "x", "N");
+    node(&m, "Add", "x bare", "y", NULL);
+    refused(&m, RLT_EMALFORMED, "input 'bare' has no shape");
+}
+
+/* A node with a name and a domain. */
+static void named_node(model *m, const char *name, const char *domain)
+{
+    rlt_pb_out n = {0};
+    put_text(&n, 1, "x");
+    put_text(&n, 2, "y");
+    put_text(&n, 3, name);
+    put_text(&n, 4, "Relu");
+    put_text(&n, 7, domain);
+    put(&m->graph, 1, &n);
+}
+
+/* Operators of ONNX's own domain, which has two names; characters that do not print become others. */
+static void names_and_domains(void **state)
+{
+    static const char *const domains[] = {"", "ai.onnx", "ai.onnx.ml", "a", "zz"};
+    (void)state;
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+        char what[40];
+        model m = {0};
+        input(&m, "x", "N 8");
+        named_node(&m, "a\nb", domains[i]);
+        snprintf(what, sizeof what, "%s.Relu (1)", domains[i]);
+        if (i >= 2) {
+            refused(&m, RLT_EUNSUPPORTED, what);
+            continue;
+        }
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 2});
+        assert_true(find(g, "a?b")->time_ps == 1000 * 2 * 8);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
+/* The type of what is looked up is that of the table, not of its indices. */
+static void type_of_looked_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        model m = {0};
+        input(&m, "x", "N 8");
+        typed_input(&m, "at", 7, 8);
+        node(&m, i ? "Gather" : "GatherElements", "x at", "y", "axis=0");
+        node(&m, "Relu", "y", "z", NULL);
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = bytes, .batch = 2});
+        assert_true(count(g, "Relu") == 2.0 * 4 * (i ? 2 * 8 * 8 : 2 * 8));
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
 /* A node without a first output has a number for its name. */
 static void nodes_without_outputs(void **state)
 {
@@ -321,6 +417,9 @@ int main(void)
         cmocka_unit_test(bytes_of_types),
         cmocka_unit_test(short_numbers),
         cmocka_unit_test(nodes_without_outputs),
+        cmocka_unit_test(symbols),
+        cmocka_unit_test(names_and_domains),
+        cmocka_unit_test(type_of_looked_up),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
