@@ -100,6 +100,12 @@ static void ends_of_tensors(void **state)
     g.ops[2].together = 0;
     g.ops[2].forward = 4;
     expect(&g, RLT_EMALFORMED, "graph", "operator 'c' belongs to a forward operator that does not exist");
+    g = new_diamond();
+    g.ops[0].forward = 4;
+    expect(&g, RLT_EMALFORMED, "graph", "operator 'a' belongs to a forward operator that does not exist");
+    g.ops[0].forward = 3;
+    g.ops[3].together = 4;
+    expect(&g, RLT_EMALFORMED, "graph", "have number 4, where less than 4 is possible: 'd'");
 }
 
 static void limits(void **state)

@@ -63,8 +63,12 @@ static int read_text(const char *text, size_t length, rlt_grouping *p, rlt_strat
     *err = (rlt_error){0};
     if (rlt_json_parse("file", text, length, &doc, err))
         fail_msg("%s: %s", err->where, err->what);
+    memset(p, 0xab, sizeof *p);
+    memset(s, 0xab, sizeof *s);
     int rc = rlt_strategy_read(doc, graph, &cluster, p, s, err);
     rlt_json_free(doc);
+    if (rc) /* nothing is left to be freed */
+        assert_true(!p->of_op && !p->time_ps && !s->actions && !s->broadcast);
     return rc;
 }
 
