@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
@@ -203,6 +204,79 @@ static void every_member(void **state)
     rlt_strategy_free(&s);
 }
 
+enum { OPS = 12 };
+
+/* A chain of operators of few different times. */
+static rlt_opgraph *chain(dice *d, rlt_time *times)
+{
+    rlt_opgraph_builder *b = NULL;
+    rlt_opgraph *g = NULL;
+    rlt_error err = {0};
+    assert_int_equal(rlt_opgraph_begin("chain", &b, &err), 0);
+    for (uint32_t i = 0; i < OPS; i++) {
+        times[i] = i ? (rlt_time)below(d, 3) : 1;
+        const rlt_operator o = {
+            .name = "o", .kind = "k", .time_ps = times[i], .forward = i, .together = RLT_NONE};
+        assert_int_equal(rlt_opgraph_op(b, &o), i);
+        if (i)
+            rlt_opgraph_tensor(b, &(rlt_tensor){i - 1, i, 1, RLT_TENSOR_BATCHED});
+    }
+    if (rlt_opgraph_finish(b, &g, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return g;
+}
+
+/* Groups that are not empty, the longest first; of equal ones that with the lower number. */
+static void groupings(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        dice d = {.seed = seed};
+        rlt_time times[OPS];
+        rlt_opgraph *g = chain(&d, times);
+        rlt_grouping p;
+        uint32_t of_op[OPS], n = 1 + below(&d, 8), found = 0;
+        bool done[8] = {false};
+        for (uint32_t i = 0; i < OPS; i++)
+            of_op[i] = below(&d, n);
+        assert_int_equal(rlt_grouping_make(g, of_op, n, &p, NULL), 0);
+        for (;; found++) {
+            rlt_time longest = -1;
+            uint32_t group = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                rlt_time sum = 0;
+                bool empty = true;
+                for (uint32_t i = 0; i < OPS; i++)
+                    if (of_op[i] == k) {
+                        sum += times[i];
+                        empty = false;
+                    }
+                if (!done[k] && !empty && sum > longest) {
+                    longest = sum;
+                    group = k;
+                }
+            }
+            if (longest < 0)
+                break;
+            done[group] = true;
+            assert_true(found < p.n);
+            assert_int_equal(p.time_ps[found], longest);
+            for (uint32_t i = 0; i < OPS; i++)
+                assert_int_equal(p.of_op[i] == found, of_op[i] == group);
+        }
+        assert_int_equal(p.n, found);
+        rlt_grouping_free(&p);
+        for (uint32_t beyond = n; beyond != 0; beyond = beyond == n ? UINT32_MAX : 0) {
+            rlt_error err = {0};
+            of_op[seed % OPS] = beyond;
+            assert_int_equal(rlt_grouping_make(g, of_op, n, &p, &err), RLT_EUSAGE);
+            assert_non_null(strstr(err.what, "where less than"));
+            assert_true(!p.of_op && !p.time_ps);
+        }
+        rlt_opgraph_free(g);
+    }
+}
+
 /* Puts another piece in place of the first `old` behind the first `after`. */
 static char *changed(const char *text, const char *after, const char *old, const char *piece)
 {
@@ -285,10 +359,8 @@ static void names_of_uses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strategies_come_back),
-        cmocka_unit_test(every_member),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(names_of_uses),
+        cmocka_unit_test(strategies_come_back), cmocka_unit_test(every_member),  cmocka_unit_test(groupings),
+        cmocka_unit_test(wrong_files),          cmocka_unit_test(names_of_uses),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
