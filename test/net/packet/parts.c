@@ -142,6 +142,11 @@ static void read_accounts(whole *all)
         all->out.losses[i] = n.losses;
         all->out.marks[i] = n.marks;
     }
+    uint64_t sent = 0;
+    for (uint32_t i = 0; i < LINKS; i++)
+        sent += all->out.packets[i];
+    for (uint32_t i = 0; i < all->dealt.n; i++) /* no part has packets under way that none has sent */
+        assert_true(rlt_packets_pending(rlt_net_packets(all->of[i].net), NULL, 0) <= sent);
     all->messages = all->of[0].net->messages;
     all->offered = all->of[0].net->bytes_offered;
     all->delivered = all->of[0].net->bytes_delivered;

@@ -269,7 +269,8 @@ static void check_gradients(const trial *x)
     uint64_t other = 0, other_bytes = 0, sum = 0;
     rlt_trace_gradient *list = malloc((left + 1) * sizeof *list);
     assert_non_null(list);
-    memcpy(list, x->m.gradients, left * sizeof *list);
+    if (left)
+        memcpy(list, x->m.gradients, left * sizeof *list);
     for (uint32_t i = 0; i < x->n; i++) {
         const rlt_op *o = &x->m.p->ops[i];
         if (o->kind != RLT_OP_COLLECTIVE || o->step != x->m.step)
