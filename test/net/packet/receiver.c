@@ -31,9 +31,10 @@ static void count(void *ctx, uint64_t tx, uint64_t rx)
     ++*(uint32_t *)ctx;
 }
 
-/* Sends a message of one packet, then, as if the flow had gone on, a packet with this number. Returns how
- * many answers have left the receiver before any of them arrives. */
-static uint64_t answers(uint64_t number)
+/* Sends a message of one packet, then, as if the flow had gone on, packets with these numbers, the last of
+ * which may ask what is missing (kind 1). Returns how many answers have left the receiver before any of them
+ * arrives. */
+static uint64_t answers_to(const uint64_t *numbers, uint32_t n_numbers, bool asks)
 {
     const rlt_graph_node nodes[] = {{.name = "a", .kind = RLT_ACCELERATOR},
                                     {.name = "b", .kind = RLT_ACCELERATOR}};
@@ -62,9 +63,15 @@ static uint64_t answers(uint64_t number)
     const rlt_message m = {.src = 0, .dst = 1, .bytes = 1};
     rlt_net_send(net, &m);
     rlt_packets *packets = rlt_net_packets(net);
-    const rlt_packet p = {
-        .bytes = 100, .src = 0, .dst = 1, .route = rlt_packets_route(packets, &way, 1), .data = number};
-    rlt_packets_send(packets, &p);
+    for (uint32_t i = 0; i < n_numbers; i++) {
+        const rlt_packet p = {.bytes = 100,
+                              .src = 0,
+                              .dst = 1,
+                              .route = rlt_packets_route(packets, &way, 1),
+                              .kind = asks && i + 1 == n_numbers,
+                              .data = numbers[i]};
+        rlt_packets_send(packets, &p);
+    }
     assert_int_equal(rlt_sim_run(sim, 500000000, NULL), 0);
     assert_int_equal(delivered, 1);
     const uint64_t n = rlt_usage_link(net->usage, 1).messages;
@@ -73,6 +80,11 @@ static uint64_t answers(uint64_t number)
     rlt_sim_free(sim);
     rlt_topology_free(t);
     return n;
+}
+
+static uint64_t answers(uint64_t number)
+{
+    return answers_to(&number, 1, false);
 }
 
 /* The first answer is that of the message. A packet that came before is answered again; one that is kept asks
@@ -89,8 +101,24 @@ static void keeps_packets_ahead(void **state)
     assert_int_equal(answers(UINT64_C(1) << 40), 1);
 }
 
+/* Of every second packet each asks for the one before it. One that asks is told of all runs that are missing,
+ * of 64 at most; or that none is. */
+static void lists_runs(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n < 70; n += n < 60 ? 20 : 1) {
+        uint64_t numbers[71];
+        for (uint32_t i = 0; i <= n; i++)
+            numbers[i] = 2 + 2 * i;
+        assert_int_equal(answers_to(numbers, n + 1, true), 1 + n + (n + 1 < 64 ? n + 1 : 64));
+    }
+    const uint64_t filled[] = {3, 2, 1, 3};
+    /* the message, a gap, its end, and that none is missing */
+    assert_int_equal(answers_to(filled, 4, true), 1 + 1 + 1 + 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_packets_ahead)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_packets_ahead), cmocka_unit_test(lists_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
