@@ -269,7 +269,6 @@ void rlt__repair_timeout(void *ctx, uint64_t payload)
             add_hole(net, flow, f->acked, 1, true);
         else
             go_back(net, flow);
-        f = &net->flows[flow];
     }
     if (!f->armed)
         rlt__repair_arm(net, flow);

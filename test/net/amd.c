@@ -87,11 +87,11 @@ static const char line[] =
     "some words before\n\n"
     "GPU0 is no matrix yet\n" WEIGHTS
     "GPU0 0 15 30 72\nGPU1 15 0 15 72\nGPU2 30 15 0 N/A\nGPU3 72 72 72 0\n\n" HOPS LINE_HOPS
-    "a line between\n" TYPES LINE_TYPE NUMA
+    "a line between\nGPU[1] : Numa Node: 5\n" TYPES LINE_TYPE "GPU[0] : Numa Node: 6\n" NUMA
     "GPU[0]\t\t: (Topology) Numa Node: 0\nGPU[0]\t\t: (Topology) Numa Affinity: 7\n"
     "GPU 1 : (Topology) Numa Node: 0 \r\nGPU[2] : (Topology) Numa Node: -1\n"
     "GPU[3] : (Topology) Numa Node: 19\n"
-    "GPU[9] : (Topology) Numa Node: 3\n==== End ====\n";
+    "GPU[9] : (Topology) Numa Node: 3\nGPU[99999999] : Numa Node: 3\n==== End ====\n";
 
 static void a_line_of_gpus(void **state)
 {
@@ -233,6 +233,8 @@ static void wrong(void **state)
         {TYPES "GPU0 0 0 0\n", "f:3", "expected a row for each GPU"},
         {TYPES "GPU0 0 0 0 0 0\n", "f:3", "expected a row for each GPU"},
         {TYPES LINE_TYPE "GPU4 0 0 0 0\n", "f:7", "expected a row for each GPU"},
+        {TYPES "GPU0 0 0123456789012345678901234567890123456789x 0 0\n", "f:3",
+         "XGMI or PCIE, got '0123456789012345678901234567890123456789'"},
         {TYPES "GPU0 0 LINK 0 0\n", "f:3", "expected a type of link, XGMI or PCIE, got 'LINK'"},
         {TYPES LINE_TYPE "Hops between two GPUs\nGPU0 GPU1 GPU2\n", "f:8",
          "the matrices have different sizes"},
@@ -269,12 +271,12 @@ static void wrong(void **state)
     }
 }
 
-/* A matrix of 256 GPUs is read, one of 257 is not. */
+/* A matrix of 256 GPUs is read, one of 257 or 300 is not. */
 static void sizes(void **state)
 {
     char text[4000];
     (void)state;
-    for (int n = 256; n <= 257; n++) {
+    for (int n = 256; n <= 300; n += n == 256 ? 1 : 43) {
         rlt_topology *t = NULL;
         rlt_error err = {0};
         size_t used = (size_t)snprintf(text, sizeof text, "Link Type between two GPUs\n");
@@ -283,6 +285,23 @@ static void sizes(void **state)
         assert_int_equal(rlt_topology_read("f", text, used, NULL, &t, &err), RLT_ESCHEMA);
         assert_non_null(
             strstr(err.what, n == 256 ? "no type of link from GPU 0 to GPU 1" : "more than 256 GPUs"));
+    }
+}
+
+/* A list that has only one of the words of amd-smi is none of its lists: it is read as ringlet's own format. */
+static void other_lists(void **state)
+{
+    static const char *const texts[] = {"[{\"gpu\": 0, \"links\": 5}]", "[{\"gpu\": 0, \"link_type\": 5}]",
+                                        "[]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        assert_int_not_equal(rlt_topology_read("f", texts[i], strlen(texts[i]), NULL, &t, &err), 0);
+        assert_null(strstr(err.what, "amd-smi"));
+        assert_null(strstr(err.where, "[0].gpu"));
+        assert_null(strstr(err.where, "[0].links"));
+        assert_null(t);
     }
 }
 
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(json_without_weights),
         cmocka_unit_test(wrong),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(other_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

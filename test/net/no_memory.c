@@ -26,6 +26,7 @@
 #include "sim/base/map.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
+#include "sim/windows.h"
 
 static uint64_t mix(uint64_t so_far, uint64_t more)
 {
@@ -313,6 +314,31 @@ static int tree(const void *what, uint64_t *result, rlt_error *err)
     return rc;
 }
 
+/* Whose memory is aligned, which is not counted: made once. */
+static rlt_windows *windows;
+
+/* Opens the network of each part, and closes them. */
+static int open_parts(rlt_net_config cfg, const rlt_packet_parts *parts, rlt_error *err)
+{
+    rlt_sim *sims[2] = {NULL};
+    rlt_net *nets[2] = {NULL};
+    rlt_net_part places[2];
+    int rc = 0;
+    for (uint32_t i = 0; i < 2 && !rc; i++) {
+        places[i] = (rlt_net_part){parts, windows, parts->of_rank, i};
+        rc = rlt_sim_create(&sims[i], err);
+        cfg.sim = sims[i];
+        cfg.part = &places[i];
+        rc = rc ? rc : rlt_net_packet.create(&cfg, &nets[i], err);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        if (nets[i])
+            rlt_net_free(nets[i]);
+        rlt_sim_free(sims[i]);
+    }
+    return rc;
+}
+
 static int deal(const void *what, uint64_t *result, rlt_error *err)
 {
     const rlt_topology *t = what;
@@ -326,6 +352,8 @@ static int deal(const void *what, uint64_t *result, rlt_error *err)
         .router = router, .endpoint = rlt_endpoint_default(), .bandwidth_scale = 1, .latency_scale = 1};
     if (!rc)
         rc = rlt_packet_deal(&cfg, 2, &parts, err);
+    if (!rc)
+        rc = open_parts(cfg, &parts, err);
     *result = rc ? 0 : mix(parts.n, (uint64_t)parts.ahead);
     rlt_packet_parts_free(&parts);
     rlt_router_free(router);
@@ -350,7 +378,9 @@ static void plans(void **state)
     rlt_topology_free(t);
     assert_int_equal(rlt_topology_load("switch:4@20GB/s,500ns*switch:4@5GB/s,500ns", NULL, &t, NULL), 0);
     test_each_allocation("fold", fold, t, false);
+    assert_int_equal(rlt_windows_create(2, 500000, &windows, NULL), 0);
     test_each_allocation("deal", deal, t, false);
+    rlt_windows_free(windows);
     rlt_topology_free(t);
     test_each_allocation("tree", tree, pods, true);
 }

@@ -271,6 +271,47 @@ static void not_in_parts(void **state)
     end(d);
 }
 
+/* Two hosts with 600 switches between them in a line: those next to a host go with it, however long the line. */
+static void long_line(void **state)
+{
+    enum { SWITCHES = 600, ALL = SWITCHES + 2 };
+    static char names[ALL][8];
+    static rlt_graph_node nodes[ALL];
+    static rlt_graph_link links[2 * (ALL - 1)];
+    const rlt_placement place = {.n = 2};
+    (void)state;
+    for (uint32_t i = 0; i < ALL; i++) {
+        snprintf(names[i], sizeof names[i], "n%u", i);
+        nodes[i] =
+            (rlt_graph_node){.name = names[i], .kind = i < 2 ? RLT_ACCELERATOR : RLT_SWITCH, .forwards = 1};
+    }
+    for (uint32_t i = 0; i + 1 < ALL; i++) { /* n0, n2, n3, ..., n601, n1 */
+        uint32_t a = i ? i + 1 : 0, b = i + 2 < ALL ? i + 2 : 1;
+        links[2 * i] = (rlt_graph_link){a, b, 1000000000, 1000, NULL};
+        links[2 * i + 1] = (rlt_graph_link){b, a, 1000000000, 1000, NULL};
+    }
+    dealt *d = begin_on(test_graph(nodes, ALL, links, 2 * (ALL - 1)), &place, RLT_ROUTE_DMODK);
+    assert_int_equal(rlt_packet_deal(&d->cfg, 2, &d->parts, &d->err), 0);
+    assert_int_equal(d->parts.n, 2);
+    for (uint32_t i = 0; i < 200; i++) {
+        assert_int_equal(d->parts.owner[2 * (ALL - 1) + 2 + i], 0);
+        assert_int_equal(d->parts.owner[2 * (ALL - 1) + ALL - 1 - i], 1);
+    }
+    end(d);
+}
+
+/* 2^23 links and nodes are the most: 2 188 332 hosts, 364 722 leaves and two spines. */
+static void largest(void **state)
+{
+    (void)state;
+    const rlt_placement place = {.n = 1};
+    dealt *d = begin("fat-tree:2188332@1GB/s,1us,hosts_per_leaf=6,spines=2", &place, RLT_ROUTE_DMODK);
+    assert_int_equal(rlt_topology_links(d->t) + rlt_topology_nodes(d->t), 1 << 23);
+    assert_int_equal(rlt_packet_deal(&d->cfg, 2, &d->parts, &d->err), RLT_EUNSUPPORTED);
+    assert_string_equal(d->err.what, "it has only one rank");
+    end(d);
+}
+
 /* There are at most 64 parts. */
 static void many_parts(void **state)
 {
@@ -396,10 +437,16 @@ static void random_networks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_hosts_on_a_switch), cmocka_unit_test(ranks_on_some_hosts),
-        cmocka_unit_test(ports_between_switches), cmocka_unit_test(distance_of_parts),
-        cmocka_unit_test(not_in_parts),           cmocka_unit_test(many_parts),
-        cmocka_unit_test(one_way_circle),         cmocka_unit_test(random_networks),
+        cmocka_unit_test(four_hosts_on_a_switch),
+        cmocka_unit_test(ranks_on_some_hosts),
+        cmocka_unit_test(ports_between_switches),
+        cmocka_unit_test(distance_of_parts),
+        cmocka_unit_test(not_in_parts),
+        cmocka_unit_test(many_parts),
+        cmocka_unit_test(one_way_circle),
+        cmocka_unit_test(random_networks),
+        cmocka_unit_test(largest),
+        cmocka_unit_test(long_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,8 +196,8 @@ static int find_bandwidths(rlt_cluster *c, rlt_error *err)
             if (i != k)
                 c->inter_Bps[k][i] = c->inter_Bps[i][k];
         }
-    if (rc)
-        (void)rlt_fail(err, rc, c->name, "two devices have no route between them");
+    if (rc) /* the accelerators of a topology reach each other */
+        rc = rlt_nomem(err);
     rlt_router_free(r);
     return rc;
 }

@@ -67,7 +67,6 @@ static void add_message(maker *m, uint32_t i)
     send.bytes = receive.bytes = t->bytes;
     send.peer = t->to;
     receive.peer = t->from;
-    send.tag = receive.tag = i;
     m->first[i] = rlt_build_op(m->builder, &send);
     m->last[i] = rlt_build_op(m->builder, &receive);
 }

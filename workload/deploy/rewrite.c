@@ -212,9 +212,8 @@ static void slices(work *k, const rlt_tensor *t, const place *from, const place 
         for (uint64_t i = j * a / b; i < a && i * b < (j + 1) * a; i++) {
             uint64_t low = i * b > j * a ? i * b : j * a;
             uint64_t high = (i + 1) * b < (j + 1) * a ? (i + 1) * b : (j + 1) * a;
-            if (high > low)
-                pass_on(k, t->src, from->first + (uint32_t)i, to->first + (uint32_t)j,
-                        share_of(t->bytes, high - low, a * b));
+            pass_on(k, t->src, from->first + (uint32_t)i, to->first + (uint32_t)j,
+                    share_of(t->bytes, high - low, a * b));
         }
 }
 

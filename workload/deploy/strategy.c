@@ -44,7 +44,6 @@ static void renumber(ranked *order, uint32_t *place, const uint32_t *of_op, uint
                      rlt_grouping *out)
 {
     qsort(order, n, sizeof *order, longer);
-    out->n = 0;
     for (uint32_t i = 0; i < n; i++)
         place[order[i].number] = i;
     for (uint32_t i = 0; i < n && order[i].time_ps >= 0; i++)

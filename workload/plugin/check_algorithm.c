@@ -169,7 +169,6 @@ static int prove_members(grid *g, uint32_t n, bool done[RLT_COLL_KINDS], rlt_err
     rlt_router_free(g->router);
     rlt_placement_free(&g->placement);
     rlt_topology_free(g->topology);
-    g->topology = NULL;
     g->router = NULL;
     return rc;
 }

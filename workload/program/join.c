@@ -44,13 +44,15 @@ static int allocate(rlt_program_store *s, const offsets *all)
     s->resources = malloc(((size_t)all->resources + 1) * sizeof *s->resources);
     s->group_first = malloc(((size_t)all->groups + 1) * sizeof *s->group_first);
     s->group_ranks = malloc(((size_t)all->group_ranks + 1) * sizeof *s->group_ranks);
+    s->group_names = malloc(((size_t)all->groups + 1) * sizeof *s->group_names);
     s->comms = malloc(((size_t)all->comms + 1) * sizeof *s->comms);
     s->comm_ops = malloc(((size_t)all->comm_ops + 1) * sizeof *s->comm_ops);
     s->rank_start_ps = malloc(((size_t)all->ranks + 1) * sizeof *s->rank_start_ps);
     s->rank_recorded_ps = malloc(((size_t)all->ranks + 1) * sizeof *s->rank_recorded_ps);
     s->notes = malloc(((size_t)all->notes + 1) * sizeof *s->notes);
     return s->ops && s->rank_first && s->deps && s->resources && s->group_first && s->group_ranks &&
-                   s->comms && s->comm_ops && s->rank_start_ps && s->rank_recorded_ps && s->notes
+                   s->group_names && s->comms && s->comm_ops && s->rank_start_ps && s->rank_recorded_ps &&
+                   s->notes
                ? 0
                : RLT_ENOMEM;
 }
@@ -97,10 +99,19 @@ static void copy_ranks(rlt_program_store *s, const rlt_program *p, const offsets
         s->rank_start_ps[at->ranks + i] = p->rank_start_ps[i];
         s->rank_recorded_ps[at->ranks + i] = p->rank_recorded_ps[i];
     }
-    for (uint32_t g = 0; g < p->n_groups; g++)
+}
+
+static bool copy_groups(rlt_program_store *s, const rlt_program *p, const offsets *at)
+{
+    for (uint32_t g = 0; g < p->n_groups; g++) {
         s->group_first[at->groups + g] = p->group_first[g] + at->group_ranks;
+        s->group_names[at->groups + g] = p->group_names[g];
+        if (!copy_name(s, p, &s->group_names[at->groups + g]))
+            return false;
+    }
     for (uint32_t i = 0; p->n_groups && i < p->group_first[p->n_groups]; i++)
         s->group_ranks[at->group_ranks + i] = p->group_ranks[i] + at->ranks;
+    return true;
 }
 
 /* Copies a count table. A gather with unequal shares has a single row. */
@@ -155,6 +166,7 @@ static void freeze(rlt_program_store *s, const offsets *all)
     p->resources = s->resources;
     p->group_first = s->group_first;
     p->group_ranks = s->group_ranks;
+    p->group_names = s->group_names;
     p->comms = s->comms;
     p->comm_ops = s->comm_ops;
     p->rank_start_ps = s->rank_start_ps;
@@ -178,7 +190,7 @@ int rlt_program_join(const rlt_program *const *parts, uint32_t n, rlt_program **
         const rlt_program *p = parts[i];
         first_rank[i] = at.ranks;
         copy_ranks(s, p, &at);
-        done = copy_ops(s, p, &at) && copy_comms(s, p, &at);
+        done = copy_ops(s, p, &at) && copy_groups(s, p, &at) && copy_comms(s, p, &at);
         if (p->n_steps > s->program.n_steps)
             s->program.n_steps = p->n_steps;
         s->program.hash = rlt_mix64(s->program.hash + p->hash + 1);

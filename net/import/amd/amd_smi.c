@@ -190,7 +190,6 @@ static void read_numa(reader *r, const char *line, const char *end)
         return;
     for (at = end; at > line && (at[-1] == ' ' || at[-1] == '\r'); at--) {
     }
-    end = at;
     while (at > line && at[-1] >= '0' && at[-1] <= '9')
         at--;
     if (at > line && at[-1] != '-' && digits(at, end, &node))
@@ -207,7 +206,7 @@ static int read_line(reader *r, section *s, uint32_t *row, const char *line, con
         *row = 0;
         return 0;
     }
-    if (*s == NUMA && r->n)
+    if (*s == NUMA)
         read_numa(r, line, end);
     if (*s == NONE || *s == NUMA || n == 0 || gpu_of(&words[0]) == RLT_NONE)
         return 0;

@@ -313,8 +313,73 @@ static void random_packets_as_in_the_model(void **state)
     free(b);
 }
 
+static void ignore(void *ctx, const rlt_packet *p)
+{
+    (void)ctx;
+    (void)p;
+}
+
+/* Accounts that are closed at time 0 have what had left by then, a byte that takes no time: not what is sent
+ * afterwards, nor does a second call take anything from them. */
+static void closed_at_time_0(void **state)
+{
+    (void)state;
+    const rlt_graph_node nodes[] = {{.name = "a", .kind = RLT_ACCELERATOR},
+                                    {.name = "b", .kind = RLT_ACCELERATOR}};
+    const rlt_graph_link links[] = {{0, 1, UINT64_C(10000000000000), 1000, NULL},
+                                    {1, 0, UINT64_C(10000000000000), 1000, NULL}};
+    bench b = {.t = test_graph(nodes, 2, links, 2)};
+    rlt_packets_config cfg = {
+        .topology = b.t, .client = {.arrived = ignore}, .bandwidth_scale = 1, .latency_scale = 1};
+    const uint32_t way = 0;
+    assert_int_equal(rlt_sim_create(&b.sim, NULL), 0);
+    cfg.sim = b.sim;
+    assert_int_equal(rlt_packets_create(&cfg, &b.net, NULL), 0);
+    rlt_packet p = {.bytes = 1, .src = 0, .dst = 1, .route = rlt_packets_route(b.net, &way, 1)};
+    rlt_packets_send(b.net, &p);
+    rlt_packets_settle(b.net);
+    assert_int_equal(rlt_sim_run(b.sim, 1, NULL), 0);
+    p.bytes = 1000000;
+    rlt_packets_send(b.net, &p);
+    rlt_packets_settle(b.net);
+    assert_int_equal(rlt_sim_run(b.sim, RLT_TIME_MAX, NULL), 0);
+    const rlt_link_usage u = rlt_usage_link(rlt_packets_usage(b.net), 0);
+    assert_int_equal(u.bytes, 1);
+    assert_int_equal(u.active_ps, 0);
+    assert_int_equal(u.messages, 2);
+    close_bench(&b);
+}
+
+/* A packet of 2^32 - 1 bytes: at 1 GB/s, where a byte takes whole picoseconds, and at 7 GB/s. */
+static void largest_packet(void **state)
+{
+    (void)state;
+    const rlt_graph_node nodes[] = {{.name = "a", .kind = RLT_ACCELERATOR},
+                                    {.name = "b", .kind = RLT_ACCELERATOR}};
+    const rlt_graph_link links[] = {{0, 1, 1000000000, 1000, NULL}, {1, 0, 7000000000, 1000, NULL}};
+    const rlt_time spans[] = {4294967295000, 613566756429};
+    bench b = {.t = test_graph(nodes, 2, links, 2)};
+    rlt_packets_config cfg = {
+        .topology = b.t, .client = {.arrived = ignore}, .bandwidth_scale = 1, .latency_scale = 1};
+    assert_int_equal(rlt_sim_create(&b.sim, NULL), 0);
+    cfg.sim = b.sim;
+    assert_int_equal(rlt_packets_create(&cfg, &b.net, NULL), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t route = rlt_packets_route(b.net, &i, 1);
+        const rlt_packet p = {.bytes = UINT32_MAX, .src = i, .dst = 1 - i, .route = route};
+        for (rlt_time k = 1; k < 3; k++) {
+            assert_int_equal(rlt_packets_leaves(b.net, route, UINT32_MAX), k * spans[i]);
+            rlt_packets_send(b.net, &p);
+        }
+    }
+    assert_int_equal(rlt_sim_run(b.sim, RLT_TIME_MAX, NULL), 0);
+    assert_int_equal(rlt_sim_now(b.sim), 2 * spans[0] + 1000);
+    close_bench(&b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_packets_as_in_the_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_packets_as_in_the_model),
+                                       cmocka_unit_test(closed_at_time_0), cmocka_unit_test(largest_packet)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

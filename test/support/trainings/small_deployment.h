@@ -42,6 +42,7 @@ static inline void test_deployment_graph(test_deployment *x, dice *d)
 {
     static const char *const names[TEST_OPS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     rlt_opgraph_builder *b;
+    const bool tiny = below(d, 5) == 0; /* a picosecond in all */
     x->n_ops = 2 + below(d, TEST_OPS - 1);
     for (uint32_t i = 0; i < x->n_ops; i++)
         x->order[i] = i;
@@ -66,6 +67,8 @@ static inline void test_deployment_graph(test_deployment *x, dice *d)
                                    .splittable = below(d, 4) != 0};
         if (i == 0)
             x->ops[0].pass = RLT_OPERATOR_FORWARD;
+        if (tiny)
+            x->ops[i].time_ps = i == 0;
         assert_int_equal(rlt_opgraph_op(b, &x->ops[i]), i);
     }
     for (x->n_tensors = 0; x->n_tensors < TEST_TENSORS; x->n_tensors++) {

@@ -293,6 +293,36 @@ static void wrong_lists(void **state)
     assert_int_equal(rlt_cluster_load("switch:1030@8GB/s,0", NULL, "v100:1024,p100:1", &c, &err), RLT_ERANGE);
     assert_string_equal(err.what, "expected at most 1024 devices");
     assert_int_equal(rlt_cluster_load("switch:1030@8GB/s,0", NULL, "v100:1024", &c, &err), 0);
+    assert_int_equal(c.transfer_ps, 12000000);
+    for (uint32_t d = 0; d < 1024; d++)
+        assert_int_equal(c.rank_of[d], d);
+    rlt_cluster_free(&c);
+    err = (rlt_error){0};
+    assert_int_equal(rlt_cluster_load("switch:9000@8GB/s,0", NULL,
+                                      "v100:1024,v100:1024,v100:1024,v100:1024,v100:1024,v100:1024,v100:1024,"
+                                      "v100:1024",
+                                      &c, &err),
+                     RLT_ERANGE);
+    assert_string_equal(err.what, "expected at most 1024 devices");
+}
+
+/* As many groups as there may be, of one device each. */
+static void eight_groups(void **state)
+{
+    rlt_cluster c;
+    (void)state;
+    assert_int_equal(rlt_cluster_load(TWO_LEVELS, NULL,
+                                      "v100:1,v100:1,v100:1,v100:1,v100:1,v100:1,v100:1,v100:1", &c, &err),
+                     0);
+    assert_int_equal(c.n_groups, 8);
+    assert_int_equal(c.n_devices, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(c.groups[i].first, i);
+        assert_int_equal(c.groups[i].intra_Bps, UINT64_MAX);
+        for (uint32_t k = 0; k < 8; k++)
+            if (i != k)
+                assert_int_equal(c.inter_Bps[i][k], (i / 4 == k / 4 ? 8 : 2) * GB);
+    }
     rlt_cluster_free(&c);
 }
 
@@ -351,6 +381,8 @@ static void wrong_files(void **state)
     static const struct {
         const char *text, *what;
     } rows[] = {
+        {"{\"dims\":[{\"shape\":\"switch\",\"size\":8,\"bandwidth\":\"4GB/s\",\"latency\":\"0\"}]}",
+         "does not say which devices it has"},
         {FILE_OF("{}"), "expected 'groups', a list of device groups"},
         {FILE_OF("{\"groups\":[],\"more\":1}"), "more"},
         {FILE_OF("{\"groups\":[]}"), "the cluster has no device groups"},
@@ -383,6 +415,7 @@ int main(void)
         cmocka_unit_test(random_placements),
         cmocka_unit_test(lists),
         cmocka_unit_test(wrong_lists),
+        cmocka_unit_test(eight_groups),
         cmocka_unit_test(files),
         cmocka_unit_test(wrong_files),
     };

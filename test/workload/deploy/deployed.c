@@ -108,7 +108,7 @@ static void members(void **state)
                 {"factor", "1e999", false},
                 {"memory_bytes", "9223372036854775808", false},
                 {"name", "7", false},
-                {"time_ps", "9223372036854775807", false},
+                {"time_ps", "2305843009213693952", false},
                 {"launch_ps", "9223372036854775807", false},
                 {"parameter_bytes", "9223372036854775808", false},
                 {"kept_bytes", "9223372036854775808", false},
@@ -143,6 +143,36 @@ static void members(void **state)
                 fail_msg("%s, %d: %d: '%s' of %s", keys[i].key, k, rc, err.what, changed);
             rlt_program_free(p);
         }
+}
+
+/* One file, and its only step. The place is the second file. */
+static void one_file_and_step(void **state)
+{
+    static const char *const files[] = {"a", "b"};
+    rlt_read_options o = {.first_step = -1, .last_step = -1};
+    rlt_program *p = NULL;
+    (void)state;
+    for (uint32_t n = 0; n < 3; n++) {
+        rlt_error err = {0};
+        int rc = rlt_reader_deployment.read(files, n, &o, &p, &err);
+        if (n == 1) {
+            assert_int_not_equal(rc, RLT_EUSAGE);
+            continue;
+        }
+        assert_int_equal(rc, RLT_EUSAGE);
+        assert_string_equal(err.where, n ? "b" : "");
+        assert_string_equal(err.what, n ? "a deployment has all ranks: expected one file, got 2"
+                                        : "a deployment has all ranks: expected one file, got 0");
+    }
+    for (int first = -1; first < 2; first++) {
+        rlt_error err = {0};
+        o.first_step = first;
+        o.last_step = 1;
+        assert_int_equal(rlt_reader_deployment.read(files, 1, &o, &p, &err), RLT_ERANGE);
+        assert_string_equal(err.where, "a");
+        assert_string_equal(err.what, first == 1 ? "expected steps within the recorded 0:0, got 1:1"
+                                                 : "expected steps within the recorded 0:0, got 0:1");
+    }
 }
 
 /* Every figure of an operator counts in the hash, by which recordings are told apart. */
@@ -204,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_devices), cmocka_unit_test(refused),
                                        cmocka_unit_test(members),     cmocka_unit_test(hashed),
-                                       cmocka_unit_test(recognised),  cmocka_unit_test(alone)};
+                                       cmocka_unit_test(recognised),  cmocka_unit_test(one_file_and_step),
+                                       cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

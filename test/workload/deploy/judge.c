@@ -125,6 +125,10 @@ static void rewards(void **state)
     (void)state;
     assert_true(fabs(rlt_deploy_reward(1000, &half) - 1) < 1e-12);
     assert_true(fabs(rlt_deploy_reward(456000, &less) - 1.3736) < 1e-4);
+    assert_true(rlt_deploy_reward(750, &half) == 0.5);
+    assert_true(rlt_deploy_reward(500, &half) == 0);
+    assert_true(rlt_deploy_reward(125, &half) == -0.75);
+    assert_true(rlt_deploy_reward(8500, &half) == 2);
     assert_true(rlt_deploy_reward(1000, &over) == -1);
 }
 

@@ -100,6 +100,12 @@ static void ends_of_tensors(void **state)
     g.ops[2].together = 0;
     g.ops[2].forward = 4;
     expect(&g, RLT_EMALFORMED, "graph", "operator 'c' belongs to a forward operator that does not exist");
+    g = new_diamond();
+    g.ops[0].forward = 4;
+    expect(&g, RLT_EMALFORMED, "graph", "operator 'a' belongs to a forward operator that does not exist");
+    g.ops[0].forward = 3;
+    g.ops[3].together = 4;
+    expect(&g, RLT_EMALFORMED, "graph", "have number 4, where less than 4 is possible: 'd'");
 }
 
 static void limits(void **state)
@@ -316,11 +322,11 @@ static void wrong_layers(void **state)
         assert_string_equal(err.what, "an edge names layer 2, but there are only 2");
         edge[i] = (uint32_t)i;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         rlt_layer_node wrong[2] = {two[0], two[1]};
-        *(i ? &wrong[1].forward_ps : &wrong[1].backward_ps) = -1;
+        *(i % 2 ? &wrong[i / 2].forward_ps : &wrong[i / 2].backward_ps) = -1;
         assert_int_equal(make_layers(wrong, 2, edge, 1, 1, &g), RLT_ERANGE);
-        assert_string_equal(err.where, "out");
+        assert_string_equal(err.where, i / 2 ? "out" : "in");
         assert_string_equal(err.what, "a time below 0");
     }
     for (int i = 0; i < 2; i++) {
@@ -400,7 +406,7 @@ static void random_layers(void **state)
                                     (rlt_time)roll(&d, 900),
                                     roll(&d, 5) * 10,
                                     below(&d, 2) ? 0 : roll(&d, 5000),
-                                    i == 0 || !below(&d, 4),
+                                    !below(&d, i ? 4 : 2),
                                     !below(&d, 3)};
             for (uint32_t k = 0; i && k < 1 + below(&d, 2); k++, n_edges++) {
                 edges[2 * n_edges] = below(&d, i);

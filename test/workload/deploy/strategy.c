@@ -2,11 +2,13 @@
 /* Strategies as JSON: random ones come back as they were written; wrong files are refused with their place. */
 #include "workload/deploy/strategy.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "sim/text/json.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
@@ -62,8 +64,12 @@ static int read_text(const char *text, size_t length, rlt_grouping *p, rlt_strat
     *err = (rlt_error){0};
     if (rlt_json_parse("file", text, length, &doc, err))
         fail_msg("%s: %s", err->where, err->what);
+    memset(p, 0xab, sizeof *p);
+    memset(s, 0xab, sizeof *s);
     int rc = rlt_strategy_read(doc, graph, &cluster, p, s, err);
     rlt_json_free(doc);
+    if (rc) /* nothing is left to be freed */
+        assert_true(!p->of_op && !p->time_ps && !s->actions && !s->broadcast);
     return rc;
 }
 
@@ -113,6 +119,161 @@ static void strategies_come_back(void **state)
         rlt_grouping_free(&q);
         rlt_strategy_free(&s);
         rlt_strategy_free(&t);
+    }
+}
+
+typedef struct written {
+    char *text;
+    size_t used, size;
+} written;
+
+static void add(written *w, const char *format, ...) RLT_PRINTF(2);
+static void add(written *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    w->used += (size_t)vsnprintf(w->text + w->used, w->size - w->used, format, list);
+    va_end(list);
+    assert_true(w->used < w->size);
+}
+
+static void add_operators(written *w, const rlt_grouping *p, const rlt_strategy *s)
+{
+    for (uint32_t i = 0; i < graph->n_ops; i++) {
+        const rlt_operator *o = &graph->ops[i];
+        add(w, "%s{\"name\":\"%s\",\"group\":%u,\"broadcast\":%s,\"time_ps\":%lld,\"launch_ps\":%lld,",
+            i ? "," : "", o->name, p->of_op[i], s->broadcast && s->broadcast[i] ? "true" : "false",
+            (long long)o->time_ps, (long long)o->launch_ps);
+        add(w, "\"parameter_bytes\":%llu,\"kept_bytes\":%llu,\"forward\":%u,",
+            (unsigned long long)o->parameter_bytes, (unsigned long long)o->kept_bytes, o->forward);
+        if (o->together != RLT_NONE)
+            add(w, "\"together\":%u,", o->together);
+        add(w, "\"pass\":%u,\"splittable\":%s}", o->pass, o->splittable ? "true" : "false");
+    }
+}
+
+/* Everything that strategy.h lists, written a second time. */
+static void every_member(void **state)
+{
+    static const char *const uses[] = {"ps", "all_reduce", "model", "duplicate"};
+    dice d = {.seed = 5};
+    rlt_grouping p;
+    rlt_strategy s;
+    size_t length;
+    written w = {.size = 1 << 20, .text = malloc(1 << 20)};
+    (void)state;
+    assert_non_null(w.text);
+    draw(&d, &p, &s);
+    for (int broadcast = 0; broadcast < 2; broadcast++) {
+        w.used = 0;
+        add(&w,
+            "{\"graph\":\"%s\",\"graph_hash\":\"%016llx\",\"cluster\":\"%s\",\"cluster_hash\":\"%016llx\",",
+            graph->name, (unsigned long long)graph->hash, cluster.name, (unsigned long long)cluster.hash);
+        add(&w, "\"device_groups\":[");
+        for (uint32_t i = 0; i < cluster.n_groups; i++)
+            add(&w, "%s{\"type\":\"%s\",\"count\":%u,\"factor\":%.9g,\"memory_bytes\":%llu}", i ? "," : "",
+                cluster.groups[i].name, cluster.groups[i].n, cluster.groups[i].factor,
+                (unsigned long long)cluster.groups[i].memory_bytes);
+        add(&w, "],\"groups\":[");
+        for (uint32_t i = 0; i < s.n; i++) {
+            const char *comma = "";
+            add(&w, "%s{\"devices\":[", i ? "," : "");
+            for (uint32_t k = 0; k < cluster.n_groups; k++)
+                if (s.actions[i].placement & 1u << k) {
+                    add(&w, "%s%u", comma, k);
+                    comma = ",";
+                }
+            add(&w, "],\"use\":\"%s\"}", uses[s.actions[i].use]);
+        }
+        add(&w, "],\"operators\":[");
+        add_operators(&w, &p, &s);
+        add(&w, "],\"tensors\":[");
+        for (uint32_t i = 0; i < graph->n_tensors; i++)
+            add(&w, "%s[%u,%u,%llu,%u]", i ? "," : "", graph->tensors[i].src, graph->tensors[i].dst,
+                (unsigned long long)graph->tensors[i].bytes, graph->tensors[i].kind);
+        add(&w, "]}");
+        char *text = write(&p, &s, true, &length);
+        text[strcspn(text, "\n")] = '\0';
+        assert_string_equal(text, w.text);
+        free(text);
+        free(s.broadcast);
+        s.broadcast = NULL; /* nothing is broadcast then */
+    }
+    free(w.text);
+    rlt_grouping_free(&p);
+    rlt_strategy_free(&s);
+}
+
+enum { OPS = 12 };
+
+/* A chain of operators of few different times. */
+static rlt_opgraph *chain(dice *d, rlt_time *times)
+{
+    rlt_opgraph_builder *b = NULL;
+    rlt_opgraph *g = NULL;
+    rlt_error err = {0};
+    assert_int_equal(rlt_opgraph_begin("chain", &b, &err), 0);
+    for (uint32_t i = 0; i < OPS; i++) {
+        times[i] = i ? (rlt_time)below(d, 3) : 1;
+        const rlt_operator o = {
+            .name = "o", .kind = "k", .time_ps = times[i], .forward = i, .together = RLT_NONE};
+        assert_int_equal(rlt_opgraph_op(b, &o), i);
+        if (i)
+            rlt_opgraph_tensor(b, &(rlt_tensor){i - 1, i, 1, RLT_TENSOR_BATCHED});
+    }
+    if (rlt_opgraph_finish(b, &g, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    return g;
+}
+
+/* Groups that are not empty, the longest first; of equal ones that with the lower number. */
+static void groupings(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        dice d = {.seed = seed};
+        rlt_time times[OPS];
+        rlt_opgraph *g = chain(&d, times);
+        rlt_grouping p;
+        uint32_t of_op[OPS], n = 1 + below(&d, 8), found = 0;
+        bool done[8] = {false};
+        for (uint32_t i = 0; i < OPS; i++)
+            of_op[i] = below(&d, n);
+        assert_int_equal(rlt_grouping_make(g, of_op, n, &p, NULL), 0);
+        for (;; found++) {
+            rlt_time longest = -1;
+            uint32_t group = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                rlt_time sum = 0;
+                bool empty = true;
+                for (uint32_t i = 0; i < OPS; i++)
+                    if (of_op[i] == k) {
+                        sum += times[i];
+                        empty = false;
+                    }
+                if (!done[k] && !empty && sum > longest) {
+                    longest = sum;
+                    group = k;
+                }
+            }
+            if (longest < 0)
+                break;
+            done[group] = true;
+            assert_true(found < p.n);
+            assert_int_equal(p.time_ps[found], longest);
+            for (uint32_t i = 0; i < OPS; i++)
+                assert_int_equal(p.of_op[i] == found, of_op[i] == group);
+        }
+        assert_int_equal(p.n, found);
+        rlt_grouping_free(&p);
+        for (uint32_t beyond = n; beyond != 0; beyond = beyond == n ? UINT32_MAX : 0) {
+            rlt_error err = {0};
+            of_op[seed % OPS] = beyond;
+            assert_int_equal(rlt_grouping_make(g, of_op, n, &p, &err), RLT_EUSAGE);
+            assert_non_null(strstr(err.what, "where less than"));
+            assert_true(!p.of_op && !p.time_ps);
+        }
+        rlt_opgraph_free(g);
     }
 }
 
@@ -198,9 +359,8 @@ static void names_of_uses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strategies_come_back),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(names_of_uses),
+        cmocka_unit_test(strategies_come_back), cmocka_unit_test(every_member),  cmocka_unit_test(groupings),
+        cmocka_unit_test(wrong_files),          cmocka_unit_test(names_of_uses),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

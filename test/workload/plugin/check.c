@@ -186,7 +186,10 @@ typedef enum model_fault {
     NO_TOKENS,
     NO_WORK,
     ANY_SETTING,
-    MUTE
+    MUTE,
+    AT_PEAK,
+    SKIPS,
+    NO_PARAMETERS
 } model_fault;
 static model_fault model_is;
 
@@ -196,7 +199,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
     if (n && model_is == MUTE)
         return RLT_EUSAGE;
     if (n && model_is != ANY_SETTING)
-        return rlt_fail(err, RLT_EUSAGE, settings[0], "no setting of a square");
+        return rlt_fail(err, RLT_EUSAGE, settings[0], "?");
     snprintf(m->sample, sizeof m->sample, "%s", model_is == NO_SAMPLE ? "" : "vector");
     m->tokens = model_is == NO_TOKENS ? 0 : 1;
     for (uint32_t i = 0; i < 3 && !rc; i++) {
@@ -212,10 +215,15 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         l->backward_flop = model_is == NO_WORK ? 0 : 4e6;
         l->saved_split = l->moved_elements = 1000;
         l->output_elements = 1000;
+        if (model_is == AT_PEAK || model_is == SKIPS) { /* so much work that all else is nothing beside it */
+            l->forward_flop = 2e18;
+            l->backward_flop = 4e18;
+        }
+        l->executed_forward = model_is == SKIPS ? 1.9e18 : 0;
         if (model_is == NO_KIND)
             l->work = RLT_WORK_KINDS;
         l->experts = i == 2; /* whose parameters count, too */
-        rc = rlt_model_add_tensor(m, 1000000, i == 2, err);
+        rc = rlt_model_add_tensor(m, model_is == NO_PARAMETERS ? 0 : 1000000, i == 2, err);
     }
     if (model_is == ONE_MORE && m->n_layers)
         m->layers[0].parameters++;
@@ -244,6 +252,9 @@ static void models(void **state)
         {NO_WORK, "model square: layers", "3 layers with 3000000 parameters and 0 FLOP: nothing to train"},
         {ANY_SETTING, "model square: settings", "accepts the unknown setting 'no-such-setting=1'"},
         {MUTE, "model square: settings", "rejects an unknown setting without a message"},
+        {NO_PARAMETERS, "model square: layers",
+         "3 layers with 0 parameters and 6e+06 FLOP: nothing to train"},
+        {SKIPS, "model square: train", " ps on two ranks: faster than peak"},
     };
     static const rlt_model_family *const list[] = {&square, NULL};
     const rlt_plugin p = {RLT_PLUGIN_ABI, "square", "1", "a model", .families = list};
@@ -255,6 +266,11 @@ static void models(void **state)
         fail_msg("%s: %s", err.where, err.what);
     assert_text_contains(text,
                          "model square: 3 layers and 3 tensors have the same 3000000 parameters; trains: ");
+    free(text);
+    model_is = AT_PEAK; /* 1.8e19 FLOP for each of two samples, at 1e14 a second */
+    if (rlt_plugin_check(&p, "/tmp", &text, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_text_contains(text, " trains: 3.6e+19 FLOP in 180000000");
     free(text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model_is = rows[i].fault;
@@ -322,7 +338,7 @@ static int star_plan(rlt_plan *plan, rlt_error *err)
     plan->lanes = plan_is == NO_LANES ? 0 : 1;
     plan->result = plan_is == NO_RESULT ? 1 : 0;
     if (plan_is == REFUSES || (plan_is == ONLY_SMALL && plan->req.n > 4))
-        return rlt_fail(err, RLT_EUNSUPPORTED, "star", "is not for this group");
+        return rlt_fail(err, RLT_EUNSUPPORTED, "star", "?");
     if (plan_is == REFUSES_MUTE)
         return RLT_EUNSUPPORTED;
     return plan_is == BREAKS ? rlt_fail(err, RLT_ESCHEMA, "star", "breaks") : 0;

@@ -284,6 +284,24 @@ static void refuse(const rlt_program *p, const char *group, uint32_t members, in
         fail_msg("%d: %s, expected %d: %s", rc, err.what, code, what);
 }
 
+/* A size is a decimal number. */
+static void group_of_twelve(void **state)
+{
+    static const uint32_t all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    (void)state;
+    rlt_builder *b = builder(12);
+    uint32_t g = rlt_build_group(b, "", all, 12);
+    for (uint32_t r = 0; r < 12; r++) {
+        rlt_op_desc d = collective(b, r, RLT_ALL_REDUCE, g, 8);
+        rlt_build_op(b, &d);
+    }
+    rlt_program *p = finish(b);
+    refuse(p, "@13", 2, RLT_EUSAGE, "no group '@13'; known are: (unnamed) (@12)");
+    p = scaled(p, "@12", 3);
+    assert_int_equal(p->n_ranks, 3);
+    rlt_program_free(p);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -314,7 +332,8 @@ static void refusals(void **state)
     refuse(p, "@2", 4, RLT_EUSAGE, "rank 0 is in several groups '@2'");
     refuse(p, "some", 4, RLT_EUSAGE, "rank 3 is in no group 'some': expected every rank in one of them");
     refuse(p, "dp", 1, RLT_EUSAGE, "two or more members");
-    refuse(p, "dp", 1u << 24, RLT_ERANGE, "ranks");
+    refuse(p, "dp", 1u << 24, RLT_ERANGE, "2 groups of 16777216 members exceed 16777216 ranks");
+    refuse(p, "dp", (1u << 23) + 1, RLT_ERANGE, "2 groups of 8388609 members exceed 16777216 ranks");
     refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' has only some members");
     refuse(p, "tp", 4, RLT_EUNSUPPORTED, "a message between members of groups 'tp'");
     rlt_program_free(p);
@@ -455,11 +474,17 @@ static void refuses_groups_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated),         cmocka_unit_test(two_dimensions),
-        cmocka_unit_test(published),         cmocka_unit_test(conserved),
-        cmocka_unit_test(irregular),         cmocka_unit_test(in_another_order),
-        cmocka_unit_test(refusals),          cmocka_unit_test(labels),
-        cmocka_unit_test(copies_of_a_place), cmocka_unit_test(refuses_groups_that_do_not_fit),
+        cmocka_unit_test(generated),
+        cmocka_unit_test(two_dimensions),
+        cmocka_unit_test(published),
+        cmocka_unit_test(conserved),
+        cmocka_unit_test(irregular),
+        cmocka_unit_test(in_another_order),
+        cmocka_unit_test(group_of_twelve),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(copies_of_a_place),
+        cmocka_unit_test(refuses_groups_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
 }

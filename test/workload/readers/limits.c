@@ -121,6 +121,36 @@ static void sums_have_limits(void **state)
     }
 }
 
+/* AICB: an end of a step for the 65535th time is refused at its line. */
+static void steps_have_a_limit(void **state)
+{
+    static const char head[] = "[rank0 ~ rank1]\n" COLUMNS, end[] = "epoch_end,,,,,\n",
+                      last[] = "all_reduce,x,,8,s,\n";
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    char *text = malloc(sizeof head + 65535 * sizeof end + sizeof last);
+    (void)state;
+    assert_non_null(text);
+    for (uint32_t n = 65534; n <= 65535; n++) {
+        size_t used = sizeof head - 1;
+        rlt_program *p;
+        rlt_error err;
+        memcpy(text, head, used);
+        for (uint32_t i = 0; i < n; i++, used += sizeof end - 1)
+            memcpy(text + used, end, sizeof end - 1);
+        memcpy(text + used, last, sizeof last);
+        int rc = try_text(text, &o, &p, &err);
+        assert_int_equal(rc, n == 65534 ? 0 : RLT_ERANGE);
+        if (rc) {
+            assert_string_equal(err.what, "more than 65534 steps");
+            assert_string_equal(strrchr(err.where, ':'), ":65537");
+        } else {
+            assert_int_equal(p->ops[0].step, 65534);
+        }
+        rlt_program_free(p);
+    }
+    free(text);
+}
+
 /* A message quotes 80 bytes of a line at most. */
 static void quotes_are_short(void **state)
 {
@@ -253,9 +283,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_limits), cmocka_unit_test(sums_have_limits),
-        cmocka_unit_test(quotes_are_short),    cmocka_unit_test(who_says_the_ranks),
-        cmocka_unit_test(longest_lines),       cmocka_unit_test(too_many_places),
-        cmocka_unit_test(what_options_want),
+        cmocka_unit_test(steps_have_a_limit),  cmocka_unit_test(quotes_are_short),
+        cmocka_unit_test(who_says_the_ranks),  cmocka_unit_test(longest_lines),
+        cmocka_unit_test(too_many_places),     cmocka_unit_test(what_options_want),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }
