@@ -217,7 +217,7 @@ static void oldest_collectives(void **state)
     static const struct {
         const char *second; /* around the second stream wait */
         int start;          /* of the work behind it */
-    } rows[] = {{COMMS(1, 499, 9, "wait"), 2132 + 12}, {"", 1132 + 20 + 100 - 12 + 12}};
+    } rows[] = {{COMMS(1, 499, 9, "wait"), 120 + 1000 + 10 + 1000 + 12}, {"", 1132 + 20 + 12}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[4000];
@@ -230,8 +230,8 @@ static void oldest_collectives(void **state)
                  rows[i].second);
         rlt_program *p = read_one(text);
         played v = play(p, 1000 * RLT_US, true);
-        print_message("%zu one %lld two %lld\n", i, (long long)v.start[named(p, "one") - p->ops],
-                      (long long)v.start[named(p, "two") - p->ops]);
+        assert_int_equal(v.start[named(p, "one") - p->ops], (120 + 1000 + 12) * RLT_US);
+        assert_int_equal(v.start[named(p, "two") - p->ops], rows[i].start * RLT_US);
         played_free(&v);
         rlt_program_free(p);
     }
