@@ -17,8 +17,8 @@ static void by_hand(void **state)
     static const uint32_t one[] = {1, 2, 0, 3, 5, 4}, two[] = {2, 0, 1, 4, 3, 5};
     (void)state;
     for (uint32_t place = 0; place < 6; place++) {
-        assert_int_equal(rlt_node_ring_at(6, 3, 1, place), one[place]);
-        assert_int_equal(rlt_node_ring_at(6, 3, 2, place), two[place]);
+        assert_int_equal(rlt_node_ring_at(3, 1, place), one[place]);
+        assert_int_equal(rlt_node_ring_at(3, 2, place), two[place]);
     }
 }
 
@@ -34,8 +34,8 @@ static void order(void **state)
             for (uint32_t start = 0; start < g; start++) {
                 bool seen[64] = {false};
                 for (uint32_t place = 0; place < n; place++) {
-                    uint32_t m = rlt_node_ring_at(n, g, start, place);
-                    uint32_t next = rlt_node_ring_at(n, g, start, (place + 1) % n);
+                    uint32_t m = rlt_node_ring_at(g, start, place);
+                    uint32_t next = rlt_node_ring_at(g, start, (place + 1) % n);
                     assert_true(m < n && !seen[m]);
                     seen[m] = true;
                     assert_int_equal(m / g, place / g);
