@@ -82,6 +82,38 @@ static void proof(void **state)
     assert_true(plans > 200);
 }
 
+/* In the closed form each step waits for the member that sends to it. */
+static void steps_know_their_senders(void **state)
+{
+    uint32_t steps = 0;
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 4; nodes += 2)
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
+            for (uint32_t channels = 0; channels <= 8; channels += 4) {
+                rlt_coll_request req = {
+                    .kind = (rlt_coll_kind)kind, .n = nodes * 4, .node = 4, .bytes = 1001};
+                rlt_plan plan;
+                req.params.channels = channels;
+                if (!rlt_node_ring_closed(&req))
+                    continue;
+                assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, NULL), 0);
+                for (uint32_t m = 0; m < req.n; m++)
+                    for (uint32_t lane = 0; lane < plan.lanes; lane++)
+                        for (uint32_t k = 0; k < rlt_ring.steps(&plan, m, lane); k++, steps++) {
+                            rlt_step s, r;
+                            rlt_step_clear(&s);
+                            rlt_step_clear(&r);
+                            rlt_ring.step(&plan, m, lane, k, &s);
+                            rlt_ring.step(&plan, s.send_to, (lane + s.peer_shift) % plan.lanes, s.peer_step,
+                                          &r);
+                            assert_int_equal(r.recv_from, m);
+                            assert_int_equal(r.recv_count, 1);
+                        }
+                rlt_plan_free(&plan);
+            }
+    assert_true(steps > 5000);
+}
+
 /* Large rings reach the lesser of the NVLink and all NICs: here eight of 50 GB/s, or four shared ones of 25. */
 static void all_nics_are_used(void **state)
 {
@@ -141,8 +173,9 @@ static void which_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),           cmocka_unit_test(order),          cmocka_unit_test(proof),
-        cmocka_unit_test(all_nics_are_used), cmocka_unit_test(which_requests),
+        cmocka_unit_test(by_hand),        cmocka_unit_test(order),
+        cmocka_unit_test(proof),          cmocka_unit_test(all_nics_are_used),
+        cmocka_unit_test(which_requests), cmocka_unit_test(steps_know_their_senders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
