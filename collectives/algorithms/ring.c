@@ -454,8 +454,8 @@ static int list_rings(rlt_plan *plan, uint32_t rings, bool full, rlt_error *err)
             rlt_full_ring(n, c, list[c]);
         for (uint32_t place = 0; place < n && !full; place++)
             list[c][place] =
-                xgmi ? rlt_xgmi_ring_at(n, c, place)
-                     : rlt_node_ring_at(n, node, (uint32_t)((uint64_t)c * node / rings) % node, place);
+                xgmi ? rlt_xgmi_ring_at(c, place)
+                     : rlt_node_ring_at(node, (uint32_t)((uint64_t)c * node / rings) % node, place);
     }
     plan->req.n_rings = rings;
     plan->req.rings = (const uint32_t *const *)list;

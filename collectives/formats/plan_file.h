@@ -53,7 +53,7 @@ typedef struct rlt_goal_hint {
 
 const char *rlt_plan_format_name(rlt_plan_format format);
 /* Reads a file in any of the formats, detected by its beginning, and checks the plan with rlt_listed_check.
- * hint may be NULL. */
+ * hint may be NULL. *out is empty if it fails. */
 int rlt_plan_load(const char *path, const rlt_goal_hint *hint, rlt_listed *out, rlt_error *err) RLT_MUST_USE;
 int rlt_plan_parse(const char *file, const char *text, size_t length, const rlt_goal_hint *hint,
                    rlt_listed *out, rlt_error *err) RLT_MUST_USE;

@@ -11,10 +11,10 @@ uint32_t rlt_node_rings(const rlt_coll_request *req)
     return several && req->n_rings == 0 && req->kind != RLT_ALL_TO_ALL ? req->node : 0;
 }
 
-uint32_t rlt_node_ring_at(uint32_t n, uint32_t node, uint32_t start, uint32_t place)
+uint32_t rlt_node_ring_at(uint32_t node, uint32_t start, uint32_t place)
 {
-    uint32_t at = place / node, in = place % node, nodes = n / node;
-    bool back = at % 2 && !(nodes % 2 && at + 1 == nodes);
+    uint32_t at = place / node, in = place % node;
+    bool back = at % 2;
     return at * node + (back ? rlt_minus(rlt_previous(start, node), in, node) : rlt_plus(start, in, node));
 }
 
@@ -34,9 +34,9 @@ void rlt_node_ring_step(const rlt_plan *plan, uint32_t member, uint32_t lane, ui
     uint32_t start = back ? rlt_plus(rlt_next(i, g), place, g) : rlt_minus(i, place, g);
     uint32_t e = at * g + place, q = e + 2 * n - 1 - k; /* k <= 2n - 3 */
     q -= q >= 2 * n ? 2 * n : q >= n ? n : 0;
-    uint32_t owner = rlt_node_ring_at(n, g, start, q), block = owner * plan->channels + lane / g * g + start;
-    out->send_to = rlt_node_ring_at(n, g, start, rlt_next(e, n));
-    out->recv_from = rlt_node_ring_at(n, g, start, rlt_previous(e, n));
+    uint32_t owner = rlt_node_ring_at(g, start, q), block = owner * plan->channels + lane / g * g + start;
+    out->send_to = rlt_node_ring_at(g, start, rlt_next(e, n));
+    out->recv_from = rlt_node_ring_at(g, start, rlt_previous(e, n));
     out->recv_count = 1;
     out->peer_step = k - first;
     out->peer_shift = place + 1 < g ? 1 : plan->lanes - (g - 1);

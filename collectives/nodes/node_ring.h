@@ -24,7 +24,7 @@
  * 0: it has no nodes of several members, or rings of its own. */
 uint32_t rlt_node_rings(const rlt_coll_request *req);
 /* Returns the member at place `place` of ring c. */
-uint32_t rlt_node_ring_at(uint32_t n, uint32_t node, uint32_t start, uint32_t place);
+uint32_t rlt_node_ring_at(uint32_t node, uint32_t start, uint32_t place);
 
 /*
  * Closed form, in which all members do the same: for an even number of nodes and a multiple of g channels.

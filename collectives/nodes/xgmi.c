@@ -36,9 +36,9 @@ bool rlt_xgmi_nodes(const rlt_coll_request *req)
            req->dims[d] == RLT_XGMI_GPUS && req->shapes[d] && !strcmp(req->shapes[d], "fully-connected");
 }
 
-uint32_t rlt_xgmi_ring_at(uint32_t n, uint32_t k, uint32_t place)
+uint32_t rlt_xgmi_ring_at(uint32_t k, uint32_t place)
 {
-    uint32_t nodes = n / RLT_XGMI_GPUS, at = place / RLT_XGMI_GPUS, in = place % RLT_XGMI_GPUS;
-    bool back = at % 2 && !(nodes % 2 && at + 1 == nodes);
+    uint32_t at = place / RLT_XGMI_GPUS, in = place % RLT_XGMI_GPUS;
+    bool back = at % 2;
     return at * RLT_XGMI_GPUS + paths[k % RLT_XGMI_PATHS][back ? RLT_XGMI_GPUS - 1 - in : in];
 }

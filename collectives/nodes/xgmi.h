@@ -31,6 +31,6 @@ const uint32_t (*rlt_xgmi_rings(void))[RLT_XGMI_GPUS];
 bool rlt_xgmi_nodes(const rlt_coll_request *req);
 /* Returns the member at place `place` of ring k modulo 8 over such nodes. Nodes with odd numbers are walked
  * backwards, so that a ring enters a node on the rail where it left the one before. */
-uint32_t rlt_xgmi_ring_at(uint32_t n, uint32_t k, uint32_t place);
+uint32_t rlt_xgmi_ring_at(uint32_t k, uint32_t place);
 
 #endif

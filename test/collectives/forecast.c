@@ -216,13 +216,43 @@ static void torus(void **state)
     HOLD(&more, ROW(COPY, RINGS, 4 * K, INFINITY));
 }
 
+/* Nothing to send takes as long as next to nothing: the latencies are left, or there is no form. */
+static void no_bytes(void **state)
+{
+    (void)state;
+    const rlt_forecast nets[] = {
+        {.n = 6, .n_axes = 1, .message_s = 1, .tree_pieces = 1, .axes = {RING(6, 2, 3)}},
+        {.n = 8,
+         .n_axes = 2,
+         .node = 4,
+         .tree_pieces = 3,
+         .axes = {FULL(4, K, 1), PORT(2, 2, 100 * K, 2, 3)}},
+        {.n = 16,
+         .n_axes = 2,
+         .node = 8,
+         .tree_pieces = 2,
+         .axes = {RING(8, K, 1), PORT(2, 1, 100 * K, 2, 3)}},
+        {.n = 12, .n_axes = 2, .tree_pieces = 1, .axes = {RING(4, K, 1), JOINED(3, K, 5)}}};
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+        for (int task = RLT_TASK_BARRIER; task <= RLT_TASK_ROOT; task++)
+            for (int way = 0; way < RLT_WAYS; way++)
+                for (int inwards = 0; inwards < 2; inwards++) {
+                    rlt_forecast f = nets[i];
+                    double none = rlt_forecast_s(&f, (rlt_task)task, (rlt_way)way, inwards);
+                    f.bytes = 1e-12;
+                    double little = rlt_forecast_s(&f, (rlt_task)task, (rlt_way)way, inwards);
+                    if (isinf(none) ? !isinf(little) : !(fabs(none - little) < 1e-9))
+                        fail_msg("net %zu, task %d, way %d: %g and %g s", i, task, way, none, little);
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_ring),       cmocka_unit_test(one_switch),
         cmocka_unit_test(two_axes),       cmocka_unit_test(one_of_links_to_all),
         cmocka_unit_test(nodes_of_eight), cmocka_unit_test(lines_and_rings_of_trees),
-        cmocka_unit_test(torus),
+        cmocka_unit_test(torus),          cmocka_unit_test(no_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

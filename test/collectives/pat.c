@@ -64,6 +64,25 @@ static void by_hand(void **state)
     rlt_plan_free(&plan);
 }
 
+/* What a message holds is counted by the shares of a lane. */
+static void by_lane(void **state)
+{
+    uint32_t pairs[][2] = {{4, 1}, {2, 2}, {1, 2}, {1, 2}};
+    (void)state;
+    for (uint32_t lanes = 1; lanes <= 6; lanes++) {
+        rlt_coll_request req = {.kind = RLT_ALL_GATHER, .n = 8, .bytes = 8000 * lanes};
+        rlt_plan plan;
+        rlt_error err = {0};
+        assert_int_equal(rlt_coll_params_set(&req.params, "pat.aggregate", "3999B", &err), 0);
+        req.params.channels = lanes % 3 ? lanes : lanes / 3;
+        req.params.chunks = lanes % 3 ? 1 : 3;
+        assert_int_equal(rlt_plan_create(&rlt_pat, &req, &plan, &err), 0);
+        assert_int_equal(plan.lanes, lanes);
+        messages(&plan, pairs, 4);
+        rlt_plan_free(&plan);
+    }
+}
+
 static void proof(void **state)
 {
     static const char *const aggregate[] = {NULL, "1B", "700B", "64KiB"};
@@ -131,10 +150,8 @@ static void bandwidth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(proof),
-        cmocka_unit_test(times),
-        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(by_hand), cmocka_unit_test(by_lane),   cmocka_unit_test(proof),
+        cmocka_unit_test(times),   cmocka_unit_test(bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,51 @@ static void every_collective_is_proved(void **state)
     assert_true(all.proved > 1400 && all.turned > 900 && all.runs > 100 && all.apart > 10);
 }
 
+/* A schedule reckons with the bandwidth that the pattern of a dimension can use: of a ring's two links those in its
+ * directions, of links to each other member as many, or all if it sends to all at once; and with two hops over a switch. */
+static void usable_bandwidth(void **state)
+{
+    static const struct {
+        const char *net, *pattern;
+        uint32_t directions, used, of, hops;
+    } rows[] = {
+        {"ring:4", "ring", 1, 1, 2, 1},
+        {"ring:4", "ring", 2, 2, 2, 1},
+        {"ring:4", "halving_doubling", 2, 1, 2, 1},
+        {"fully-connected:4", "ring", 1, 1, 3, 1},
+        {"fully-connected:4", "ring", 2, 2, 3, 1},
+        {"fully-connected:4", "direct", 1, 3, 3, 1},
+        {"fully-connected:4", "halving_doubling", 1, 1, 3, 1},
+        {"fully-connected:2", "ring", 2, 1, 1, 1},
+        {"switch:4", "ring", 2, 1, 1, 2},
+        {"switch:4", "direct", 1, 1, 1, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char net[100];
+        test_group s;
+        rlt_plan plan;
+        rlt_error err = {0};
+        snprintf(net, sizeof net, "%s@60GB/s,7ns*switch:2@30GB/s,10ns", rows[i].net);
+        test_group_open(&s, net, 0);
+        rlt_coll_request req = rlt_group_request(&s.g, RLT_ALL_REDUCE, 1 << 20);
+        req.params.schedule = RLT_THEMIS;
+        req.params.chunks = 4;
+        req.params.directions = rows[i].directions;
+        req.params.patterns[0] = rows[i].pattern;
+        if (rlt_plan_create(&rlt_hierarchical, &req, &plan, &err))
+            fail_msg("row %zu: %s: %s", i, err.where, err.what);
+        rlt_dim whole = rlt_topology_dim(req.topology, 0);
+        const rlt_grid_dim *d = &grid_of(&plan)->dims[0];
+        if ((double)d->bw_Bps * rows[i].of != (double)whole.bw_Bps * rows[i].used ||
+            d->hop_ps != rows[i].hops * whole.latency_ps)
+            fail_msg("row %zu: %g of %g B/s, %lld ps", i, (double)d->bw_Bps, (double)whole.bw_Bps,
+                     (long long)d->hop_ps);
+        rlt_plan_free(&plan);
+        test_group_close(&s);
+    }
+}
+
 /* Shares with counts keep the natural order, one at a time. */
 static void counts_are_proved(void **state)
 {
@@ -273,9 +318,9 @@ static void unknown_words_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_collective_is_proved), cmocka_unit_test(counts_are_proved),
-        cmocka_unit_test(stragglers_stall_nothing),   cmocka_unit_test(one_chunk_is_the_pipeline),
-        cmocka_unit_test(unknown_words_are_refused),
+        cmocka_unit_test(usable_bandwidth),          cmocka_unit_test(every_collective_is_proved),
+        cmocka_unit_test(counts_are_proved),         cmocka_unit_test(stragglers_stall_nothing),
+        cmocka_unit_test(one_chunk_is_the_pipeline), cmocka_unit_test(unknown_words_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

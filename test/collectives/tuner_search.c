@@ -301,6 +301,56 @@ static void blackwell_nvls_tree(void **state)
     }
 }
 
+/* Everywhere else chunks of NVLSTree are 128 KiB, and 64 KiB from four nodes on: on Hopper, and before 2.30. */
+static void plain_nvls_tree(void **state)
+{
+    static const struct {
+        const char *version;
+        rlt_tuner_arch arch;
+    } rows[] = {{"2.30.7", RLT_TUNER_HOPPER}, {"2.29.2", RLT_TUNER_BLACKWELL}, {"2.29.2", RLT_TUNER_HOPPER}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t n = 2; n <= 5; n++)
+            for (uint32_t gpus = 4; gpus <= 16; gpus *= 2) {
+                rlt_tuner_machine m = {.version = version(rows[i].version),
+                                       .arch = rows[i].arch,
+                                       .nodes = n,
+                                       .gpus = gpus,
+                                       .nic_GBps = 100,
+                                       .nvswitch = true,
+                                       .multicast = true,
+                                       .nvls = {.channels = 4, .inter = RLT_VIA_PXB}};
+                rlt_tuner_call call = {.bytes = (uint64_t)1 << 36};
+                rlt_tuner_launch got = rlt_tuner_launch_of(&m, &call, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE);
+                assert_int_equal(got.chunk_bytes, (n < 4 ? 128 : 64) * 1024);
+            }
+}
+
+/* Two GPUs a node, NVLink of 280. 10 x 48 is more than NVLink has, so the first pass ends; doubled, 20 x 24. As many fit at
+ * 28, as every second hop leaves the node: 10 x 28. Before 2.20 nothing is raised, and 16 channels are the most. */
+static void raised_rings(void **state)
+{
+    rlt_tuner_node node = {.version = version("2.30.7"),
+                           .arch = RLT_TUNER_AMPERE,
+                           .nodes = 2,
+                           .gpus = 2,
+                           .nvlink_GBps = 280,
+                           .nvswitch = true,
+                           .path = RLT_VIA_PXB,
+                           .pcie_GBps = 290,
+                           .nics = 20,
+                           .nic_GBps = 50};
+    rlt_tuner_machine m;
+    (void)state;
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(m.ring.channels, 20);
+    assert_true(m.ring.intra_GBps == 28 && m.ring.inter_GBps == 28);
+    node.version = version("2.19.3");
+    assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
+    assert_int_equal(m.ring.channels, 16);
+    assert_true(m.ring.intra_GBps == 24 && m.ring.inter_GBps == 24);
+}
+
 /* CollNet and PAT by hand, 16 channels. Direct, 8 heads: a channel should have 640 * 8 * 512 B; on the way down
  * the threshold is halved at 12 and at 6 channels, so 4 MiB takes 5. */
 static void network_launches(void **state)
@@ -729,6 +779,8 @@ int main(void)
         cmocka_unit_test(slow_rings),
         cmocka_unit_test(half_the_speed),
         cmocka_unit_test(limits_of_nodes),
+        cmocka_unit_test(plain_nvls_tree),
+        cmocka_unit_test(raised_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,12 @@ static void mixed(rlt_tuner_machine *m)
     m->newest = RLT_TUNER_BLACKWELL;
     m->version = version("2.29");
 }
+static void old_racks(rlt_tuner_machine *m)
+{
+    racks(m);
+    m->version = version("2.27.7");
+}
+
 static void no_switch(rlt_tuner_machine *m)
 {
     m->nvswitch = m->multicast = false;
@@ -377,6 +383,9 @@ static void exclusions(void **state)
         {no_shares, AG, RLT_TUNER_NVLS, RLT_TUNER_SIMPLE, "the CollNet plug-in offers all-reduce alone"},
         {no_plugin, AR, RLT_TUNER_COLLNET_CHAIN, RLT_TUNER_SIMPLE, "it needs a CollNet plug-in"},
         {racks, AR, RLT_TUNER_COLLNET_DIRECT, RLT_TUNER_SIMPLE, "CollNet serves nodes of up to 8 GPUs"},
+        {racks, AR, RLT_TUNER_COLLNET_CHAIN, RLT_TUNER_SIMPLE, "CollNet serves nodes of up to 8 GPUs"},
+        {old_racks, AR, RLT_TUNER_COLLNET_DIRECT, RLT_TUNER_SIMPLE, "CollNet serves nodes of up to 8 GPUs"},
+        {old_racks, AR, RLT_TUNER_COLLNET_CHAIN, RLT_TUNER_SIMPLE, NULL},
         {no_switch, AR, RLT_TUNER_COLLNET_DIRECT, RLT_TUNER_SIMPLE, "CollNet Direct needs NVSwitches"},
         {no_switch, AR, RLT_TUNER_COLLNET_CHAIN, RLT_TUNER_SIMPLE, NULL},
         {not_found, AR, RLT_TUNER_TREE, RLT_TUNER_LL, "the search found no channels"},

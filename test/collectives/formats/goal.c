@@ -418,6 +418,14 @@ static void labels_have_a_length(void **state)
         assert_int_equal(rc, n > 62 ? RLT_EMALFORMED : 0);
         assert_int_equal(n > 62, strstr(err.what, "more than 62") != NULL);
         rlt_listed_free(&l);
+        /* what stands elsewhere is shown as a whole, unless it is longer */
+        memset(text, 'n', (size_t)n);
+        text[n] = '\0';
+        err = (rlt_error){0};
+        assert_int_equal(rlt_plan_parse("x.goal", text, (size_t)n, &hint, &l, &err), RLT_EMALFORMED);
+        assert_int_equal(n > 62, strstr(err.what, "more than 62") != NULL);
+        snprintf(text + n, sizeof text - (size_t)n, "'");
+        assert_int_equal(n <= 62, strstr(err.what, text) != NULL);
     }
 }
 

@@ -127,6 +127,7 @@ static void damage_is_named(void **state)
         {described, "bytes", "size", 1, "expected 'ringlet plan: NAME"},
         {described, "root 1", "root 2", 1, "root 2 is not a rank; expected 0 to 1"},
     };
+    static const rlt_listed none;
     rlt_goal_hint hint = {RLT_SEND_RECV, 64};
     rlt_listed l;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -139,13 +140,35 @@ static void damage_is_named(void **state)
         const char *at = strstr(d->base, d->from);
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - d->base), d->base, d->to, at + strlen(d->from));
         snprintf(where, sizeof where, "f:%u", d->line);
+        memset(&l, 1, sizeof l);
         if (rlt_plan_parse("f", text, strlen(text), &hint, &l, &err) == 0)
             fail_msg("'%s' for '%s' is not refused", d->to, d->from);
+        assert_memory_equal(&l, &none, sizeof l);
         size_t n = strlen(where);
         if (strncmp(err.where, where, n) != 0 || (err.where[n] >= '0' && err.where[n] <= '9') ||
             !strstr(err.what, d->says) || strchr(err.what, '\n'))
             fail_msg("'%s' for '%s': %s: %s", d->to, d->from, err.where, err.what);
     }
+}
+
+/* What begins like none of the formats is no plan, and leaves nothing behind. */
+static void other_texts(void **state)
+{
+    static const char *const all[] = {"", " \n", "?", "[1]", "\"name\"", "\xef\xbb\xbf 7"};
+    static const rlt_listed none;
+    rlt_listed l;
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        rlt_error err = {0};
+        memset(&l, 1, sizeof l);
+        assert_int_equal(rlt_plan_parse("f", all[i], strlen(all[i]), NULL, &l, &err), RLT_EMALFORMED);
+        assert_string_equal(err.where, "f");
+        assert_non_null(strstr(err.what, "not a plan: expected MSCCL XML"));
+        assert_memory_equal(&l, &none, sizeof l);
+    }
+    memset(&l, 1, sizeof l);
+    assert_int_equal(rlt_plan_load("/nowhere/plan", NULL, &l, &(rlt_error){0}), RLT_EIO);
+    assert_memory_equal(&l, &none, sizeof l);
 }
 
 /* A byte order mark before the text is no part of it. */
@@ -170,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(other_texts),
         cmocka_unit_test(marks_are_passed_over),
     };
     return cmocka_run_group_tests_name("plan_texts", tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * share. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "collectives/in_network/libra/place.h"
 #include "collectives/in_network/libra/workload.h"
@@ -142,6 +143,26 @@ static void recorded(void **state)
     assert_int_equal(rlt_skew_zipf(-1, 10, &k, NULL), RLT_ERANGE);
     assert_int_equal(rlt_skew_zipf(NAN, 10, &k, NULL), RLT_ERANGE);
     assert_int_equal(rlt_skew_zipf(1, 0, &k, NULL), RLT_ERANGE);
+}
+
+/* What could not be read, or asked for, leaves nothing behind. */
+static void nothing_left(void **state)
+{
+    static const rlt_skew no_skew;
+    static const rlt_hot_set no_set;
+    rlt_skew k, even = zipf(0, 100);
+    rlt_hot_set h;
+    (void)state;
+    memset(&k, 1, sizeof k);
+    assert_int_equal(rlt_skew_read("/nowhere/counts", &k, NULL), RLT_EIO);
+    assert_memory_equal(&k, &no_skew, sizeof k);
+    memset(&k, 1, sizeof k);
+    assert_int_equal(rlt_skew_parse("x", 1, "f", &k, NULL), RLT_EMALFORMED);
+    assert_memory_equal(&k, &no_skew, sizeof k);
+    memset(&h, 1, sizeof h);
+    rlt_hot_request q = {.workers = 2, .updates = 50, .steps = 100, .sampled = 1.5, .hot = 100};
+    assert_int_equal(rlt_hot_find(&even, &q, &h, NULL), RLT_ERANGE);
+    assert_memory_equal(&h, &no_set, sizeof h);
 }
 
 /* The registers limit the size of the hot set. The more steps are sampled, the nearer it is to the best
@@ -301,7 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums),     cmocka_unit_test(coverage),        cmocka_unit_test(samples),
         cmocka_unit_test(recorded), cmocka_unit_test(hot_set),         cmocka_unit_test(law),
-        cmocka_unit_test(passes),   cmocka_unit_test(packets_touched),
+        cmocka_unit_test(passes),   cmocka_unit_test(packets_touched), cmocka_unit_test(nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

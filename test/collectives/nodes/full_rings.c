@@ -125,11 +125,38 @@ static void how_many_rings(void **state)
     }
 }
 
+/* What stands in a request beyond its dimensions says nothing of it. */
+static void beyond_the_dimensions(void **state)
+{
+    rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 8, .node = 4, .bytes = 4096, .n_dims = 2};
+    (void)state;
+    req.dims[0] = 2;
+    req.dims[1] = 4;
+    req.dims[2] = 8;
+    req.shapes[0] = req.shapes[1] = "switch";
+    req.shapes[2] = "fully-connected";
+    assert_int_equal(rlt_full_rings(&req), 0);
+    req.n_dims = 3;
+    assert_int_equal(rlt_full_rings(&req), 7);
+    req.dims[0] = 4;
+    req.dims[1] = 2;
+    for (req.n_dims = 0; req.n_dims <= 2; req.n_dims += 2) {
+        uint32_t sizes[RLT_MAX_DIMS];
+        rlt_plan plan;
+        rlt_error err = {0};
+        assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), 0);
+        assert_true(plan.shared);
+        assert_int_equal(rlt_ring.symmetry(&plan, sizes), req.n_dims ? 2 : 0);
+        rlt_plan_free(&plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_link_equally), cmocka_unit_test(bandwidth),      cmocka_unit_test(any_size),
-        cmocka_unit_test(where_not),          cmocka_unit_test(how_many_rings),
+        cmocka_unit_test(every_link_equally), cmocka_unit_test(bandwidth),
+        cmocka_unit_test(any_size),           cmocka_unit_test(where_not),
+        cmocka_unit_test(how_many_rings),     cmocka_unit_test(beyond_the_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,8 @@ static void by_hand(void **state)
     static const uint32_t one[] = {1, 2, 0, 3, 5, 4}, two[] = {2, 0, 1, 4, 3, 5};
     (void)state;
     for (uint32_t place = 0; place < 6; place++) {
-        assert_int_equal(rlt_node_ring_at(6, 3, 1, place), one[place]);
-        assert_int_equal(rlt_node_ring_at(6, 3, 2, place), two[place]);
+        assert_int_equal(rlt_node_ring_at(3, 1, place), one[place]);
+        assert_int_equal(rlt_node_ring_at(3, 2, place), two[place]);
     }
 }
 
@@ -34,8 +34,8 @@ static void order(void **state)
             for (uint32_t start = 0; start < g; start++) {
                 bool seen[64] = {false};
                 for (uint32_t place = 0; place < n; place++) {
-                    uint32_t m = rlt_node_ring_at(n, g, start, place);
-                    uint32_t next = rlt_node_ring_at(n, g, start, (place + 1) % n);
+                    uint32_t m = rlt_node_ring_at(g, start, place);
+                    uint32_t next = rlt_node_ring_at(g, start, (place + 1) % n);
                     assert_true(m < n && !seen[m]);
                     seen[m] = true;
                     assert_int_equal(m / g, place / g);
@@ -80,6 +80,38 @@ static void proof(void **state)
                     rlt_plan_free(&plan);
                 }
     assert_true(plans > 200);
+}
+
+/* In the closed form each step waits for the member that sends to it. */
+static void steps_know_their_senders(void **state)
+{
+    uint32_t steps = 0;
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 4; nodes += 2)
+        for (int kind = 0; kind < RLT_COLL_KINDS; kind++)
+            for (uint32_t channels = 0; channels <= 8; channels += 4) {
+                rlt_coll_request req = {
+                    .kind = (rlt_coll_kind)kind, .n = nodes * 4, .node = 4, .bytes = 1001};
+                rlt_plan plan;
+                req.params.channels = channels;
+                if (!rlt_node_ring_closed(&req))
+                    continue;
+                assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, NULL), 0);
+                for (uint32_t m = 0; m < req.n; m++)
+                    for (uint32_t lane = 0; lane < plan.lanes; lane++)
+                        for (uint32_t k = 0; k < rlt_ring.steps(&plan, m, lane); k++, steps++) {
+                            rlt_step s, r;
+                            rlt_step_clear(&s);
+                            rlt_step_clear(&r);
+                            rlt_ring.step(&plan, m, lane, k, &s);
+                            rlt_ring.step(&plan, s.send_to, (lane + s.peer_shift) % plan.lanes, s.peer_step,
+                                          &r);
+                            assert_int_equal(r.recv_from, m);
+                            assert_int_equal(r.recv_count, 1);
+                        }
+                rlt_plan_free(&plan);
+            }
+    assert_true(steps > 5000);
 }
 
 /* Large rings reach the lesser of the NVLink and all NICs: here eight of 50 GB/s, or four shared ones of 25. */
@@ -141,8 +173,9 @@ static void which_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),           cmocka_unit_test(order),          cmocka_unit_test(proof),
-        cmocka_unit_test(all_nics_are_used), cmocka_unit_test(which_requests),
+        cmocka_unit_test(by_hand),        cmocka_unit_test(order),
+        cmocka_unit_test(proof),          cmocka_unit_test(all_nics_are_used),
+        cmocka_unit_test(which_requests), cmocka_unit_test(steps_know_their_senders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void rings_over_nodes(void **state)
         uint32_t n = 8 * nodes, hops[5][8][8] = {{{0}}}, entered[40] = {0};
         for (uint32_t k = 0; k < RLT_XGMI_PATHS; k++)
             for (uint32_t place = 0; place < n; place++) {
-                uint32_t m = rlt_xgmi_ring_at(n, k, place), next = rlt_xgmi_ring_at(n, k, (place + 1) % n);
+                uint32_t m = rlt_xgmi_ring_at(k, place), next = rlt_xgmi_ring_at(k, (place + 1) % n);
                 assert_int_equal(m / 8, place / 8);
                 if (m / 8 == next / 8)
                     hops[m / 8][m % 8][next % 8]++;

@@ -15,7 +15,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/graph.h"
+#include "test/support/networks/graph.h"
 #include "test/support/support.h"
 
 static void ignore_injected(void *ctx, uint64_t tx)

@@ -19,7 +19,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "sim/sim.h"
-#include "test/support/graph.h"
+#include "test/support/networks/graph.h"
 #include "test/support/support.h"
 
 /* 1000 bytes at 12.5 GB/s: 80 ns a packet. */

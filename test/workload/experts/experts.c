@@ -116,8 +116,8 @@ static void check_loads(const load_row *rows, size_t n, uint32_t members)
         const char *routing = rows[i].routing ? rows[i].routing : write_file(rows[i].file);
         if (rlt_routing_load(routing, &g, rows[i].capacity, &l, &err))
             fail_msg("row %zu: %s: %s", i, err.where, err.what);
-        if (fabs(l.experts - rows[i].experts) > 1e-9 || fabs(l.exchange - rows[i].exchange) > 1e-9 ||
-            fabs(l.dropped - rows[i].dropped) > 1e-9)
+        if (!(fabs(l.experts - rows[i].experts) <= 1e-9 && fabs(l.exchange - rows[i].exchange) <= 1e-9 &&
+              fabs(l.dropped - rows[i].dropped) <= 1e-9))
             fail_msg("row %zu: %.4f %.4f %.4f", i, l.experts, l.exchange, l.dropped);
     }
 }

@@ -9,6 +9,7 @@
 #include "test/support/traces/nsys.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/readers/nsys/database.h"
 
 /* Copies and sets are memory operations, with names of their kinds; a graph is compute. */
 static void device_work(void **state)
@@ -291,6 +292,9 @@ static void refused(void **state)
     err = (rlt_error){0};
     assert_int_equal(rlt_reader_nsys.read(&none, 1, &o, &p, &err), RLT_EIO);
     assert_non_null(strstr(err.what, "cannot open: "));
+    rlt_database *d = (rlt_database *)&o;
+    assert_int_equal(rlt__database_open(none, &d, &(rlt_error){0}), RLT_EIO);
+    assert_null(d);
     const char *own = "test/workload/readers/nsys.c"; /* no database */
     err = (rlt_error){0};
     assert_int_equal(rlt_reader_nsys.read(&own, 1, &o, &p, &err), RLT_EMALFORMED);

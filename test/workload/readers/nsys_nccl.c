@@ -311,17 +311,26 @@ static void pairs_of_four(void **state)
         pair_kernel(i, 1, 110, 200);
         range(1 + i, 1, 150, 190, i < 2 ? "ncclSend" : "ncclRecv", 8, (uint64_t)(501 + i % 2), 60, i < 2);
         pair_kernel(i, 2, 160, 220);
+        range(1 + i, 1, 300, 301, "ncclGroupStart", -1, 0, 0, 0);
+        for (int m = 0; m < 4; m++)
+            range(1 + i, 1, 302 + 2 * m, 303 + 2 * m, m % 2 ? "ncclRecv" : "ncclSend", 8,
+                  (uint64_t)(501 + i % 2), 70, (uint32_t)m / 2);
+        range(1 + i, 1, 320, 340, "ncclGroupEnd", -1, 0, 0, 0);
+        pair_kernel(i, 3, 321, 400);
     }
     rlt_program *p = read_it();
-    uint32_t sums = 0, messages = 0;
+    uint32_t sums = 0, messages = 0, exchanged = 0;
     for (uint32_t c = 0; c < p->n_comms; c++) {
         const uint32_t *of = p->group_ranks + p->group_first[p->comms[c].group];
         sums += p->comms[c].kind == RLT_ALL_REDUCE;
         messages += p->comms[c].kind == RLT_SEND_RECV && p->comms[c].bytes == 60;
+        exchanged += p->comms[c].kind == RLT_ALL_TO_ALL && p->comms[c].bytes == 140;
         assert_int_equal(of[0] + 2, of[1]);
     }
     assert_int_equal(sums, 2);
     assert_int_equal(messages, 2);
+    assert_int_equal(exchanged, 2);
+    assert_int_equal(p->n_comms, 6);
     rlt_program_free(p);
 }
 

@@ -187,6 +187,34 @@ static void parts(void **state)
     rlt_topology_free(t);
 }
 
+/* The run ends with the last operation, though it began first; one alone is a run, and none takes no time. */
+static void the_first_ends_last(void **state)
+{
+    rlt_topology *t = NULL;
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:2@50GB/s,500ns", NULL, &t, &err), 0);
+    for (rlt_time n = 0; n < 4; n++) {
+        rlt_builder *b;
+        rlt_what_if *w = NULL;
+        assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+        if (n)
+            add(b, RLT_OP_COMPUTE, "long", 0, 20 * RLT_US, RLT_NONE);
+        for (rlt_time i = 1; i < n; i++)
+            add(b, RLT_OP_HOST, "", i * RLT_US, RLT_US, RLT_NONE);
+        rlt_program *p = finish(b);
+        rlt_replay *r = replayed(p, t, 1, 1);
+        assert_int_equal(rlt_what_if_create(r, p, NULL, 0, &w, &err), 0);
+        rlt_estimate e = rlt_what_if_estimate(w, RLT_PART_COMPUTE, 2);
+        assert_int_equal(e.ps, n ? 10 * RLT_US : 0);
+        e = rlt_what_if_estimate(w, RLT_PART_HOST, 2);
+        assert_int_equal(e.high_ps, n ? 20 * RLT_US : 0);
+        rlt_what_if_free(w);
+        rlt_replay_free(r);
+        rlt_program_free(p);
+    }
+    rlt_topology_free(t);
+}
+
 /* At speed 1 the estimate is the replay. A simulation at another speed lies within the bounds. */
 static void simulations(void **state)
 {
@@ -287,8 +315,13 @@ static void nothing_to_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps),  cmocka_unit_test(other_hiding), cmocka_unit_test(by_hand),
-        cmocka_unit_test(parts), cmocka_unit_test(simulations),  cmocka_unit_test(nothing_to_share),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(other_hiding),
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(simulations),
+        cmocka_unit_test(nothing_to_share),
+        cmocka_unit_test(the_first_ends_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

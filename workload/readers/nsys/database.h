@@ -14,7 +14,7 @@
 typedef struct rlt_database rlt_database;
 typedef struct rlt_rows rlt_rows;
 
-/* Opens a file for reading. `path` is borrowed. */
+/* Opens a file for reading. `path` is borrowed. *out is NULL if it fails. */
 int rlt__database_open(const char *path, rlt_database **out, rlt_error *err) RLT_MUST_USE;
 void rlt__database_close(rlt_database *d);
 /* Returns true if there is such a table or view, with such a column. column NULL: any. */

@@ -17,7 +17,7 @@
 #include "workload/readers/kineto/kineto.h"
 #include "workload/readers/nsys/nsys.h"
 
-/* A rank's place in a communicator. */
+/* A rank's place in a communicator. Behind the last one stands a place that no member has. */
 typedef struct place {
     uint64_t group; /* hash of name and size */
     uint32_t own, rank;
@@ -87,6 +87,7 @@ static int list_places(const rlt_kin_run *run, place **out, uint32_t *n, rlt_err
             (*out)[(*n)++] = (place){key_of(&run->recordings[i], x), x->own, run->recordings[i].rank};
         }
     qsort(*out, total, sizeof **out, by_place);
+    (*out)[total] = (place){.own = UINT32_MAX};
     return 0;
 }
 
@@ -110,7 +111,7 @@ static int list_ranks(const place *places, uint32_t n, rlt_kin_recording *k, rlt
     uint64_t group = key_of(k, g);
     uint32_t at = first_place(places, n, group), used = 0;
     for (uint32_t i = 0; i < g->size; i++)
-        if (at + i >= n || places[at + i].group != group || places[at + i].own != i)
+        if (places[at + i].group != group || places[at + i].own != i)
             return 0;
     char *text = malloc((size_t)g->size * 12 + 1);
     if (!text)
@@ -130,9 +131,9 @@ static int64_t rank_of(const place *places, uint32_t n, const rlt_kin_recording 
     uint32_t i = g ? first_place(places, n, group) : n;
     if (!g || g->size == k->world)
         return member;
-    while (i < n && places[i].group == group && places[i].own < member)
+    while (places[i].group == group && places[i].own < member)
         i++;
-    return i < n && places[i].group == group && places[i].own == member ? (int64_t)places[i].rank : -1;
+    return places[i].group == group && places[i].own == member ? (int64_t)places[i].rank : -1;
 }
 
 static bool is(const char *name, const char *what)

@@ -65,7 +65,7 @@ int rlt_what_if_create(const rlt_replay *r, const rlt_program *p, const rlt_cert
     }
     for (uint32_t i = 0; i < p->n_ops; i++) {
         rlt_op_result o = rlt_replay_op(r, i);
-        if (o.start_ps >= 0 && o.end_ps >= 0)
+        if (o.end_ps >= 0)
             w->order[w->n++] = (started){o.start_ps, o.end_ps, i};
     }
     qsort(w->order, w->n, sizeof *w->order, by_start);

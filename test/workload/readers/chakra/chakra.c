@@ -370,6 +370,48 @@ static void roofline_and_durations(void **state)
     clean();
 }
 
+/* Work on a device whose name begins as the profiler names copies and fills is memory's. */
+static void copies_by_name(void **state)
+{
+    static const struct {
+        const char *name;
+        bool host, memory;
+    } rows[] = {{"Memcpy DtoH (Device -> Pinned)", false, true},
+                {"Memset (Device)", false, true},
+                {"Memcpy", false, true},
+                {"Memset", false, true},
+                {"Memcp", false, false},
+                {"memcpy", false, false},
+                {"a Memset", false, false},
+                {"Memset host", true, false}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    file f;
+    (void)state;
+    begin(&f);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        work(&f, i + 1, rows[i].name, 3, rows[i].host);
+        message(&f);
+    }
+    end(&f, "t.0.et");
+    rlt_program *p = read_trace("t.0.et");
+    for (size_t i = 0; i < ROWS; i++)
+        assert_int_equal(op_named(p, rows[i].name)->kind, rows[i].memory ? RLT_OP_MEMORY
+                                                          : rows[i].host ? RLT_OP_HOST
+                                                                         : RLT_OP_COMPUTE);
+    rlt_program_free(p);
+    clean();
+}
+
+/* A message of no bytes may begin any file: only a name tells that it is a trace. */
+static void empty_metadata(void **state)
+{
+    static const char zero[] = {0};
+    (void)state;
+    assert_int_equal(rlt__chakra_probe("x", zero, 1), 0);
+    assert_true(rlt__chakra_probe("x.et", zero, 1) > 0);
+    assert_true(rlt__chakra_probe("x.et.gz", zero, 1) > 0);
+}
+
 static void ranks_and_files(void **state)
 {
     (void)state;
@@ -403,7 +445,7 @@ static void ranks_and_files(void **state)
     refused("cut.0.et", RLT_EMALFORMED, "cut.0.et: byte 0: ", "a message of 108 bytes is cut short");
     char path[256];
     unlink(path_of("t.5.et", path, sizeof path));
-    refused("t", RLT_ESCHEMA, "", "11 files for 12 ranks; --replicate RANK=FROM");
+    refused("t", RLT_ESCHEMA, "t.0.et", "11 files for 12 ranks; --replicate RANK=FROM");
     rlt_replicate all = {RLT_NONE, 0};
     rlt_read_options opts = plain_options();
     opts.replicate = &all;
@@ -548,6 +590,8 @@ int main(void)
         cmocka_unit_test(process_groups),
         cmocka_unit_test(roofline_and_memory),
         cmocka_unit_test(roofline_and_durations),
+        cmocka_unit_test(copies_by_name),
+        cmocka_unit_test(empty_metadata),
         cmocka_unit_test(ranks_and_files),
         cmocka_unit_test(recorded_dlrm),
         cmocka_unit_test(recorded_feeder_test),

@@ -5,6 +5,7 @@
  */
 #include "test/support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
@@ -79,8 +80,39 @@ static void texts(void **state)
                      2);
 }
 
+/* What an attribute says beside integers and texts is as if it were not there. */
+static void ignored_values(void **state)
+{
+    static const char *const said[] = {"\"docString\": \"x\"",
+                                       "\"docString\": [1.5]",
+                                       "\"floatVal\": 1.5",
+                                       "\"floatList\": {\"values\": [1.5]}",
+                                       "\"doubleVal\": 1.5",
+                                       "\"doubleList\": {\"values\": [2.5]}",
+                                       "\"bytesVal\": \"AAA=\"",
+                                       "\"bytesList\": {\"values\": [\"AAA=\"]}",
+                                       "\"stringList\": {\"values\": [\"x\"]}"};
+    static const char before[] = "{\"version\": \"1\"}{\"id\": 1, \"attr\": [{\"name\": \"comm_size\"";
+    rlt_pb_out without = {0}, with = {0};
+    char text[200];
+    rlt_error err;
+    (void)state;
+    snprintf(text, sizeof text, "%s}]}", before);
+    assert_int_equal(convert(text, &without, &err), 0);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        snprintf(text, sizeof text, "%s, %s}]}", before, said[i]);
+        if (convert(text, &with, &err))
+            fail_msg("%s: %s", text, err.what);
+        if (with.length != without.length || memcmp(with.data, without.data, with.length) != 0)
+            fail_msg("%s is not ignored", said[i]);
+        rlt__pb_out_free(&with);
+    }
+    rlt__pb_out_free(&without);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(texts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(texts),
+                                       cmocka_unit_test(ignored_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,17 +216,21 @@ static void clocks(void **state)
         int kernels;
         const char *second; /* name of the second collective on the second host */
         int aligned;        /* -1: refused, as no job is that long */
+        int from, to;       /* the step, in us */
     } rows[] = {
-        {100000, 0, 3, "A", 0},
-        {100001, 0, 3, "A", 1},
-        {-100001, 0, 3, "A", 1},
-        {5000000, 0, 2, "A", 0},
-        {5000000, 0, 3, "B", 0},
-        {5000000, 50000, 3, "A", 1},
-        {5000000, 50001, 3, "A", 0}, /* of three all must be close to the median, of four three */
-        {5000000, 50001, 4, "A", 1},
-        {999999999999999999, 0, 3, "A", 1},
-        {1000000000000000000, 0, 3, "A", -1},
+        {100000, 0, 3, "A", 0, 0, 900},
+        {100001, 0, 3, "A", 1, 0, 900},
+        {-100001, 0, 3, "A", 1, 0, 900},
+        {5000000, 0, 2, "A", 0, 0, 900},
+        {5000000, 0, 3, "B", 0, 0, 900},
+        {5000000, 50000, 3, "A", 1, 0, 900},
+        {5000000, 50001, 3, "A", 0, 0, 900}, /* of three all must be close to the median, of four three */
+        {5000000, 50001, 4, "A", 1, 0, 900},
+        {999999999999999999, 0, 3, "A", 1, 0, 900},
+        {1000000000000000000, 0, 3, "A", -1, 0, 900},
+        {5000000, 0, 3, "A", 1, 100, 550}, /* only collectives inside the step count */
+        {5000000, 0, 3, "A", 0, 101, 550},
+        {5000000, 0, 3, "A", 0, 100, 549},
     };
     const char *names[] = {"a.json", "b.json"};
     (void)state;
@@ -236,11 +240,11 @@ static void clocks(void **state)
         o.keep_waits = true;
         for (int r = 0; r < 2; r++) {
             char text[3000];
-            int n =
-                snprintf(text, sizeof text,
-                         "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},\"baseTimeNanoseconds\":%lld,"
-                         "\"traceEvents\":[" STEP(0, 0, 900),
-                         r, 200000 + (r ? (long long)rows[i].apart : 0));
+            int n = snprintf(
+                text, sizeof text,
+                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},\"baseTimeNanoseconds\":%lld,"
+                "\"traceEvents\":[" STEP(0, % d, % d),
+                r, 200000 + (r ? (long long)rows[i].apart : 0), rows[i].from, rows[i].to - rows[i].from);
             for (int k = 0; k < rows[i].kernels; k++) {
                 long long lasts = 50000 + (r && k == 2 ? rows[i].more : 0);
                 n += snprintf(

@@ -605,6 +605,7 @@ static void the_main_thread(void **state)
         {OP("a", 1, 0, 900) OP("b", 2, 0, 90) OP("c", 2, 100, 90), "thread 2"},
         {OP("a", 1, 0, 900) OP("b", 2, 0, 90), "thread 1"},
         {OP("a", 1, 0, 900) OP("b", 1, 910, 90) OP("c", 2, 0, 90), "thread 1"},
+        {KERNEL("k", 7, 120, 5, 1), ""}, /* no thread at all */
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Recordings at the bounds of what is read, and what is said of those beyond: times, and ranks of groups. */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 #include "test/support/traces/kineto.h"
 #include "test/support/traces/kineto_text.h"
 #include "workload/program/program.h"
@@ -104,12 +107,83 @@ static void odd_groups(void **state)
     }
 }
 
+/* Which rank's recording stands for `rank`: the last option that names it, else the first one for all. RLT_NONE: none. */
+static uint32_t stand_in(const rlt_replicate *list, uint32_t n, uint32_t rank)
+{
+    uint32_t found = RLT_NONE;
+    for (uint32_t i = n; i-- > 0;)
+        if (list[i].rank == RLT_NONE)
+            found = list[i].from;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].rank == rank)
+            found = list[i].from;
+    return found;
+}
+
+/* Some ranks of a job have recordings, whose kernels bear their numbers; options replace the others, or do not. */
+static void replaced_ranks(void **state)
+{
+    static const char *const files[] = {"0.json", "1.json", "2.json", "3.json"};
+    dice d = {.seed = 23, .stream = 9};
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        rlt_read_options o = options();
+        rlt_replicate list[4];
+        rlt_program *p = NULL;
+        const char *names[4];
+        uint32_t world = 1 + below(&d, 4), n = 0, from[4], missing = RLT_NONE, impossible = RLT_NONE;
+        bool there[4] = {false};
+        while (n == 0)
+            for (uint32_t r = 0; r < world; r++)
+                if ((there[r] = below(&d, 2)))
+                    names[n++] = files[r];
+        for (o.n_replicate = below(&d, 5); n < world && o.n_replicate == 0;)
+            o.n_replicate = below(&d, 5);
+        for (uint32_t i = 0; i < o.n_replicate; i++)
+            list[i] =
+                (rlt_replicate){below(&d, 3) ? below(&d, world) : RLT_NONE, below(&d, world + !below(&d, 9))};
+        o.replicate = list;
+        for (uint32_t r = 0; r < world; r++) {
+            char text[600];
+            snprintf(text, sizeof text,
+                     "{\"distributedInfo\":{\"rank\":%u,\"world_size\":%u},\"traceEvents\":[" STEP(0, 0, 90)
+                         LAUNCH(1, 5, 1, 1) KERNEL("k%u", 7, 9, 9, 1) "{\"ph\":\"i\"}]}",
+                     r, world, r);
+            write_file(files[r], text);
+            from[r] = there[r] ? r : stand_in(list, o.n_replicate, r);
+            if (from[r] == RLT_NONE)
+                missing = missing == RLT_NONE ? r : missing;
+            else if (from[r] >= world || !there[from[r]])
+                impossible = r;
+        }
+        int rc = read_files(n, names, &o, &p);
+        char says[100] = "";
+        if (impossible != RLT_NONE)
+            snprintf(says, sizeof says, "rank %u cannot be replaced by rank %u", impossible,
+                     from[impossible]);
+        else if (missing != RLT_NONE)
+            snprintf(says, sizeof says, "rank %u of %u is missing", missing, world);
+        if (*says ? rc != RLT_ESCHEMA || !strstr(err.what, says) : rc != 0)
+            fail_msg("round %d: %d %s, expected '%s'", round, rc, err.what, says);
+        for (uint32_t r = 0; r < world && !rc; r++) {
+            char name[16];
+            snprintf(name, sizeof name, "k%u", from[r]);
+            uint32_t seen = 0;
+            for (uint32_t i = p->rank_first[r]; i < p->rank_first[r + 1]; i++)
+                seen += strcmp(rlt_program_string(p, p->ops[i].name), name) == 0;
+            assert_int_equal(seen, 1);
+        }
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(far_clocks),
         cmocka_unit_test(late_work),
         cmocka_unit_test(odd_groups),
+        cmocka_unit_test(replaced_ranks),
     };
     return cmocka_run_group_tests_name("kineto_refused", tests, make_folder, remove_folder);
 }

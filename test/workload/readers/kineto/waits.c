@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a call that names no stream waits for, events without a time or a length, and ranks that only names tell: small
  * recordings, whose programs are worked out by hand. */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -112,11 +114,140 @@ static void main_works_for_the_engine(void **state)
     rlt_program_free(p);
 }
 
+/* The same call, beside one kernel alone. It ended before: the host waits for it, and counts the rest of the call as its own
+ * work. It ends after the call: the call keeps its time, and no wait is dropped, as none was meant. */
+static void calls_beside_one_kernel(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 1000) LAUNCH(1, 100, 5, 1) KERNEL("k", 7, 112, 18, 1)
+                                        CALL("cudaStreamSynchronize", 1, 200, 303, 9)));
+    assert_int_equal(total(p, RLT_OP_HOST), 1000 * RLT_US);
+    assert_int_equal(total(p, RLT_OP_DELAY), (112 - 105) * RLT_US);
+    assert_int_equal(effect(p, "k"), (112 + 18 + 1000 + 800 - 1000) * RLT_US);
+    rlt_program_free(p);
+    p = read_one(TRACE(STEP(0, 0, 1000) LAUNCH(1, 100, 5, 1) KERNEL("k", 7, 112, 788, 1)
+                           CALL("cudaStreamSynchronize", 1, 200, 303, 9)));
+    assert_int_equal(total(p, RLT_OP_HOST), (1000 - 303) * RLT_US);
+    assert_int_equal(total(p, RLT_OP_DELAY), (112 - 105 + 303) * RLT_US);
+    assert_int_equal(noted(p, "contradicts"), 0);
+    rlt_program_free(p);
+}
+
+/* Stream 7 waits twice for a copy that ends at 400. What begins before its end did not wait for it, but the next one did. A
+ * wait that holds already is not said twice. */
+static void waits_for_one_copy(void **state)
+{
+#define COPIED(first, second)                                                                                \
+    TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("copy", 9, 112, 288, 1)                               \
+              CALL("cudaStreamWaitEvent", 1, 120, 2, 2) LAUNCH(1, 140, 10, 5) KERNEL("one", 7, first, 20, 5) \
+                  CALL("cudaStreamWaitEvent", 1, 160, 2, 6) LAUNCH(1, 180, 10, 7)                            \
+                      KERNEL("two", 7, second, 20, 7))
+    (void)state;
+    rlt_program *p = read_one(COPIED(152, 402));
+    assert_int_equal(noted(p, "contradicts"), 1);
+    assert_int_equal(effect(p, "copy"), (402 + 20 + 1000 - 900) * RLT_US);
+    rlt_program_free(p);
+    p = read_one(COPIED(400, 420));
+    assert_int_equal(noted(p, "contradicts"), 0);
+    assert_int_equal(effect(p, "copy"), (420 + 20 + 1000 - 900) * RLT_US);
+    const rlt_op *copy = named(p, "copy"), *one = named(p, "one"), *two = named(p, "two");
+    bool told = false;
+    for (uint32_t d = 0; d < one->n_deps; d++)
+        told = told || p->deps[one->first_dep + d] == copy - p->ops;
+    assert_true(told);
+    for (uint32_t d = 0; d < two->n_deps; d++)
+        assert_int_not_equal(p->deps[two->first_dep + d], copy - p->ops);
+    rlt_program_free(p);
+#undef COPIED
+}
+
+#define COMMS(thread, ts, dur, what)                                                                         \
+    EVENT("cpu_op", "record_param_comms", 1, thread, ts, dur, "\"Collective name\":\"" what "\"")
+#define SUM(ts, dur, n)                                                                                      \
+    EVENT("kernel", "ncclDevKernel_Generic", 0, 20, ts, dur,                                                 \
+          ON(20, n) ",\"Collective name\":\"allreduce\",\"In msg nelems\":1,\"dtype\":\"Float\"")
+
+/* A stream waits at 120. Beside a call of a collective it waits for the copy on the other stream, which ended at 400. Inside
+ * the wait for a collective it does not, nor inside a call that launches one: that is NCCL's own stream. */
+static void waits_inside_calls(void **state)
+{
+    static const struct {
+        const char *calls;
+        bool waits;
+    } rows[] = {
+        {"", true},
+        {COMMS(1, 120, 5, "wait"), false},
+        {COMMS(1, 115, 5, "wait"), false},
+        {COMMS(1, 115, 4, "wait"), true},
+        {COMMS(1, 121, 9, "wait"), true},
+        {COMMS(2, 115, 9, "wait"), true},
+        {COMMS(1, 115, 9, "allreduce"), false},
+        {COMMS(1, 50, 9, "wait") COMMS(1, 60, 9, "wait") COMMS(1, 115, 9, "wait") COMMS(2, 50, 9, "wait"),
+         false},
+        {COMMS(1, 115, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 10, 9, "wait") COMMS(2, 119, 3, "wait"),
+         false},
+        {COMMS(1, 50, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 119, 3, "wait"), true},
+        {COMMS(1, 118, 18, "allreduce") LAUNCH(1, 125, 2, 9) SUM(500, 5, 9), false},
+        {COMMS(1, 90, 25, "allreduce") LAUNCH(1, 92, 2, 9) SUM(500, 5, 9), true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("copy", 9, 112, 288, 1)
+                           CALL("cudaStreamWaitEvent", 1, 120, 2, 2) "%s" LAUNCH(1, 140, 10, 5)
+                               KERNEL("waiter", 7, 402, 200, 5)),
+                 rows[i].calls);
+        rlt_program *p = read_one(text);
+        rlt_op *copy = named(p, "copy");
+        copy->duration_ps += 1000 * RLT_US;
+        played v = play(p, 5 * RLT_US, true);
+        rlt_time start = v.start[named(p, "waiter") - p->ops];
+        if (start != (rows[i].waits ? 1402 : 402) * RLT_US)
+            fail_msg("row %zu: the waiter begins at %lld ps", i, (long long)start);
+        played_free(&v);
+        rlt_program_free(p);
+    }
+}
+
+/* Collectives end at 150 and 190. The host waits for one, then for another one, long after: each time it is the oldest that
+ * was not waited for yet. Collectives of 1000 us, one after the other, tell which. */
+static void oldest_collectives(void **state)
+{
+    static const struct {
+        const char *second; /* around the second stream wait */
+        int start;          /* of the work behind it */
+    } rows[] = {{COMMS(1, 499, 9, "wait"), 120 + 1000 + 10 + 1000 + 12}, {"", 1132 + 20 + 12}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 5, 1) SUM(120, 30, 1) LAUNCH(1, 106, 5, 2)
+                           SUM(160, 30, 2) COMMS(1, 299, 9, "wait") CALL("cudaStreamWaitEvent", 1, 300, 2, 3)
+                               LAUNCH(1, 380, 10, 4)
+                                   KERNEL("one", 7, 402, 20, 4) "%s" CALL("cudaStreamWaitEvent", 1, 500, 2, 5)
+                                       LAUNCH(1, 580, 10, 6) KERNEL("two", 7, 602, 20, 6)),
+                 rows[i].second);
+        rlt_program *p = read_one(text);
+        played v = play(p, 1000 * RLT_US, true);
+        assert_int_equal(v.start[named(p, "one") - p->ops], (120 + 1000 + 12) * RLT_US);
+        assert_int_equal(v.start[named(p, "two") - p->ops], rows[i].start * RLT_US);
+        played_free(&v);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_length),       cmocka_unit_test(no_time),
-        cmocka_unit_test(named_ranks),     cmocka_unit_test(unnamed_streams),
-        cmocka_unit_test(explained_waits), cmocka_unit_test(main_works_for_the_engine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_length),
+                                       cmocka_unit_test(no_time),
+                                       cmocka_unit_test(named_ranks),
+                                       cmocka_unit_test(unnamed_streams),
+                                       cmocka_unit_test(explained_waits),
+                                       cmocka_unit_test(main_works_for_the_engine),
+                                       cmocka_unit_test(calls_beside_one_kernel),
+                                       cmocka_unit_test(waits_for_one_copy),
+                                       cmocka_unit_test(waits_inside_calls),
+                                       cmocka_unit_test(oldest_collectives)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
