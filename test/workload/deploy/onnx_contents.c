@@ -329,6 +329,21 @@ static void symbols(void **state)
         else
             refused(&m, RLT_EMALFORMED, "dimension 0 of its output 'y' depends on contents");
     }
+    /* Of two inputs the first one with a name says it. */
+    static const char *const pairs[][3] = {{"", "N", "N"}, {"N", "", "N"}, {"N", "K", "N"}, {"K", "N", NULL}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        model two = {0};
+        declare(&two, 11, "x", pairs[i][0]);
+        declare(&two, 11, "also", pairs[i][1]);
+        input(&two, "t", "2");
+        node(&two, "Reshape", "x t", "y", NULL);
+        declare(&two, 13, "y", "N");
+        node(&two, "Add", "y also", "z", NULL);
+        if (pairs[i][2])
+            assert_true(flops_of(&two, 3, "Add") == 3 * 8);
+        else
+            refused(&two, RLT_EMALFORMED, "dimension 0 of its output 'y' depends on contents");
+    }
     model m = {0};
     declare(&m, 11, "bare", NULL);
     declare(&m, 11, "x", "N");

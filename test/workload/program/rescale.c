@@ -337,6 +337,18 @@ static void refusals(void **state)
     refuse(p, "dp", 4, RLT_EUNSUPPORTED, "group 'some' has only some members");
     refuse(p, "tp", 4, RLT_EUNSUPPORTED, "a message between members of groups 'tp'");
     rlt_program_free(p);
+    static const uint32_t chain[][2] = {{0, 1}, {2, 1}};
+    b = builder(3);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t pair = rlt_build_group(b, i ? "dp 1" : "dp 0", chain[i], 2);
+        for (uint32_t k = 0; k < 2; k++) {
+            rlt_op_desc d = collective(b, chain[i][k], RLT_ALL_REDUCE, pair, 8);
+            rlt_build_op(b, &d);
+        }
+    }
+    p = finish(b);
+    refuse(p, "dp", 4, RLT_EUSAGE, "rank 1 is in several groups 'dp'");
+    rlt_program_free(p);
     b = builder(3);
     uint32_t g = rlt_build_group(b, "dp", odd, 3);
     for (uint32_t r = 0; r < 3; r++) {

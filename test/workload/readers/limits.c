@@ -95,6 +95,8 @@ static void numbers_have_limits(void **state)
             if ((rc != 0) != next ||
                 (next && (!strstr(err.where, all[i].where) || !strstr(err.what, all[i].says))))
                 fail_msg("%d: %s: %s\n%s", rc, err.where, err.what, text);
+            if (!rc) /* nothing is said of what is read */
+                assert_true(!err.code && !err.where[0] && !err.what[0]);
             rlt_program_free(p);
         }
     (void)state;
@@ -117,6 +119,49 @@ static void sums_have_limits(void **state)
             assert_true(strstr(err.what, "more than 2^56 bytes") && strstr(err.where, ":3"));
         else
             assert_int_equal(p->comms[0].bytes, (uint64_t)1 << 56);
+        rlt_program_free(p);
+    }
+}
+
+/* AICB: the first line, times, and who says how many ranks there are: the options, else the product of the sizes of
+ * tensor-parallel, data-parallel and pipeline groups. 0: refused. */
+static void heads_of_lists(void **state)
+{
+#define WORK(ms)     COLUMNS "all_reduce,x,,8,s,\ncomputation,,,,c," ms "\n"
+#define GROUPS(rows) COLUMNS "all_reduce,all,,8,s,\n" rows
+    static const struct {
+        const char *text;
+        uint32_t asked, ranks;
+    } rows[] = {
+        {"[rank0 ~ rank3]\n" WORK("1"), 0, 4},
+        {"[rank0 ~ rank3]\n" WORK("1"), 2, 2},
+        {"[rank1 ~ rank3]\n" WORK("1"), 0, 0},
+        {"[rank0 ~ rank16777216]\n" WORK("1"), 0, 0},
+        {"[rank0 ~ rank3] \n" WORK("1"), 0, 0},
+        {"[rank0 ~ rank3\n" WORK("1"), 0, 0},
+        {"[rank0 ~ rank1]\n" WORK("1.5e3"), 0, 2},
+        {"[rank0 ~ rank1]\n" WORK("5x"), 0, 0},
+        {"[rank0 ~ rank1]\n" WORK("1-2"), 0, 0},
+        {"[rank0 ~ rank1]\n" WORK("5 "), 0, 0},
+        {"[rank0 ~ rank1]\n" WORK("-5"), 0, 0},
+        {"[rank0 ~ rank1]\n" WORK("e"), 0, 0},
+        {GROUPS("all_reduce,dp_group,4,8,s,\n"), 0, 4},
+        {GROUPS("all_reduce,tp_group,4,8,s,\n"), 0, 4},
+        {GROUPS("all_reduce,pp_group,4,8,s,\n"), 0, 4},
+        {GROUPS("all_reduce,pp_group,4,8,s,\nall_reduce,dp_group,3,8,s,\n"), 0, 12},
+        {GROUPS("all_reduce,dp_group,4,8,s,\n"), 8, 8},
+        {GROUPS(""), 6, 6},
+        {GROUPS(""), 0, 0},
+        {GROUPS("all_reduce,ep_group,4,8,s,\n"), 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = rows[i].asked};
+        rlt_program *p;
+        rlt_error err;
+        int rc = try_text(rows[i].text, &o, &p, &err);
+        if ((rc == 0) != (rows[i].ranks > 0) || (!rc && p->n_ranks != rows[i].ranks))
+            fail_msg("row %zu: %d: %s: %u ranks", i, rc, err.what, rc ? 0 : p->n_ranks);
         rlt_program_free(p);
     }
 }
@@ -283,9 +328,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_limits), cmocka_unit_test(sums_have_limits),
-        cmocka_unit_test(steps_have_a_limit),  cmocka_unit_test(quotes_are_short),
-        cmocka_unit_test(who_says_the_ranks),  cmocka_unit_test(longest_lines),
-        cmocka_unit_test(too_many_places),     cmocka_unit_test(what_options_want),
+        cmocka_unit_test(steps_have_a_limit),  cmocka_unit_test(heads_of_lists),
+        cmocka_unit_test(quotes_are_short),    cmocka_unit_test(who_says_the_ranks),
+        cmocka_unit_test(longest_lines),       cmocka_unit_test(too_many_places),
+        cmocka_unit_test(what_options_want),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }
