@@ -187,6 +187,8 @@ static void waits_inside_calls(void **state)
         {COMMS(1, 115, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 10, 9, "wait") COMMS(2, 119, 3, "wait"),
          false},
         {COMMS(1, 50, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 119, 3, "wait"), true},
+        {COMMS(2, 50, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(1, 115, 9, "wait") COMMS(1, 50, 9, "wait"),
+         false},
         {COMMS(1, 118, 18, "allreduce") LAUNCH(1, 125, 2, 9) SUM(500, 5, 9), false},
         {COMMS(1, 90, 25, "allreduce") LAUNCH(1, 92, 2, 9) SUM(500, 5, 9), true},
     };
@@ -357,6 +359,19 @@ static void a_moment_of_its_step(void **state)
     rlt_program_free(p);
 }
 
+/* What threads call at one time is taken thread by thread, in the order in which a recording names them. */
+static void at_one_time(void **state)
+{
+    (void)state;
+    rlt_program *p =
+        read_one(TRACE(STEP(0, 0, 900) OP("a", 2, 10, 5) OP("b", 3, 20, 5) LAUNCH(3, 100, 10, 1)
+                           LAUNCH(2, 100, 10, 2) LAUNCH(1, 100, 10, 3) KERNEL("three", 7, 112, 20, 1)
+                               KERNEL("two", 8, 112, 20, 2) KERNEL("one", 9, 112, 20, 3)));
+    assert_true(named(p, "one") < named(p, "two"));
+    assert_true(named(p, "two") < named(p, "three"));
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_length),
@@ -374,6 +389,7 @@ int main(void)
                                        cmocka_unit_test(threads_of_the_engine),
                                        cmocka_unit_test(the_engine_comes_first),
                                        cmocka_unit_test(steps_cut_the_host),
-                                       cmocka_unit_test(a_moment_of_its_step)};
+                                       cmocka_unit_test(a_moment_of_its_step),
+                                       cmocka_unit_test(at_one_time)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
