@@ -359,6 +359,18 @@ static void a_moment_of_its_step(void **state)
     rlt_program_free(p);
 }
 
+/* A launch as the first step begins is one of that step; one before it only runs there. */
+static void launched_at_the_begin(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 50, 600) LAUNCH(1, 50, 10, 1) KERNEL("k", 7, 62, 20, 1)));
+    assert_int_equal(total(p, RLT_OP_DELAY), 2 * RLT_US);
+    rlt_program_free(p);
+    p = read_one(TRACE(STEP(0, 50, 600) LAUNCH(1, 49, 10, 1) KERNEL("k", 7, 62, 20, 1)));
+    assert_int_equal(total(p, RLT_OP_DELAY), 12 * RLT_US);
+    rlt_program_free(p);
+}
+
 /* What threads call at one time is taken thread by thread, in the order in which a recording names them. */
 static void at_one_time(void **state)
 {
@@ -390,6 +402,7 @@ int main(void)
                                        cmocka_unit_test(the_engine_comes_first),
                                        cmocka_unit_test(steps_cut_the_host),
                                        cmocka_unit_test(a_moment_of_its_step),
-                                       cmocka_unit_test(at_one_time)};
+                                       cmocka_unit_test(at_one_time),
+                                       cmocka_unit_test(launched_at_the_begin)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
