@@ -268,7 +268,7 @@ static void whose_stream(void **state)
     } rows[] = {
         {BOTH_LAUNCH(1, 188, 368, 200, 305), "seven"}, /* ends at 300, nine at 500 */
         {BOTH_LAUNCH(1, 88, 368, 485, 20), "seven"},   {BOTH_LAUNCH(1, 88, 368, 484, 21), "nine"},
-        {BOTH_LAUNCH(1, 88, 68, 200, 305), "seven"}, /* nine ends as the call begins */
+        {BOTH_LAUNCH(1, 87, 68, 200, 305), "seven"}, /* nine ends as the call begins */
         {BOTH_LAUNCH(2, 188, 368, 200, 305), "nine"},
     };
     (void)state;
@@ -371,6 +371,26 @@ static void launched_at_the_begin(void **state)
     rlt_program_free(p);
 }
 
+/* A stream waits for an event of correlation 0, recorded before the longer of two kernels: not for that one. */
+static void the_first_correlation(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(
+        TRACE(STEP(0, 0, 500) LAUNCH(1, 100, 10, 1) KERNEL("first", 9, 112, 288, 1)
+                  CALL("cudaEventRecord", 1, 120, 2, 0) LAUNCH(1, 125, 5, 3) KERNEL("later", 9, 401, 3, 3)
+                      CALL("cudaStreamWaitEvent", 1, 135, 2, 4)
+                          EVENT("cuda_sync", "Stream Wait Event", 0, 7, 136, 1,
+                                "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":7,\"wait_on_stream\":9,"
+                                "\"wait_on_cuda_event_record_corr_id\":0,\"correlation\":4,\"device\":0")
+                              LAUNCH(1, 140, 10, 5) KERNEL("waiter", 7, 405, 45, 5)));
+    named(p, "first")->duration_ps += 1000 * RLT_US;
+    named(p, "later")->duration_ps += 7000 * RLT_US;
+    played v = play(p, 0, true);
+    assert_int_equal(v.start[named(p, "waiter") - p->ops], 1405 * RLT_US);
+    played_free(&v);
+    rlt_program_free(p);
+}
+
 /* What threads call at one time is taken thread by thread, in the order in which a recording names them. */
 static void at_one_time(void **state)
 {
@@ -402,6 +422,7 @@ int main(void)
                                        cmocka_unit_test(the_engine_comes_first),
                                        cmocka_unit_test(steps_cut_the_host),
                                        cmocka_unit_test(a_moment_of_its_step),
+                                       cmocka_unit_test(the_first_correlation),
                                        cmocka_unit_test(at_one_time),
                                        cmocka_unit_test(launched_at_the_begin)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
