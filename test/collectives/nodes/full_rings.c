@@ -6,7 +6,10 @@
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
+#include "collectives/plan.h"
 #include "net/network.h"
+#include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
 

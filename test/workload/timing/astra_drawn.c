@@ -89,7 +89,7 @@ static size_t say_algorithms(dice *d, setting *s, uint32_t n_dims, size_t at)
         at += (size_t)snprintf(s->text + at, sizeof s->text - at, ", \"%s-implementation\": [", keys[k]);
         for (int i = 0; i < s->n[k]; i++) {
             int a = s->algorithm[k][i] =
-                s->one[k] ? RING + (int)below(d, 3) : RING + (int)below(d, below(d, 4) ? 3 : 4);
+                s->one[k] ? RING + (int)below(d, 4) : RING + (int)below(d, below(d, 4) ? 3 : 4);
             at += (size_t)snprintf(s->text + at, sizeof s->text - at, "%s\"%s\"", i ? "," : "",
                                    s->one[k] ? ones[a] : names[a]);
         }

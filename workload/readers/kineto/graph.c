@@ -119,27 +119,29 @@ static void depend_pending(rlt_kin_graph *g, rlt_kin_stream *s, int64_t start)
     s->first_pending = RLT_NONE;
 }
 
+/* Returns how many stream waits were called before a time. */
+static uint32_t waits_before(const rlt_kin_graph *g, int64_t t)
+{
+    uint32_t low = 0, high = g->n_waits;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (g->waits[middle].t < t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Counts the stream waits of both classes with times in [from, to). *last: time of the last one. */
 static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32_t *comm, uint32_t *other,
                         int64_t *last)
 {
-    uint32_t bound[2];
-    for (int i = 0; i < 2; i++) {
-        uint32_t low = 0, high = g->n_waits;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (g->waits[middle].t < (i ? to : from))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        bound[i] = low;
-    }
+    uint32_t before = waits_before(g, from), until = waits_before(g, to);
     *comm = *other = 0;
-    if (bound[1] <= bound[0])
+    if (until <= before)
         return;
-    const struct rlt_kin_wait *end = &g->waits[bound[1] - 1],
-                              *begin = bound[0] ? &g->waits[bound[0] - 1] : NULL;
+    const struct rlt_kin_wait *end = &g->waits[until - 1], *begin = before ? &g->waits[before - 1] : NULL;
     *comm = end->comm - (begin ? begin->comm : 0);
     *other = end->other - (begin ? begin->other : 0);
     *last = end->t;
@@ -430,8 +432,6 @@ static uint32_t find_ending(const rlt_kin_graph *g, int64_t begin, int64_t end)
     uint32_t best = RLT_NONE;
     for (uint32_t i = 0; i < g->n_streams_used; i++) {
         uint32_t op = g->streams[g->streams_used[i]].last;
-        if (op == RLT_NONE)
-            continue;
         int64_t e = rlt__kin_op_end(g, op);
         if (e > begin && e <= end + RLT_KIN_TOLERANCE_NS &&
             (best == RLT_NONE || e > rlt__kin_op_end(g, best)))

@@ -336,6 +336,39 @@ static void messages(void **state)
     rlt_program_free(p);
 }
 
+/* A rank of five sends to one `to` places on and receives from one as far before. Every rank in its place does the same. */
+static void messages_of_all(void **state)
+{
+    static const rlt_replicate from[] = {{RLT_NONE, 0}, {RLT_NONE, 1}, {RLT_NONE, 4}};
+    const char *name = "one.json";
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t to = 1; to < 5; to++) {
+            rlt_read_options o = options();
+            rlt_program *p = NULL;
+            char text[2000];
+            o.replicate = &from[i];
+            o.n_replicate = 1;
+            snprintf(text, sizeof text,
+                     "{\"distributedInfo\":{\"rank\":%u,\"world_size\":5},\"traceEvents\":[" STEP(0, 0, 100)
+                         LAUNCH(1, 10, 5, 8) EVENT("kernel", "ncclDevKernel_SendRecv", 0, 20, 17, 9,
+                                                   ON(20, 8) ",%s,\"Dst Rank\":%u") LAUNCH(1, 30, 5, 9)
+                             EVENT("kernel", "ncclDevKernel_SendRecv", 0, 21, 37, 9,
+                                   ON(21, 9) ",%s,\"Src Rank\":%u") LAST,
+                     from[i].from, SIZES("send", "10", "10", "Float"), (from[i].from + to) % 5,
+                     SIZES("recv", "10", "10", "Float"), (from[i].from + 5 - to) % 5);
+            write_file(name, text);
+            if (read_files(1, &name, &o, &p) < 0)
+                fail_msg("%s: %s", err.where, err.what);
+            assert_int_equal(p->n_comms, 5);
+            for (uint32_t c = 0; c < 5; c++) {
+                const uint32_t *ops = p->comm_ops + p->comms[c].first_op;
+                assert_int_equal((p->ops[ops[0]].rank + to) % 5, p->ops[ops[1]].rank);
+            }
+            rlt_program_free(p);
+        }
+}
+
 /* A call around the launch, on its thread, says what the kernel does not: the last one that has begun. */
 static void calls_around(void **state)
 {
@@ -579,10 +612,10 @@ static void shared_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds),        cmocka_unit_test(element_types), cmocka_unit_test(roots),
-        cmocka_unit_test(pairs),        cmocka_unit_test(splits),        cmocka_unit_test(messages),
-        cmocka_unit_test(calls_around), cmocka_unit_test(periods),       cmocka_unit_test(host_traces),
-        cmocka_unit_test(shared_early),
+        cmocka_unit_test(kinds),        cmocka_unit_test(element_types),   cmocka_unit_test(roots),
+        cmocka_unit_test(pairs),        cmocka_unit_test(splits),          cmocka_unit_test(messages),
+        cmocka_unit_test(calls_around), cmocka_unit_test(periods),         cmocka_unit_test(host_traces),
+        cmocka_unit_test(shared_early), cmocka_unit_test(messages_of_all),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -187,6 +187,8 @@ static void waits_inside_calls(void **state)
         {COMMS(1, 115, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 10, 9, "wait") COMMS(2, 119, 3, "wait"),
          false},
         {COMMS(1, 50, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(2, 119, 3, "wait"), true},
+        {COMMS(2, 50, 9, "wait") COMMS(1, 150, 9, "wait") COMMS(1, 115, 9, "wait") COMMS(1, 50, 9, "wait"),
+         false},
         {COMMS(1, 118, 18, "allreduce") LAUNCH(1, 125, 2, 9) SUM(500, 5, 9), false},
         {COMMS(1, 90, 25, "allreduce") LAUNCH(1, 92, 2, 9) SUM(500, 5, 9), true},
     };
@@ -237,6 +239,171 @@ static void oldest_collectives(void **state)
     }
 }
 
+/* A stream waits when a launch on it is called: the next launch waits, and this one does not. */
+static void waits_beside_launches(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("copy", 9, 112, 288, 1)
+                                        LAUNCH(1, 140, 10, 5) CALL("cudaStreamWaitEvent", 1, 140, 0, 2)
+                                            KERNEL("one", 7, 402, 20, 5) LAUNCH(1, 180, 10, 7)
+                                                KERNEL("two", 7, 425, 20, 7)));
+    named(p, "copy")->duration_ps += 1000 * RLT_US;
+    played v = play(p, 0, true);
+    assert_int_equal(v.start[named(p, "one") - p->ops], 402 * RLT_US);
+    assert_int_equal(v.start[named(p, "two") - p->ops], (1400 + 425 - 422) * RLT_US);
+    played_free(&v);
+    rlt_program_free(p);
+}
+
+/* Thread 2 launched last, on stream 9. A synchronisation of thread 1 is with stream 7, where it launched itself, if its work
+ * ended inside the call, or before a call of 20 us at most; else with what ended inside. Without launches of its own it is
+ * with stream 9. */
+static void whose_stream(void **state)
+{
+#define BOTH_LAUNCH(own, seven, nine, from, lasts)                                                           \
+    TRACE(STEP(0, 0, 1000) LAUNCH(own, 100, 5, 1) KERNEL("seven", 7, 112, seven, 1) LAUNCH(2, 120, 5, 2)     \
+              KERNEL("nine", 9, 132, nine, 2) CALL("cudaStreamSynchronize", 1, from, lasts, 9))
+    static const struct {
+        const char *text, *name; /* the kernel that is waited for; NULL: none */
+    } rows[] = {
+        {BOTH_LAUNCH(1, 188, 368, 200, 305), "seven"}, /* ends at 300, nine at 500 */
+        {BOTH_LAUNCH(1, 88, 368, 485, 20), "seven"},   {BOTH_LAUNCH(1, 88, 368, 484, 21), "nine"},
+        {BOTH_LAUNCH(1, 87, 68, 200, 305), "seven"}, /* nine ends as the call begins */
+        {BOTH_LAUNCH(2, 188, 368, 200, 305), "nine"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *name = k ? "nine" : "seven";
+            rlt_program *p = read_one(rows[i].text);
+            const rlt_op *o = named(p, name);
+            played before = play(p, 0, true);
+            rlt_time spare = before.rank_end[0] - before.end[o - p->ops];
+            played_free(&before);
+            rlt_time later = effect(p, name);
+            if ((later > 1000 * RLT_US - spare) != (strcmp(name, rows[i].name) == 0))
+                fail_msg("row %zu: with %s later, %lld ps, spare %lld ps", i, name, (long long)later,
+                         (long long)spare);
+            rlt_program_free(p);
+        }
+#undef BOTH_LAUNCH
+}
+
+/* The engine works on thread 2 from 310 to 450, and from 420 on thread 3, which begins when thread 2 has come that far: after
+ * the wait for a kernel, of which it needs the last microsecond. */
+static void threads_of_the_engine(void **state)
+{
+    (void)state;
+    rlt_program *p =
+        read_one(TRACE(STEP(0, 0, 1000) OP("autograd::engine::evaluate_function: A", 2, 310, 140)
+                           OP("autograd::engine::evaluate_function: B", 3, 420, 280) LAUNCH(2, 320, 5, 1)
+                               KERNEL("grad", 7, 331, 68, 1) CALL("cudaStreamSynchronize", 2, 340, 60, 5)));
+    played v = play(p, 0, true);
+    assert_int_equal(v.rank_end[0], 1000 * RLT_US);
+    played_free(&v);
+    assert_int_equal(total(p, RLT_OP_HOST), (310 + (450 - 310 - 59) + (700 - 420) + 300) * RLT_US);
+    assert_int_equal(effect(p, "grad"), 1000 * RLT_US);
+    rlt_program_free(p);
+}
+
+/* Work of the engine on the main thread is that, whatever else bears its times. */
+static void the_engine_comes_first(void **state)
+{
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        const char *engine = OP("autograd::engine::evaluate_function: C", 1, 650, 20),
+                   *plain = OP("aten::mul", 1, 650, 20);
+        char text[2000];
+        snprintf(text, sizeof text,
+                 TRACE(STEP(0, 0, 1000) "%s%s" OP("autograd::engine::evaluate_function: A", 2, 310, 390)),
+                 swapped ? plain : engine, swapped ? engine : plain);
+        rlt_program *p = read_one(text);
+        /* both threads work while the main thread works for the engine */
+        assert_int_equal(total(p, RLT_OP_HOST), (310 + 20 + 300 + 390) * RLT_US);
+        rlt_program_free(p);
+    }
+}
+
+/* The host's time is cut where a step begins, and each part is of its step. */
+static void steps_cut_the_host(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 500) STEP(1, 500, 300) STEP(2, 800, 100) OP("a", 1, 5, 800)));
+    assert_int_equal(p->n_ops, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(p->ops[i].kind, RLT_OP_HOST);
+        assert_string_equal(rlt_program_string(p, p->ops[i].name), "host");
+        assert_int_equal(p->ops[i].step, i);
+        assert_int_equal(p->ops[i].duration_ps, (i == 0 ? 500 : i == 1 ? 300 : 100) * RLT_US);
+    }
+    rlt_program_free(p);
+}
+
+/* Thread 2 is first seen at 300, while the main thread waits until 500: no operation leads there, but a moment of the second
+ * step does. */
+static void a_moment_of_its_step(void **state)
+{
+    uint32_t moments = 0;
+    (void)state;
+    rlt_program *p =
+        read_one(TRACE(STEP(0, 0, 250) STEP(1, 250, 750) LAUNCH(1, 20, 5, 1) KERNEL("k", 7, 32, 468, 1) CALL(
+            "cudaDeviceSynchronize", 1, 100, 403, 9) LAUNCH(2, 295, 5, 2) KERNEL("l", 9, 312, 10, 2)));
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        if (p->ops[i].kind == RLT_OP_DELAY && p->ops[i].duration_ps == 300 * RLT_US) {
+            assert_int_equal(p->ops[i].step, 1);
+            assert_int_equal(p->ops[i].n_deps, 0);
+            moments++;
+        }
+    assert_int_equal(moments, 1);
+    assert_int_equal(noted(p, "contradicts"), 1);
+    rlt_program_free(p);
+}
+
+/* A launch as the first step begins is one of that step; one before it only runs there. */
+static void launched_at_the_begin(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 50, 600) LAUNCH(1, 50, 10, 1) KERNEL("k", 7, 62, 20, 1)));
+    assert_int_equal(total(p, RLT_OP_DELAY), 2 * RLT_US);
+    rlt_program_free(p);
+    p = read_one(TRACE(STEP(0, 50, 600) LAUNCH(1, 49, 10, 1) KERNEL("k", 7, 62, 20, 1)));
+    assert_int_equal(total(p, RLT_OP_DELAY), 12 * RLT_US);
+    rlt_program_free(p);
+}
+
+/* A stream waits for an event of correlation 0, recorded before the longer of two kernels: not for that one. */
+static void the_first_correlation(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(
+        TRACE(STEP(0, 0, 500) LAUNCH(1, 100, 10, 1) KERNEL("first", 9, 112, 288, 1)
+                  CALL("cudaEventRecord", 1, 120, 2, 0) LAUNCH(1, 125, 5, 3) KERNEL("later", 9, 401, 3, 3)
+                      CALL("cudaStreamWaitEvent", 1, 135, 2, 4)
+                          EVENT("cuda_sync", "Stream Wait Event", 0, 7, 136, 1,
+                                "\"cuda_sync_kind\":\"Stream Wait Event\",\"stream\":7,\"wait_on_stream\":9,"
+                                "\"wait_on_cuda_event_record_corr_id\":0,\"correlation\":4,\"device\":0")
+                              LAUNCH(1, 140, 10, 5) KERNEL("waiter", 7, 405, 45, 5)));
+    named(p, "first")->duration_ps += 1000 * RLT_US;
+    named(p, "later")->duration_ps += 7000 * RLT_US;
+    played v = play(p, 0, true);
+    assert_int_equal(v.start[named(p, "waiter") - p->ops], 1405 * RLT_US);
+    played_free(&v);
+    rlt_program_free(p);
+}
+
+/* What threads call at one time is taken thread by thread, in the order in which a recording names them. */
+static void at_one_time(void **state)
+{
+    (void)state;
+    rlt_program *p =
+        read_one(TRACE(STEP(0, 0, 900) OP("a", 2, 10, 5) OP("b", 3, 20, 5) LAUNCH(3, 100, 10, 1)
+                           LAUNCH(2, 100, 10, 2) LAUNCH(1, 100, 10, 3) KERNEL("three", 7, 112, 20, 1)
+                               KERNEL("two", 8, 112, 20, 2) KERNEL("one", 9, 112, 20, 3)));
+    assert_true(named(p, "one") < named(p, "two"));
+    assert_true(named(p, "two") < named(p, "three"));
+    rlt_program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_length),
@@ -248,6 +415,15 @@ int main(void)
                                        cmocka_unit_test(calls_beside_one_kernel),
                                        cmocka_unit_test(waits_for_one_copy),
                                        cmocka_unit_test(waits_inside_calls),
-                                       cmocka_unit_test(oldest_collectives)};
+                                       cmocka_unit_test(oldest_collectives),
+                                       cmocka_unit_test(waits_beside_launches),
+                                       cmocka_unit_test(whose_stream),
+                                       cmocka_unit_test(threads_of_the_engine),
+                                       cmocka_unit_test(the_engine_comes_first),
+                                       cmocka_unit_test(steps_cut_the_host),
+                                       cmocka_unit_test(a_moment_of_its_step),
+                                       cmocka_unit_test(the_first_correlation),
+                                       cmocka_unit_test(at_one_time),
+                                       cmocka_unit_test(launched_at_the_begin)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
