@@ -308,6 +308,24 @@ static void idle_processes(void **state)
     COMMS(RLT_ALL_REDUCE, 4000);
 }
 
+/* Of a pair's members one alone tells that it joined: who the other one is remains unknown. */
+static void unknown_peers(void **state)
+{
+    (void)state;
+    for (uint32_t own = 0; own < 2; own++) {
+        begin();
+        for (int i = 0; i < 4; i++) {
+            step(1 + i, 0, 1000);
+            range(1 + i, 1, 1, 2, "ncclCommInitRank", 0, 500, 4, (uint32_t)i);
+            kernel(1 + i, i, 7, 9, 100, 110, "k");
+        }
+        range(1, 1, 3, 4, "ncclCommInitRank", 0, 501, 2, own);
+        range(1, 1, 150, 190, "ncclSend", 8, 501, 60, 1 - own);
+        pair_kernel(0, 2, 160, 220);
+        refuse(RLT_ESCHEMA, "does not name the destination of rank 0's message");
+    }
+}
+
 /* Messages to two members on a communicator of one are no all-to-all. */
 static void too_many_peers(void **state)
 {
@@ -404,6 +422,10 @@ static void sizes_of_types(void **state)
         range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 0x2000304050607, UINT32_MAX);
         nccl_kernel(1, 110, 200);
         sql("UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET type = %d WHERE name LIKE 'Message%%';", type);
+        /* the payload ends with it */
+        sql("UPDATE NVTX_EVENTS SET binaryData = substr(binaryData, 1, %d) WHERE textId = "
+            "(SELECT id FROM StringIds WHERE value = 'ncclAllReduce');",
+            32 + 8 + sizes[type]);
         COMMS(RLT_ALL_REDUCE, 0x2000304050607 & masks[sizes[type]]);
     }
 }
@@ -457,6 +479,7 @@ int main(void)
         cmocka_unit_test(impossible_members),
         cmocka_unit_test(odd_messages),
         cmocka_unit_test(idle_processes),
+        cmocka_unit_test(unknown_peers),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }
