@@ -285,6 +285,47 @@ static void exchanges(void **state)
     }
 }
 
+/* One message more than an all-to-all has: five messages, of which one is not received. */
+static void odd_messages(void **state)
+{
+    static const uint32_t peers[] = {0, 0, 1, 1, 1};
+    rlt_program *p = NULL;
+    (void)state;
+    exchange(peers, 5, 100);
+    assert_int_equal(try_read(&p), RLT_ESCHEMA);
+}
+
+/* What a process says that launched no device work is not looked at. */
+static void idle_processes(void **state)
+{
+    (void)state;
+    alone();
+    range(9, 1, 90, 150, "ncclAllReduce", 5, 500, 1234, 0);
+    range(9, 1, 1, 2, "ncclCommInitRank", 0, 502, 4, 3);
+    step(9, 0, 2000);
+    range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 4000, 0);
+    nccl_kernel(1, 110, 200);
+    COMMS(RLT_ALL_REDUCE, 4000);
+}
+
+/* Of a pair's members one alone tells that it joined: who the other one is remains unknown. */
+static void unknown_peers(void **state)
+{
+    (void)state;
+    for (uint32_t own = 0; own < 2; own++) {
+        begin();
+        for (int i = 0; i < 4; i++) {
+            step(1 + i, 0, 1000);
+            range(1 + i, 1, 1, 2, "ncclCommInitRank", 0, 500, 4, (uint32_t)i);
+            kernel(1 + i, i, 7, 9, 100, 110, "k");
+        }
+        range(1, 1, 3, 4, "ncclCommInitRank", 0, 501, 2, own);
+        range(1, 1, 150, 190, "ncclSend", 8, 501, 60, 1 - own);
+        pair_kernel(0, 2, 160, 220);
+        refuse(RLT_ESCHEMA, "does not name the destination of rank 0's message");
+    }
+}
+
 /* Messages to two members on a communicator of one are no all-to-all. */
 static void too_many_peers(void **state)
 {
@@ -378,9 +419,13 @@ static void sizes_of_types(void **state)
         if (!sizes[type])
             continue;
         alone();
-        range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 0x2000304050607, 0);
+        range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 0x2000304050607, UINT32_MAX);
         nccl_kernel(1, 110, 200);
         sql("UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET type = %d WHERE name LIKE 'Message%%';", type);
+        /* the payload ends with it */
+        sql("UPDATE NVTX_EVENTS SET binaryData = substr(binaryData, 1, %d) WHERE textId = "
+            "(SELECT id FROM StringIds WHERE value = 'ncclAllReduce');",
+            32 + 8 + sizes[type]);
         COMMS(RLT_ALL_REDUCE, 0x2000304050607 & masks[sizes[type]]);
     }
 }
@@ -399,6 +444,12 @@ static void impossible_members(void **state)
         assert_int_equal(p->n_ranks, 1);
         rlt_program_free(p);
     }
+    /* The most members there may be. */
+    begin();
+    step(1, 0, 1000);
+    range(1, 1, 1, 2, "ncclCommInitRank", 0, 500, 1 << 24, 0);
+    launched(7, 1, 112, 200, "k");
+    refuse(RLT_ESCHEMA, "of 16777216 is missing");
     /* Of two begins of one communicator the first one counts. */
     begin();
     step(1, 0, 1000);
@@ -413,11 +464,22 @@ static void impossible_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls),       cmocka_unit_test(batches),     cmocka_unit_test(turns),
-        cmocka_unit_test(mixtures),           cmocka_unit_test(whole_sizes), cmocka_unit_test(ranks),
-        cmocka_unit_test(no_world),           cmocka_unit_test(exchanges),   cmocka_unit_test(too_many_peers),
-        cmocka_unit_test(pairs_of_four),      cmocka_unit_test(payloads),    cmocka_unit_test(sizes_of_types),
+        cmocka_unit_test(single_calls),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(mixtures),
+        cmocka_unit_test(whole_sizes),
+        cmocka_unit_test(ranks),
+        cmocka_unit_test(no_world),
+        cmocka_unit_test(exchanges),
+        cmocka_unit_test(too_many_peers),
+        cmocka_unit_test(pairs_of_four),
+        cmocka_unit_test(payloads),
+        cmocka_unit_test(sizes_of_types),
         cmocka_unit_test(impossible_members),
+        cmocka_unit_test(odd_messages),
+        cmocka_unit_test(idle_processes),
+        cmocka_unit_test(unknown_peers),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);
 }

@@ -58,7 +58,8 @@ static void draw_machine(dice *d, machine *m)
     size_t at = 0;
     *m = (machine){.n_ranks = 1, .n_dims = 1 + below(d, MAX_DIMS)};
     for (uint32_t i = 0; i < m->n_dims; i++) {
-        uint32_t shape = below(d, 3), n = below(d, 3) ? 2u << below(d, 2) : 2 + below(d, 5);
+        uint32_t shape = below(d, 3),
+                 n = below(d, 3) ? 2u << below(d, m->n_dims == 1 ? 4 : 2) : 2 + below(d, 5);
         m->dims[i] = (dim){.shape = names[shape][0], .n = n};
         m->n_ranks *= n;
         at += (size_t)snprintf(m->spec + at, sizeof m->spec - at, "%s%s:%u@%uGB/s,%uns", i ? "*" : "",
@@ -89,7 +90,7 @@ static size_t say_algorithms(dice *d, setting *s, uint32_t n_dims, size_t at)
         at += (size_t)snprintf(s->text + at, sizeof s->text - at, ", \"%s-implementation\": [", keys[k]);
         for (int i = 0; i < s->n[k]; i++) {
             int a = s->algorithm[k][i] =
-                s->one[k] ? RING + (int)below(d, 4) : RING + (int)below(d, below(d, 4) ? 3 : 4);
+                s->one[k] ? RING + (int)below(d, 3) : RING + (int)below(d, below(d, 4) ? 3 : 4);
             at += (size_t)snprintf(s->text + at, sizeof s->text - at, "%s\"%s\"", i ? "," : "",
                                    s->one[k] ? ones[a] : names[a]);
         }
@@ -482,8 +483,14 @@ static void draw_request(dice *d, request *r, rlt_coll_kind kind)
         r->n = 2;
     r->listed = r->n < all || below(d, 4) == 0;
     uint32_t stride = below(d, 2) ? all / r->n : 1, first = below(d, all - (r->n - 1) * stride);
+    bool shuffled = r->listed && below(d, 3) == 0;
     for (uint32_t i = 0; i < r->n; i++)
         r->ranks[i] = first + i * stride;
+    for (uint32_t i = r->n - 1; i > 0 && shuffled; i--) {
+        uint32_t k = below(d, i + 1), other = r->ranks[k];
+        r->ranks[k] = r->ranks[i];
+        r->ranks[i] = other;
+    }
 }
 
 static void times_follow_the_formulas(void **state)

@@ -211,6 +211,11 @@ static void pairs(void **state)
          {0, 1},
          {2, 3},
          "group g"},
+        {",\"pg_config\":[{\"pg_name\":\"g\",\"ranks\":[0,1]},{\"pg_name\":\"f\",\"ranks\":[0,3]}]",
+         PAIR(",\"Process Group Name\":\"g\",\"Process Group Ranks\":\"[0, 3, ...]\""),
+         {0, 1},
+         {2, 3},
+         "group g"},
         /* a name of 9 digits is an address, which differs from rank to rank */
         {"",
          PAIR(",\"Process Group Name\":\"123456789\",\"Process Group Ranks\":\"[0, 2]\""),
