@@ -177,6 +177,11 @@ static void bandwidths(void **state)
     t = import(text, &(rlt_import){.xgmi_Bps = 10 * GB});
     cable_is(t, "gpu0", "gpu1", 10 * GB, 200000);
     rlt_topology_free(t);
+    t = import("== Link Type between two GPUs ==\n GPU0 GPU1\nGPU0 0 XGMI\nGPU1 XGMI 0\n"
+               "== Bandwidth between two GPUs ==\nGPU0 0 10000000\nGPU1 10000000-10000000 0\n",
+               NULL); /* the largest one */
+    cable_is(t, "gpu0", "gpu1", 7500 * GB, 200000);
+    rlt_topology_free(t);
 }
 
 /* ---- amd-smi topology --json */

@@ -132,12 +132,19 @@ static void open_part(whole *all, uint32_t self)
 static void read_accounts(whole *all)
 {
     rlt_net *net = all->of[all->gathers].net;
+    uint64_t peaks[LINKS];
+    for (uint32_t i = 0; i < LINKS; i++) { /* known to the part that has the port */
+        rlt_port_counts n = {0};
+        assert_true(rlt_usage_port(all->of[all->dealt.owner[i]].net->usage, i, &n));
+        peaks[i] = n.peak_bytes;
+    }
     for (uint32_t i = 0; i < all->dealt.n; i++)
         if (i != all->gathers)
             rlt_packet_gather(net, all->of[i].net);
     for (uint32_t i = 0; i < LINKS; i++) {
         rlt_port_counts n = {0};
         assert_true(rlt_usage_port(net->usage, i, &n));
+        assert_int_equal(n.peak_bytes, peaks[i]);
         all->out.packets[i] = n.packets;
         all->out.bytes[i] = rlt_usage_link(net->usage, i).bytes;
         all->active[i] = rlt_usage_link(net->usage, i).active_ps;
