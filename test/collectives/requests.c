@@ -403,6 +403,58 @@ static void the_fastest_by_far(void **state)
     }
 }
 
+/* Parameters of one algorithm alone: what is given, or else the preset. Those that all have are not among them. */
+enum { FIRST = 2, SECOND = 0 };
+static const rlt_param own_rows[] = {
+    RLT_HAS_CHUNKS("4"),
+    {"first", .kind = RLT_PARAM_COUNT, .help = "a number", .preset = "3", RLT_SLOT(FIRST)},
+    {"second", .kind = RLT_PARAM_CHOICE, .help = "a word", .words = "up|down|left", .preset = "left",
+     RLT_SLOT(SECOND)},
+    {0}};
+
+static int own_plan(rlt_plan *plan, rlt_error *err)
+{
+    (void)err;
+    plan->lanes = plan->blocks = plan->buffers = 1;
+    return 0;
+}
+
+static uint32_t own_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
+{
+    (void)plan, (void)member, (void)lane;
+    return 0;
+}
+
+static void own_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
+{
+    (void)plan, (void)member, (void)lane, (void)k, (void)out;
+}
+
+static void own_parameters(void **state)
+{
+    static const rlt_algorithm owner = {.name = "owner",
+                                        .summary = "has parameters",
+                                        .kinds = UINT32_MAX,
+                                        .parameters = own_rows,
+                                        .plan = own_plan,
+                                        .steps = own_steps,
+                                        .step = own_step};
+    (void)state;
+    for (int given = 0; given < 4; given++) {
+        rlt_coll_request req = {.kind = RLT_BROADCAST, .n = 2, .bytes = 8};
+        rlt_plan plan = {0};
+        if (given & 1)
+            req.params.own[req.params.n_own++] = (rlt_coll_own){&own_rows[2], {.u = 1}};
+        if (given & 2)
+            req.params.own[req.params.n_own++] = (rlt_coll_own){&own_rows[1], {.u = 7}};
+        assert_int_equal(rlt_plan_create(&owner, &req, &plan, NULL), 0);
+        assert_int_equal(plan.own[FIRST].u, given & 2 ? 7 : 3);
+        assert_int_equal(plan.own[SECOND].u, given & 1 ? 1 : 2);
+        assert_int_equal(plan.own[1].u, 0);
+        rlt_plan_free(&plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +469,7 @@ int main(void)
         cmocka_unit_test(usual_algorithms),
         cmocka_unit_test(lanes_by_hand),
         cmocka_unit_test(the_fastest_by_far),
+        cmocka_unit_test(own_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
