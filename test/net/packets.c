@@ -357,7 +357,7 @@ static void marks_follow_the_queue(void **state)
     (void)state;
     for (uint32_t threshold = 0; threshold < 50; threshold += 7) {
         bench b = open_bench(star);
-        b.cfg.ecn_min_bytes = 1000 * (uint64_t)threshold + 1;
+        b.cfg.ecn_min_bytes = 1000 * (uint64_t)threshold + (threshold == 0); /* 0 marks nothing */
         b.cfg.ecn_max_bytes = b.cfg.ecn_min_bytes;
         b.cfg.ecn_probability = 1;
         make(&b);
