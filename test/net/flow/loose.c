@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/flow/internal.h"
 #include "net/flow/maxmin.h"
 #include "net/import/import.h"
