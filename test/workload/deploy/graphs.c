@@ -229,11 +229,39 @@ static void damage(void **state)
     }
 }
 
+/* The batch is that of the only input, in images of 3 x 224 x 224 words, or else as asked for: 16. */
+static void batches(void **state)
+{
+    static const struct {
+        const char *first, *second, *bytes[2];
+        uint32_t batch;
+    } rows[] = {{"Input0", "Add", {"19267584.0", "0"}, 32}, /* 32 images */
+                {"Input0", "Input1", {"19267584.0", "19267584.0"}, 16},
+                {"Input0", "Add", {"19267585.0", "0"}, 16},
+                {"Input0", "Add", {"602111.0", "0"}, 16},
+                {"Input0", "Add", {"602112.0", "0"}, 1},
+                {"Add", "Input0", {"0", "1204224.0"}, 2},
+                {"Add", "Add", {"602112.0", "0"}, 16}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "node1 -- %s -- forward_compute_time=1, backward_compute_time=1, activation_size=%s, "
+                 "parameter_size=0.0\nnode2 -- %s -- forward_compute_time=1, backward_compute_time=1, "
+                 "activation_size=%s, parameter_size=0.0\n" ADD "\tnode1 -- node3\n\tnode2 -- node3\n",
+                 rows[i].first, rows[i].bytes[0], rows[i].second, rows[i].bytes[1]);
+        rlt_opgraph *g = graph_text(text);
+        if (g->batch != rows[i].batch)
+            fail_msg("row %zu: %u", i, g->batch);
+        rlt_opgraph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published), cmocka_unit_test(training_graph), cmocka_unit_test(by_hand),
-        cmocka_unit_test(refusals),  cmocka_unit_test(damage),
+        cmocka_unit_test(refusals),  cmocka_unit_test(damage),         cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

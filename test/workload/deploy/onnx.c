@@ -583,10 +583,17 @@ static void refusals(void **state)
         refused(&m, RLT_EMALFORMED, "which is too few");
     }
 
-    m = (model){.opset = 5};
-    input(&m, "x", "N 8");
-    node(&m, "Relu", "x", "y", NULL);
-    refused(&m, RLT_EUNSUPPORTED, "operator set 5");
+    for (int opset = 6; opset <= 25; opset++) { /* 7 to 24 are known */
+        m = (model){.opset = opset};
+        input(&m, "x", "N 8");
+        node(&m, "Relu", "x", "y", NULL);
+        if (opset == 6 || opset == 25) {
+            refused(&m, RLT_EUNSUPPORTED, opset == 6 ? "operator set 6" : "operator set 25");
+        } else {
+            rlt_opgraph_free(read_model(&m, (test_options){.accelerator = flops}));
+            rlt__pb_out_free(&m.graph);
+        }
+    }
 }
 
 /* A shape that the file declares stands in for one that cannot be inferred; the batch's symbol has a number. */
