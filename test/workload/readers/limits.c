@@ -152,6 +152,8 @@ static void heads_of_lists(void **state)
         {GROUPS("all_reduce,dp_group,4,8,s,\n"), 8, 8},
         {GROUPS(""), 6, 6},
         {GROUPS(""), 0, 0},
+        {"comm_type,comm_group,comm_group_size,stage,_elapsed_time\nall_reduce,all,,s,\n", 4, 0},
+        {COLUMNS, 4, 0},
         {GROUPS("all_reduce,ep_group,4,8,s,\n"), 0, 0},
     };
     (void)state;
@@ -162,6 +164,8 @@ static void heads_of_lists(void **state)
         int rc = try_text(rows[i].text, &o, &p, &err);
         if ((rc == 0) != (rows[i].ranks > 0) || (!rc && p->n_ranks != rows[i].ranks))
             fail_msg("row %zu: %d: %s: %u ranks", i, rc, err.what, rc ? 0 : p->n_ranks);
+        if (rc && strchr(err.where, ':')) /* a line, without a column */
+            assert_ptr_equal(strchr(err.where, ':'), strrchr(err.where, ':'));
         rlt_program_free(p);
     }
 }
