@@ -14,6 +14,7 @@
 #include "sim/base/error.h"
 #include "sim/base/param.h"
 #include "sim/base/registry.h"
+#include "test/support/networks/idle.h"
 
 static void element_types(void **state)
 {
@@ -419,17 +420,6 @@ static int own_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
-static uint32_t own_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
-{
-    (void)plan, (void)member, (void)lane;
-    return 0;
-}
-
-static void own_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
-{
-    (void)plan, (void)member, (void)lane, (void)k, (void)out;
-}
-
 static void own_parameters(void **state)
 {
     static const rlt_algorithm owner = {.name = "owner",
@@ -437,8 +427,8 @@ static void own_parameters(void **state)
                                         .kinds = UINT32_MAX,
                                         .parameters = own_rows,
                                         .plan = own_plan,
-                                        .steps = own_steps,
-                                        .step = own_step};
+                                        .steps = test_idle_steps,
+                                        .step = test_idle_step};
     (void)state;
     for (int given = 0; given < 4; given++) {
         rlt_coll_request req = {.kind = RLT_BROADCAST, .n = 2, .bytes = 8};

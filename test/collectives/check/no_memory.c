@@ -17,6 +17,7 @@
 #include "collectives/listed.h"
 #include "collectives/plan.h"
 #include "sim/base/error.h"
+#include "test/support/networks/idle.h"
 
 typedef struct proof {
     const char *algorithm;
@@ -153,23 +154,12 @@ static int idle_plan(rlt_plan *plan, rlt_error *err)
     return 0;
 }
 
-static uint32_t idle_steps(const rlt_plan *plan, uint32_t member, uint32_t lane)
-{
-    (void)plan, (void)member, (void)lane;
-    return 0;
-}
-
-static void idle_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k, rlt_step *out)
-{
-    (void)plan, (void)member, (void)lane, (void)k, (void)out;
-}
-
 static const rlt_algorithm idle = {.name = "idle",
                                    .summary = "does nothing",
                                    .kinds = UINT32_MAX,
                                    .plan = idle_plan,
-                                   .steps = idle_steps,
-                                   .step = idle_step};
+                                   .steps = test_idle_steps,
+                                   .step = test_idle_step};
 
 static void limits(void **state)
 {
