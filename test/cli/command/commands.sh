@@ -208,13 +208,13 @@ export TMPDIR="$tmp/temporary"
 h100="--accelerator h100-sxm -t switch:8@450GB/s,500ns*switch:1024@50GB/s,2us"
 ends "a search of layouts" plan -q --model llama3-70b $h100 --train batch=2048
 ends "a large training" run --model gpt3-175b $h100 --layout dp=64,tp=8,pp=16
-ends "traces of a large training" trace generate --model gpt3-175b --accelerator h100-sxm --layout dp=8,tp=8,pp=16 -o "$tmp/generated"
+ends "traces of a large training" trace generate --model gpt3-175b --accelerator h100-sxm --layout dp=64,tp=8,pp=16 -o "$tmp/generated"
 ends "stragglers" run stragglers --nodes 64,128,256,512 --jitter 0,0.1,0.2,0.3 --batches 20000
 ends "messages of a large network" coll -t fat-tree:4096@50GB/s,500ns,levels=3 -c all_to_all -a direct -b 1MiB --no-fold
-ends "the proof of a large plan" coll -t switch:300@50GB/s,500ns -c all_to_all -a direct -b 1MiB --check
+ends "the proof of a large plan" coll -t switch:800@50GB/s,500ns -c all_to_all -a direct -b 1MiB --check
 ends "a fit to trainings" calibrate-training tools/calibrate/training/published.csv
 ends "a study of networks" design dimensions --study added-dimension -n 65536 --total 100GB/s --any-memory -w gpt3-175b@tp=16,microbatch=16 \
-    -w megatron-1t@tp=32,microbatch=8
+    -w megatron-1t@tp=32,microbatch=8 -w gpt3-175b@tp=8,microbatch=16 -w megatron-1t@tp=16,microbatch=8 -w gpt3-175b@tp=32,microbatch=16
 ends "a sweep" sweep tools/sweep/examples/training.json -q -j 2 -f csv
 if grep -q 'SQLite [0-9]' "$tmp/version"; then
     rows=$(wc -l <"$tmp/out")
