@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collectives/collective.h"
+#include "collectives/formats/plan_file.h"
 #include "collectives/in_network/libra/workload.h"
+#include "collectives/listed.h"
 #include "net/import/import.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
@@ -52,7 +55,7 @@ static const rlt_option own_options[] = {
      .offset = offsetof(check_settings, as), .preset = "auto",
      .words =
          "auto|topology|placement|system|trace|host-trace|accelerator|model|options|job|updates|training|"
-         "collectives|plugin|study"},
+         "collectives|plan|plugin|study"},
     {"topology", 't', RLT_PARAM_TEXT, "T", "Topology that placement and system files belong to.",
      .offset = offsetof(check_settings, topology)},
     {0}};
@@ -68,6 +71,8 @@ static const char *kind_of_object(rlt_json root)
                                           {"active-chunks-per-dimension", "system"},
                                           {"preferred-dataset-splits", "system"},
                                           {"all-reduce-implementation", "system"},
+                                          {"programs", "plan"},
+                                          {"blocks_of", "plan"},
                                           {"peaks", "accelerator"},
                                           {"kernels", "accelerator"},
                                           {"layers", "model"},
@@ -101,11 +106,12 @@ static bool has_cell(const char *line, size_t length, const char *name)
     return false;
 }
 
-/* Returns the kind of a text that is not JSON: tables by their columns, counts by being numbers. NULL:
- * unknown. */
+/* Returns the kind of a text that is not JSON: plans by their element, tables by their columns, counts by
+ * being numbers. NULL: unknown. */
 static const char *kind_of_text(const char *text)
 {
-    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (*text == '<')
+        return strstr(text, "<algo") ? "plan" : NULL;
     if (strstr(text, "# nThread") || strstr(text, "# Collective test"))
         return "collectives";
     size_t length = strcspn(text, "\r\n");
@@ -144,7 +150,7 @@ static const char *kind_of_file(const char *path, rlt_error *unread)
         n = 0;
     head[n] = '\0';
     n = strlen(path), blank = strspn(head, "\xef\xbb\xbf \t\r\n");
-    const char *kind = head[blank] == '{' || head[blank] == '<' ? NULL : kind_of_text(head);
+    const char *kind = head[blank] == '{' ? NULL : kind_of_text(head + blank);
     if (kind)
         return kind;
     if (n > 4 && strcmp(path + n - 4, ".csv") == 0)
@@ -495,20 +501,29 @@ static int check_collectives(const char *path, rlt_error *err)
     return rc;
 }
 
+static int check_plan(const char *path, rlt_error *err)
+{
+    rlt_listed plan;
+    int rc = rlt_plan_load(path, NULL, &plan, err);
+    if (!rc)
+        printf("%s: ok: plan %s: %s of %u ranks, %u steps; proven: %s\n", path, plan.name,
+               rlt_coll_name(plan.kind), plan.n, plan.first[(size_t)plan.n * plan.lanes],
+               plan.untracked ? "every message is awaited, and no rank waits for ever"
+                              : "every contribution arrives once, and no rank waits for ever");
+    rlt_listed_free(&plan);
+    return rc;
+}
+
 static int check_as(const char *kind, const char *path, const check_settings *s, rlt_error *err)
 {
     static const struct {
         const char *kind;
         int (*check)(const char *path, rlt_error *err);
-    } simple[] = {{"accelerator", check_accelerator},
-                  {"model", check_model},
-                  {"updates", check_updates},
-                  {"training", check_training},
-                  {"collectives", check_collectives},
-                  {"topology", check_topology},
-                  {"host-trace", check_host_trace},
-                  {"plugin", rlt_check_plugin},
-                  {"study", check_study}};
+    } simple[] = {{"accelerator", check_accelerator}, {"model", check_model},
+                  {"updates", check_updates},         {"training", check_training},
+                  {"collectives", check_collectives}, {"plan", check_plan},
+                  {"topology", check_topology},       {"host-trace", check_host_trace},
+                  {"plugin", rlt_check_plugin},       {"study", check_study}};
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strcmp(kind, simple[i].kind) == 0)
             return simple[i].check(path, err);
@@ -564,13 +579,14 @@ const rlt_command rlt_cmd_check = {
         "Validates topologies, placements, traces (a file, a folder or a prefix), ASTRA-sim system files, "
         "accelerators, and models (tables of layers, CSV or JSON). Also options of 'ringlet run' "
         "(--config), jobs (--job), update counts (--updates), measured trainings (CSV) and measured "
-        "collectives (CSV, nccl-tests), PyTorch's host traces, and studies and their databases. The kind "
-        "of a file is detected from its content, and said. Prints a summary of each file, or file, line, "
-        "column, the path of the bad value and what was expected. A row with a bad value in a table of "
-        "measurements is skipped; their number and the first one are said. Names of 'ringlet list' are "
-        "found, too. Exit status 0 if all are good, 3 if one is bad, 1 if a recording lacks something for "
-        "a good replay. A plug-in (a shared object, see workload/plugin) is tested: algorithms over a grid "
-        "of groups, readers on their samples, models and strategies by training.",
+        "collectives (CSV, nccl-tests), PyTorch's host traces, plans of collectives, which are proven, and"
+        " studies and their databases. The kind of a file is detected from its content, and said. Prints a"
+        " summary of each file, or file, line, column, the path of the bad value and what was expected. A "
+        "row with a bad value in a table of measurements is skipped; their number and the first one are "
+        "said. Names of 'ringlet list' are found, too. Exit status 0 if all are good, 3 if one is bad, 1 "
+        "if a plan is wrong or a recording lacks something for a good replay. A plug-in (a shared object, "
+        "see workload/plugin) is tested: algorithms over a grid of groups, readers on their samples, "
+        "models and strategies by training.",
     .example = "ringlet check topologies/hgx-h100-8.json",
     .options = options,
     .settings_size = sizeof(check_settings),
