@@ -421,7 +421,7 @@ static void declared_parts(void **state)
     static const struct {
         const char *shape;
         double elements; /* -1: not known */
-    } rows[] = {{"N 5", 2 * 5}, {"", 1}, {"N K", -1}, {NULL, -1}};
+    } rows[] = {{"N 5", 2 * 5}, {"", 1}, {"N K", -1}, {"K 5", -1}, {NULL, -1}};
     (void)state;
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
         const bool read = i % 2, known = rows[i / 2].elements >= 0;
