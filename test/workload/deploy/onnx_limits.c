@@ -183,6 +183,58 @@ static void written_twice(void **state)
     }
 }
 
+/* Windows and sizes at their limits. `elements`: of y; -1: refused. */
+static void operators(void **state)
+{
+    static const struct {
+        const char *kind, *input, *others, *more;
+        double elements;
+        const char *what;
+    } rows[] = {
+        {"MaxPool", "N 1 5", "", "kernel_shape=[5] strides=[2147483647]", 1, NULL},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[5] strides=[2147483648]", -1, "expected 0 to 2^31 - 1"},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[5] pads=[-1,0]", -1, "expected 0 to 2^31 - 1"},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[5] pads=[0,2147483647]", 2147483648.0, NULL},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[0]", -1, "of at least 1"},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[1] strides=[0]", -1, "of at least 1"},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[1] dilations=[0]", -1, "of at least 1"},
+        {"MaxPool", "N 1 5", "", "kernel_shape=[6]", 0, NULL}, /* no room */
+        {"MaxPool", "N 5", "", "kernel_shape=[1]", -1, "expected 'kernel_shape' and at least 3 dimensions"},
+        {"MaxPool", "N 1 5", "", NULL, -1, "expected 'kernel_shape' and at least 3 dimensions"},
+        {"Resize", "N 3", "- - s:1,0", NULL, 0, NULL},
+        {"Resize", "N 3", "- - s:1,-1", NULL, -1, "dimension 1 becomes -1"},
+        {"Resize", "N 3", "- - s:1,1125899906842624", NULL, 1125899906842624.0, NULL},
+        {"Resize", "N 3", "- - s:1,1125899906842625", NULL, -1, "dimension 1 becomes"},
+        {"Resize", "N 3", "- - s:2", NULL, -1, "expected a size or scale for each of 2 dimensions"},
+        {"Resize", "N 3", "- s:1,2,2", NULL, -1, "expected a size or scale for each of 2 dimensions"},
+        {"Upsample", "N 3", "s:2,4", NULL, 24, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char in[64] = "x", list_of_numbers[64];
+        const char *list = strchr(rows[i].others, ':');
+        model m = {0};
+        input(&m, "x", rows[i].input);
+        snprintf(in + 1, sizeof in - 1, " %.*s", list ? (int)(list - rows[i].others) : 0, rows[i].others);
+        if (list) {
+            snprintf(list_of_numbers, sizeof list_of_numbers, "%s", list + 1);
+            for (char *c = list_of_numbers; *c; c++)
+                *c = *c == ',' ? ' ' : *c;
+            numbers(&m, "s", list_of_numbers);
+        }
+        node(&m, rows[i].kind, in, "y", rows[i].more);
+        node(&m, "Relu", "x", "other", NULL);
+        if (rows[i].elements < 0) {
+            refused(&m, RLT_EMALFORMED, rows[i].what);
+            continue;
+        }
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 1});
+        assert_true((double)find(g, "y")->kept_bytes == 4 * rows[i].elements);
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
 /* ---- cycles ---- */
 
 static bool reaches[NODES][NODES]; /* the second one follows from the first one, over one node or more */
@@ -241,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tensors),       cmocka_unit_test(inputs),
                                        cmocka_unit_test(attributes),    cmocka_unit_test(contents),
-                                       cmocka_unit_test(written_twice), cmocka_unit_test(cycles)};
+                                       cmocka_unit_test(written_twice), cmocka_unit_test(operators),
+                                       cmocka_unit_test(cycles)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

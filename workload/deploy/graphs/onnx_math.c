@@ -228,7 +228,7 @@ static int matmul(rlt__onnx *m, const rlt__onnx_node *n)
         return rlt__onnx_bad(m, n, "matrices with inner sizes %lld and %lld", (long long)inner,
                              (long long)other);
     bool vector = b.rank == 1;
-    int64_t columns = vector ? 1 : b.dims[b.rank - 1];
+    int64_t columns = b.dims[b.rank - 1];
     rank = rank < 0 ? 0 : rank;
     memcpy(dims, a->dims, sizeof dims);
     b.rank = (int8_t)(vector ? 0 : b.rank - 2);
