@@ -339,8 +339,54 @@ static void drawn(void **state)
     assert_true(shared > CASES / 10);
 }
 
+/* An optimizer updates something in a microsecond, and the batch is stated. */
+static void options(void **state)
+{
+    static const struct {
+        double speed;
+        uint32_t batch;
+        const char *what; /* NULL: it is read */
+    } rows[] = {
+        {1, 1, NULL},
+        {5e-11, 1, NULL}, /* 27 hours */
+        {5e-12, 1, "a time below 0 or beyond the clock's range"},
+        {0, 1, "the optimizer needs more than 0 bytes a microsecond"},
+        {-1, 1, "the optimizer needs more than 0 bytes a microsecond"},
+        {1, 0, "a trace does not state its batch: expected the samples of the recorded rank (--batch)"}};
+    char path[256];
+    file f;
+    (void)state;
+    begin(&f);
+    work(&f, 1, "forward", 3, false);
+    message(&f);
+    work(&f, 2, "backward", 4, false);
+    dep(&f, 1);
+    message(&f);
+    head(&f, 3, "reduction", RLT_CHAKRA_COLL);
+    number(&f, "comm_type", RLT_CHAKRA_INT64, RLT_CHAKRA_ALL_REDUCE);
+    number(&f, "comm_size", RLT_CHAKRA_INT64, 5);
+    dep(&f, 2);
+    message(&f);
+    end(&f, "o.et");
+    path_of("o.et", path, sizeof path);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+        rlt_opgraph *g = NULL;
+        rlt_error err = {0};
+        o.batch = rows[i].batch;
+        o.costs.update_bytes_per_us = rows[i].speed;
+        int rc = rlt_opgraph_read(path, &o, &g, &err);
+        assert_int_equal(rc != 0, rows[i].what != NULL);
+        if (rc && !strstr(err.what, rows[i].what))
+            fail_msg("row %zu: %s: %s", i, err.where, err.what);
+        else
+            assert_int_equal(g->update_ps, (rlt_time)(5 / rows[i].speed * 1e6));
+        rlt_opgraph_free(g);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn), cmocka_unit_test(options)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
