@@ -196,6 +196,8 @@ static void refusals(void **state)
     refuse(IN LINEAR ADD LINKS "\tnode3 -- x\n", RLT_EMALFORMED, ":6", "expected a node");
     refuse(IN LINEAR ADD LINKS "\tnode3, node1\n", RLT_EMALFORMED, ":6", "nodeA -- nodeB");
     refuse("", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
+    assert_string_equal(err.what, "not an operator graph: expected a file of one of the formats pipedream, "
+                                  "placement, onnx, trace");
     refuse("\n\n", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
     refuse(IN NODE(2, "Add", "-0.001", "1", "1", "0"), RLT_EMALFORMED, ":2", "forward_compute_time=NUMBER");
     refuse(IN NODE(2, "Add", "1", "1", "-1", "0"), RLT_EMALFORMED, ":2", "activation_size=NUMBER");

@@ -177,6 +177,18 @@ static void largest_numbers(void **state)
 #undef TWO
 }
 
+/* Times end at 2^53 ps, sizes at 2^53 bytes. */
+static void largest_amounts(void **state)
+{
+    (void)state;
+    rlt_opgraph_free(read_text(FILE_OF(NODE(1, 9007199.25, 0, 1, 9007199254740992), "")));
+    refused(FILE_OF(NODE(1, 9007199.26, 0, 1, 8), ""), "nodes[0].fpgaLatency",
+            "expected a number from 0 to 9.0072e+06");
+    refused(FILE_OF(NODE(1, 1, 0, 1, 9007199254740994), ""), "nodes[0].size",
+            "expected a number from 0 to 9.0072e+15");
+    refused(FILE_OF(NODE(1, 1, 0, 1, -1), ""), "nodes[0].size", "expected a number from 0 to 9.0072e+15");
+}
+
 /* An optimizer updates something in a microsecond, whether the graph has updates or not. */
 static void speed_of_updates(void **state)
 {
@@ -217,9 +229,10 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operator_graph),   cmocka_unit_test(layer_graph), cmocka_unit_test(inference),
-        cmocka_unit_test(refusals),         cmocka_unit_test(damaged),     cmocka_unit_test(largest_numbers),
-        cmocka_unit_test(speed_of_updates),
+        cmocka_unit_test(operator_graph),  cmocka_unit_test(layer_graph),
+        cmocka_unit_test(inference),       cmocka_unit_test(refusals),
+        cmocka_unit_test(damaged),         cmocka_unit_test(largest_numbers),
+        cmocka_unit_test(largest_amounts), cmocka_unit_test(speed_of_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
