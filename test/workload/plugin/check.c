@@ -58,7 +58,7 @@ typedef enum reader_fault {
     TAKES_HALF,
     TAKES_EMPTY,
     FAILS,
-    FORGETFUL
+    BRIEF
 } reader_fault;
 static reader_fault reader_is;
 static uint32_t reads;
@@ -93,6 +93,8 @@ static int tiny_read(const char *const *paths, uint32_t n, const rlt_read_option
         return 0;
     if (reader_is == SILENT)
         return RLT_EMALFORMED;
+    if (reader_is == BRIEF)
+        return rlt_fail(err, RLT_EMALFORMED, paths[0], "?");
     if (reader_is == FAILS || (!whole && !lax))
         return rlt_fail(err, RLT_EMALFORMED, paths[0], "expected the line");
     int rc = rlt_builder_create(4, &b, err);
@@ -136,6 +138,8 @@ static void readers(void **state)
     }
     reader_is = FAILS;
     prove(&p, RLT_EMALFORMED, "reader tiny", "expected the line");
+    reader_is = BRIEF; /* a letter is a message */
+    prove(&p, RLT_EMALFORMED, "reader tiny", "?");
     reader_is = FINE;
     sample.file = "a loud one";
     prove(&p, RLT_ECHECK, "reader tiny: probe", "the reader loud recognises the sample too");
@@ -189,7 +193,8 @@ typedef enum model_fault {
     MUTE,
     AT_PEAK,
     SKIPS,
-    NO_PARAMETERS
+    NO_PARAMETERS,
+    LITTLE
 } model_fault;
 static model_fault model_is;
 
@@ -211,6 +216,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         l->forward_flop = model_is == NOT_FINITE ? INFINITY
                           : model_is == NEGATIVE ? -1
                           : model_is == NO_WORK  ? 0
+                          : model_is == LITTLE   ? 0.125
                                                  : 2e6;
         l->backward_flop = model_is == NO_WORK ? 0 : 4e6;
         l->saved_split = l->moved_elements = 1000;
@@ -272,6 +278,10 @@ static void models(void **state)
         fail_msg("%s: %s", err.where, err.what);
     assert_text_contains(text, " trains: 3.6e+19 FLOP in 180000000");
     free(text);
+    model_is = LITTLE; /* less than a FLOP is work */
+    if (rlt_plugin_check(&p, "/tmp", &text, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    free(text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model_is = rows[i].fault;
         prove(&p, RLT_ECHECK, rows[i].where, rows[i].what);
@@ -288,6 +298,7 @@ static void strategies(void **state)
         int code;
         const char *what;
     } rows[] = {{"zero=1,recompute=full", 0, NULL},
+                {"stack=megatron", 0, NULL}, /* a suggestion: the accelerator need not know it */
                 {"zero", RLT_ECHECK, "expected NAME=VALUE"},
                 {"zreo=1", RLT_EUSAGE, "zreo"},
                 {"zero=7", RLT_EUSAGE, "7"}};
