@@ -334,6 +334,8 @@ typedef enum plan_fault {
     NO_BUFFERS,
     NO_RESULT,
     REFUSES,
+    REFUSES_TOPOLOGY,
+    REFUSES_RANGE,
     REFUSES_MUTE,
     BREAKS,
     SENDS_HALF,
@@ -350,6 +352,8 @@ static int star_plan(rlt_plan *plan, rlt_error *err)
     plan->result = plan_is == NO_RESULT ? 1 : 0;
     if (plan_is == REFUSES || (plan_is == ONLY_SMALL && plan->req.n > 4))
         return rlt_fail(err, RLT_EUNSUPPORTED, "star", "?");
+    if (plan_is == REFUSES_TOPOLOGY || plan_is == REFUSES_RANGE)
+        return rlt_fail(err, plan_is == REFUSES_RANGE ? RLT_ERANGE : RLT_ETOPOLOGY, "star", "?");
     if (plan_is == REFUSES_MUTE)
         return RLT_EUNSUPPORTED;
     return plan_is == BREAKS ? rlt_fail(err, RLT_ESCHEMA, "star", "breaks") : 0;
@@ -396,6 +400,8 @@ static void algorithms(void **state)
                 {NO_BUFFERS, "plan", "1 blocks, 0 buffers"},
                 {NO_RESULT, "plan", "1 buffers and result buffer 1"},
                 {REFUSES, "algorithm star: broadcast", "is claimed, but fails for every group"},
+                {REFUSES_TOPOLOGY, "algorithm star: broadcast", "is claimed, but fails for every group"},
+                {REFUSES_RANGE, "algorithm star: broadcast", "is claimed, but fails for every group"},
                 {REFUSES_MUTE, "plan", "fails without a message"},
                 {BREAKS, "plan", "breaks"},
                 {SENDS_HALF, "algorithm star: broadcast of ", ""},
