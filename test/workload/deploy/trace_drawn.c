@@ -20,6 +20,7 @@
 #include "workload/deploy/opgraph.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
+#include "workload/readers/chakra/node.h"
 
 enum { CASES = 400, MAX_OPS = 20, MAX_NAMES = 3 * MAX_OPS, RESOURCES = 16 };
 

@@ -325,6 +325,26 @@ static void strategies(void **state)
     }
 }
 
+/* Each entry has a line, one after the other; if one of them fails there is no text. */
+static void several(void **state)
+{
+    const rlt_training_strategy good = {.name = "good", .summary = "settings", .settings = "zero=1"},
+                                bad = {.name = "bad", .summary = "settings", .settings = "zero"};
+    char *each[3] = {NULL}, all[1200];
+    rlt_error err = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) { /* one, two, and one that is followed by a bad one */
+        const rlt_training_strategy *const list[] = {&good, i == 0 ? NULL : i == 1 ? &good : &bad, NULL};
+        const rlt_plugin p = {RLT_PLUGIN_ABI, "some", "1", "strategies", .strategies = list};
+        assert_int_equal(rlt_plugin_check(&p, "/tmp", &each[i], &err), i == 2 ? RLT_ECHECK : 0);
+    }
+    snprintf(all, sizeof all, "%s%s", each[0], each[0]);
+    assert_string_equal(each[1], all);
+    assert_null(each[2]);
+    free(each[0]);
+    free(each[1]);
+}
+
 /* ---- algorithms: the root sends to each member in turn ---- */
 
 typedef enum plan_fault {
@@ -461,8 +481,8 @@ static void algorithms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers),    cmocka_unit_test(samples),    cmocka_unit_test(models),
-        cmocka_unit_test(strategies), cmocka_unit_test(algorithms),
+        cmocka_unit_test(readers),    cmocka_unit_test(samples), cmocka_unit_test(models),
+        cmocka_unit_test(strategies), cmocka_unit_test(several), cmocka_unit_test(algorithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
