@@ -167,6 +167,28 @@ static void contents(void **state)
     }
 }
 
+/* Weights are floating-point numbers of any length: TensorProto's types 1, 10, 11 and 16 to 20. */
+static void types_of_weights(void **state)
+{
+    (void)state;
+    for (uint32_t type = 0; type <= 300; type++) {
+        const bool real = type == 1 || type == 10 || type == 11 || (type >= 16 && type <= 20);
+        rlt_pb_out t = {0};
+        model m = {0};
+        rlt__pb_put_uint(&t, 1, 8);
+        rlt__pb_put_uint(&t, 1, 3);
+        rlt__pb_put_uint(&t, 2, type);
+        put_text(&t, 8, "w");
+        put(&m.graph, 5, &t);
+        input(&m, "x", "N 8");
+        node(&m, "MatMul", "x w", "y", NULL);
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = flops, .batch = 1});
+        assert_true(parameters(g) == (real ? 24 : 0));
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
 /* A node may not write an input, a tensor of the file, or what another node writes. */
 static void written_twice(void **state)
 {
@@ -209,6 +231,10 @@ static void operators(void **state)
         {"Resize", "N 3", "- - s:2", NULL, -1, "expected a size or scale for each of 2 dimensions"},
         {"Resize", "N 3", "- s:1,2,2", NULL, -1, "expected a size or scale for each of 2 dimensions"},
         {"Upsample", "N 3", "s:2,4", NULL, 24, NULL},
+        {"Expand", "1 1", "s:33554432,33554432", NULL, 1125899906842624.0, NULL},
+        {"Expand", "1 1", "s:33554432,33554433", NULL, -1, "at most 2^50 elements in all"},
+        {"Expand", "1 1", "s:1125899906842625,0", NULL, -1, "dimension 0 of its output is 1125899906842625"},
+        {"Expand", "1 1", "s:-1,1", NULL, -1, "dimension 0 of its output is -1"},
         /* of eight dimensions, as many as there may be */
         {"Resize", MOST, "- - s:1,1,1,1,1,1,1,5", NULL, 5, NULL},
         {"Tile", MOST, "s:1,1,1,1,1,1,1,5", NULL, 10, NULL},
@@ -323,7 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tensors),       cmocka_unit_test(inputs),
                                        cmocka_unit_test(attributes),    cmocka_unit_test(contents),
-                                       cmocka_unit_test(written_twice), cmocka_unit_test(operators),
-                                       cmocka_unit_test(cycles)};
+                                       cmocka_unit_test(written_twice), cmocka_unit_test(types_of_weights),
+                                       cmocka_unit_test(operators),     cmocka_unit_test(cycles)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
