@@ -235,6 +235,19 @@ static void operators(void **state)
         {"Expand", "1 1", "s:33554432,33554433", NULL, -1, "at most 2^50 elements in all"},
         {"Expand", "1 1", "s:1125899906842625,0", NULL, -1, "dimension 0 of its output is 1125899906842625"},
         {"Expand", "1 1", "s:-1,1", NULL, -1, "dimension 0 of its output is -1"},
+        {"ConvTranspose", "N 2 3", "w=2,3,1", "group=1", 9, NULL},
+        {"ConvTranspose", "N 2 3", "w=2,3,1", "group=2", 18, NULL},
+        {"ConvTranspose", "N 2 3", "w=2,3,1", "group=0", -1, "expected weights of as many dimensions"},
+        {"ConvTranspose", "N 2 3", "w=2,3,1", "group=2147483648", -1, "expected weights of as many"},
+        {"ConvTranspose", "N 2 3", "w=3,3,1", NULL, -1, "expected weights of as many dimensions"},
+        {"ConvTranspose", "N 2 3", "w=2,3,1,1", NULL, -1, "expected weights of as many dimensions"},
+        {"ConvTranspose", "N 2", "w=2,3", NULL, -1, "expected weights of as many dimensions"},
+        {"Conv", "N 2 3", "w=4,2,1", "group=1", 12, NULL},
+        {"Conv", "N 2 3", "w=4,2,1", "group=0", -1, "2 channels in 0 groups do not fit weights for 2"},
+        {"Conv", "N 3 3", "w=4,1,1", "group=2", -1, "3 channels in 2 groups do not fit weights for 1"},
+        {"Conv", "N 2 3", "w=4,3,1", NULL, -1, "2 channels in 1 groups do not fit weights for 3"},
+        {"Conv", "N 2 3", "w=4,2", NULL, -1, "expected an input and weights of equally many dimensions"},
+        {"Conv", "N 2", "w=4,2", NULL, -1, "expected an input and weights of equally many dimensions"},
         /* of eight dimensions, as many as there may be */
         {"Resize", MOST, "- - s:1,1,1,1,1,1,1,5", NULL, 5, NULL},
         {"Tile", MOST, "s:1,1,1,1,1,1,1,5", NULL, 10, NULL},
@@ -265,13 +278,18 @@ static void operators(void **state)
         model m = {0};
         input(&m, "x", rows[i].input);
         snprintf(others, sizeof others, "%s", rows[i].others);
-        for (char *word; (word = strtok_r(rest, " ", &rest));) { /* NAME:NUMBER,..., or one left out */
-            char *list = strchr(word, ':');
+        for (char *word;
+             (word = strtok_r(rest, " ", &rest));) { /* NAME:NUMBER,..., NAME=SIZE,..., or one left out */
+            char *list = strchr(word, ':'), *size = strchr(word, '=');
             for (char *c = word; *c; c++)
                 *c = *c == ',' ? ' ' : *c;
             if (list) {
                 *list = '\0';
                 numbers(&m, word, list + 1);
+            }
+            if (size) {
+                *size = '\0';
+                weight(&m, word, size + 1);
             }
             snprintf(in + strlen(in), sizeof in - strlen(in), " %s", word);
         }

@@ -105,8 +105,8 @@ static int read_window(const rlt__onnx *m, const rlt__onnx_node *n, uint32_t i, 
     if (aut && aut->text && strncmp(aut->text, "SAME", 4) == 0) {
         int64_t reach = (w->kernel - 1) * w->dilation + 1;
         int64_t all = ((d + w->stride - 1) / w->stride - 1) * w->stride + reach - d;
-        w->before = all > 0 ? all / 2 : 0;
-        w->after = all > 0 ? all - w->before : 0;
+        w->before = 0; /* half of it stands before, but only the sum counts */
+        w->after = all > 0 ? all : 0;
     }
     return 0;
 }
