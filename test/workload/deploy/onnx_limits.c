@@ -189,6 +189,24 @@ static void types_of_weights(void **state)
     }
 }
 
+/* A message that is written as a number is empty, and stands where the number ends. */
+static void numbers_for_messages(void **state)
+{
+    (void)state;
+    for (uint32_t field = 1; field <= 15; field++) {
+        model m = {0};
+        rlt__pb_put_uint(&m.graph, field, 1);
+        if (field == 15) {
+            refused(&m, RLT_EMALFORMED, "a sparse initializer, which is not supported");
+            assert_string_equal(err.where, "net.onnx: byte 12"); /* 10 before the graph, and 2 of the field */
+        } else if (field == 1) {
+            check(&m, RLT_EUNSUPPORTED, "operators that are not known, with their numbers:  (1)");
+        } else {
+            check(&m, 0, NULL);
+        }
+    }
+}
+
 /* A node may not write an input, a tensor of the file, or what another node writes. */
 static void written_twice(void **state)
 {
@@ -365,9 +383,14 @@ static void cycles(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tensors),       cmocka_unit_test(inputs),
-                                       cmocka_unit_test(attributes),    cmocka_unit_test(contents),
-                                       cmocka_unit_test(written_twice), cmocka_unit_test(types_of_weights),
-                                       cmocka_unit_test(operators),     cmocka_unit_test(cycles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tensors),
+                                       cmocka_unit_test(inputs),
+                                       cmocka_unit_test(attributes),
+                                       cmocka_unit_test(contents),
+                                       cmocka_unit_test(written_twice),
+                                       cmocka_unit_test(numbers_for_messages),
+                                       cmocka_unit_test(types_of_weights),
+                                       cmocka_unit_test(operators),
+                                       cmocka_unit_test(cycles)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
