@@ -541,9 +541,33 @@ static void reduced(void **state)
     }
 }
 
+/* A number that is taken from a list stands in it. */
+static void gathered(void **state)
+{
+    static const struct {
+        const char *at;
+        double elements; /* -1: not known */
+    } rows[] = {{"-3", -1}, {"-2", 2}, {"-1", 3}, {"0", 2}, {"1", 3}, {"2", -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model m = {0};
+        input(&m, "x", "N 1");
+        numbers(&m, "a", "2 3");
+        numbers(&m, "at", rows[i].at);
+        node(&m, "Gather", "a at", "to", NULL);
+        node(&m, "Expand", "x to", "y", NULL);
+        node(&m, "Relu", "y", "z", NULL);
+        if (rows[i].elements < 0)
+            refused(&m, RLT_EMALFORMED, "depends on contents that are not known");
+        else
+            assert_true(flops_of(&m, 1, "Relu") == rows[i].elements);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains), cmocka_unit_test(tensors),
-                                       cmocka_unit_test(many), cmocka_unit_test(reduced)};
+                                       cmocka_unit_test(many), cmocka_unit_test(reduced),
+                                       cmocka_unit_test(gathered)};
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
