@@ -398,6 +398,13 @@ static void star_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     out->send = out->land = rlt_blocks_run(0, 1);
 }
 
+/* Says that all members do alike, which is wrong: the root does not. */
+static uint32_t wrong_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    sizes[0] = plan->req.n;
+    return 1;
+}
+
 static int scan(const char *text, const char *name, uint32_t *plans, uint32_t *runs, uint32_t *folded)
 {
     char format[200];
@@ -472,6 +479,10 @@ static void algorithms(void **state)
     plan_is = RIGHT;
     star.kinds |= 1u << RLT_COLL_KINDS;
     prove(&p, RLT_ECHECK, "algorithm star: kinds", "claims unknown kinds of collectives");
+    star.kinds = 1u << RLT_BROADCAST;
+    star.symmetry = wrong_symmetry;
+    prove(&p, RLT_ECHECK, "algorithm star: broadcast of ", "ends with work pending: ");
+    star.symmetry = NULL;
     plan_is = NO_LANES;
     star.kinds = 1u << RLT_BARRIER; /* it has no bytes */
     prove(&p, RLT_ECHECK, "algorithm star: barrier of 0 bytes, 2 members, 0 channels, root 0: plan",
