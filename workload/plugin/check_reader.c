@@ -30,10 +30,10 @@ static int write_sample(const char *path, const char *text, size_t length, rlt_e
     return ok ? 0 : rlt_fail(err, RLT_EIO, path, "cannot write the sample");
 }
 
+/* *out is NULL before. */
 static int read_it(const rlt_reader *r, const char *path, rlt_program **out, rlt_error *err)
 {
     rlt_read_options how = {.first_step = -1, .last_step = -1};
-    *out = NULL;
     int rc = r->read(&path, 1, &how, out, err);
     if (!rc && !*out)
         return rlt_fail(err, RLT_ECHECK, path, "returned 0 without a program");

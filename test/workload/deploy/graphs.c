@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PipeDream's layer graphs as operator graphs: totals of published files, which awk added up, and what is
- * refused. */
+ * refused. Models as graphs, against a list of their layers. */
 #include "workload/deploy/graphs/graphs.h"
 #include "test/support/text_file.h"
 
@@ -17,8 +17,12 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/time.h"
 #include "workload/deploy/opgraph.h"
+#include "workload/models/accelerator.h"
+#include "workload/models/layer.h"
+#include "workload/models/model.h"
 
 #define DATA "../shared/data/pipedream/"
 
@@ -172,7 +176,7 @@ static void by_hand(void **state)
 
 static void refuse(const char *text, int code, const char *place, const char *what)
 {
-    rlt_opgraph *g = NULL;
+    rlt_opgraph *g = (rlt_opgraph *)&err; /* is not left as it is */
     int rc = load_text(text, strlen(text), &g);
     if (rc != code || g || !strstr(err.where, place) || !strstr(err.what, what))
         fail_msg("%d: %s: %s", rc, err.where, err.what);
@@ -192,6 +196,8 @@ static void refusals(void **state)
     refuse(IN LINEAR ADD LINKS "\tnode3 -- x\n", RLT_EMALFORMED, ":6", "expected a node");
     refuse(IN LINEAR ADD LINKS "\tnode3, node1\n", RLT_EMALFORMED, ":6", "nodeA -- nodeB");
     refuse("", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
+    assert_string_equal(err.what, "not an operator graph: expected a file of one of the formats pipedream, "
+                                  "placement, onnx, trace");
     refuse("\n\n", RLT_EMALFORMED, "ringlet-graphs-", "not an operator graph");
     refuse(IN NODE(2, "Add", "-0.001", "1", "1", "0"), RLT_EMALFORMED, ":2", "forward_compute_time=NUMBER");
     refuse(IN NODE(2, "Add", "1", "1", "-1", "0"), RLT_EMALFORMED, ":2", "activation_size=NUMBER");
@@ -257,11 +263,175 @@ static void batches(void **state)
     }
 }
 
+/* ---- models ---- */
+
+/* Writes an accelerator on which each kind of work has another efficiency, with a launch of its own. */
+static void write_accelerator(char *path)
+{
+    static const char text[] =
+        "{\"name\": \"drawn\", \"source\": \"drawn\", \"memory\": \"1GB\", \"bandwidth\": \"3GB/s\", "
+        "\"launch\": \"1us\", \"peaks\": {\"fp32\": \"10GFLOPS\", \"tf32\": \"11GFLOPS\", \"fp16\": "
+        "\"20GFLOPS\", \"bf16\": \"21GFLOPS\"}, \"kernels\": {\"most\": {\"matmul\": 0.7, \"attention\": 0.6, "
+        "\"convolution\": 0.5, \"lookup\": 0.4, \"vector\": 0.3}, \"memory\": 0.8, \"rows_half\": 3, "
+        "\"outputs_half\": 4, \"inputs_half\": 5, \"area_half\": 6, \"backward\": 0.9}}\n";
+    test_write_new(path, text, sizeof text - 1);
+}
+
+/* Lists the layers of a model as they should be, one after the other, and makes their graph. */
+static rlt_opgraph *layers_of(const char *spec, const char *accelerator, const char *precision,
+                              uint32_t batch)
+{
+    rlt_model m = {0};
+    rlt_accelerator a;
+    rlt_roofline roofline;
+    rlt_opgraph *g = NULL;
+    const rlt_layer_costs costs = RLT_LAYER_COSTS_DEFAULT;
+    const uint32_t element = precision[2] == '1' ? 2 : 4; /* fp16, bf16; fp32, tf32 */
+    err = (rlt_error){0};
+    if (rlt_model_open(spec, &m, &err) || rlt_accelerator_load(accelerator, NULL, &a, &err) ||
+        rlt_accelerator_roofline(&a, NULL, precision, &roofline, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    roofline.launch_ps = 0; /* the options state it */
+    rlt_layer_node *nodes = calloc(m.n_layers, sizeof *nodes);
+    uint32_t *edges = calloc(2 * (size_t)m.n_layers, sizeof *edges);
+    assert_true(nodes && edges);
+    for (uint32_t i = 0; i < m.n_layers; i++) {
+        const rlt_model_layer *l = &m.layers[i];
+        const rlt_layer_share share = {.samples = batch,
+                                       .tp = 1,
+                                       .ep = 1,
+                                       .element_bytes = element,
+                                       .gradient_bytes = element,
+                                       .slowdown = 1};
+        double inputs = rlt_layer_time(&m, i, &roofline, &share, RLT_LAYER_INPUTS),
+               weights = rlt_layer_time(&m, i, &roofline, &share, RLT_LAYER_WEIGHTS);
+        nodes[i] = (rlt_layer_node){
+            .name = l->name,
+            .kind = "layer",
+            .forward_ps = rlt_time_of(rlt_layer_time(&m, i, &roofline, &share, RLT_LAYER_FORWARD)),
+            .backward_ps = rlt_time_of(inputs + weights),
+            .output_bytes = (uint64_t)l->output_elements * batch * element,
+            .parameter_bytes = (l->parameters + l->expert_parameters) * element};
+        edges[2 * i] = i;
+        edges[2 * i + 1] = i + 1;
+    }
+    if (rlt_opgraph_of_layers(&(rlt_layer_graph){m.name, batch, nodes, m.n_layers, edges, m.n_layers - 1},
+                              &costs, &g, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(g->parameter_bytes, m.parameters * element);
+    free(nodes);
+    free(edges);
+    rlt_model_free(&m);
+    return g;
+}
+
+/* A model is a row of layers, whose times follow from an accelerator. */
+static void models(void **state)
+{
+    static const char *const specs[] = {
+        "transformer:layers=2,hidden=64,heads=4,sequence=32",
+        "transformer:layers=2,hidden=64,heads=4,sequence=32,experts=4,top_k=2", "resnet50", "dlrm"};
+    static const char *const precisions[] = {NULL, "fp32", "tf32", "fp16", "bf16"};
+    char path[] = "/tmp/ringlet-graphs-XXXXXX";
+    (void)state;
+    write_accelerator(path);
+    for (uint32_t i = 0; i < 4 * 5 * 2; i++) {
+        const char *spec = specs[i % 4], *precision = precisions[i / 4 % 5];
+        const uint32_t batch = i / 20 ? 7 : 0;
+        rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+        rlt_growing notes = {0};
+        rlt_opgraph *g = NULL,
+                    *want = layers_of(spec, path, precision ? precision : "fp32", batch ? batch : 32);
+        char note[120];
+        o.accelerator = path;
+        o.precision = precision;
+        o.batch = batch;
+        o.notes = i % 3 ? &notes : NULL;
+        if (rlt_opgraph_of_model(spec, &o, &g, &err))
+            fail_msg("%s: %s: %s", spec, err.where, err.what);
+        assert_string_equal(g->name, want->name);
+        assert_int_equal(g->batch, want->batch);
+        assert_int_equal(g->n_ops, want->n_ops);
+        assert_int_equal(g->forward_ps, want->forward_ps);
+        assert_int_equal(g->backward_ps, want->backward_ps);
+        assert_int_equal(g->parameter_bytes, want->parameter_bytes);
+        assert_int_equal(g->hash, want->hash);
+        snprintf(note, sizeof note, "times are estimated: roofline of drawn in %s\n",
+                 precision ? precision : "fp32");
+        if (o.notes)
+            assert_string_equal(notes.text, note);
+        free(notes.text);
+        rlt_opgraph_free(g);
+        rlt_opgraph_free(want);
+    }
+    unlink(path);
+}
+
+/* Without an accelerator a V100 is taken, by its name. Unknown names are refused. */
+static void names_of_models(void **state)
+{
+    static const struct {
+        const char *spec, *accelerator, *precision, *what;
+    } rows[] = {{"resnet50", NULL, NULL, NULL},
+                {"resnet50", "v100", "fp16", NULL},
+                {"resnte50", NULL, NULL, "resnte50"},
+                {"resnet50", "v10000", NULL, "v10000"},
+                {"resnet50", NULL, "bf16", "bf16"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+        rlt_growing notes = {0};
+        rlt_opgraph *g = (rlt_opgraph *)&err; /* is not left as it is */
+        char all[1600];
+        o.accelerator = rows[i].accelerator;
+        o.accelerator_dirs = "workload/accelerators";
+        o.precision = rows[i].precision;
+        o.notes = &notes;
+        err = (rlt_error){0};
+        int rc = rlt_opgraph_of_model(rows[i].spec, &o, &g, &err);
+        snprintf(all, sizeof all, "%s: %s", err.where, err.what);
+        assert_int_equal(rc != 0, rows[i].what != NULL);
+        assert_int_equal(g != NULL, rc == 0);
+        if (rc)
+            assert_non_null(strstr(all, rows[i].what));
+        else
+            assert_non_null(strstr(notes.text, "roofline of v100-sxm2-16gb in "));
+        free(notes.text);
+        rlt_opgraph_free(g);
+    }
+}
+
+/* A file of layers has updates as fast as the options say, and no optimizer is infinitely slow. */
+static void costs_of_layers(void **state)
+{
+    static const char text[] = IN LINEAR ADD LINKS;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char path[] = "/tmp/ringlet-graphs-XXXXXX";
+        rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+        rlt_opgraph *g = NULL;
+        o.costs = (rlt_layer_costs){3000, i - 1};
+        err = (rlt_error){0};
+        test_write_new(path, text, sizeof text - 1);
+        int rc = rlt_opgraph_read(path, &o, &g, &err);
+        unlink(path);
+        assert_int_equal(rc, i == 2 ? 0 : RLT_EUSAGE);
+        if (rc) {
+            assert_string_equal(err.what, "the optimizer needs more than 0 bytes a microsecond");
+            continue;
+        }
+        assert_int_equal(g->ops[1].launch_ps, 3000);
+        assert_int_equal(g->update_ps, 4000 * RLT_US);
+        rlt_opgraph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published), cmocka_unit_test(training_graph), cmocka_unit_test(by_hand),
-        cmocka_unit_test(refusals),  cmocka_unit_test(damage),         cmocka_unit_test(batches),
+        cmocka_unit_test(published), cmocka_unit_test(training_graph),  cmocka_unit_test(by_hand),
+        cmocka_unit_test(refusals),  cmocka_unit_test(damage),          cmocka_unit_test(batches),
+        cmocka_unit_test(models),    cmocka_unit_test(names_of_models), cmocka_unit_test(costs_of_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -415,6 +415,38 @@ static void nodes_without_outputs(void **state)
     }
 }
 
+/* Parts of sizes that nobody knows. Each has the shape that the file declares; one without may stand unread. */
+static void declared_parts(void **state)
+{
+    static const struct {
+        const char *shape;
+        double elements; /* -1: not known */
+    } rows[] = {{"N 5", 2 * 5}, {"", 1}, {"N K", -1}, {"K 5", -1}, {NULL, -1}};
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const bool read = i % 2, known = rows[i / 2].elements >= 0;
+        model m = {0};
+        input(&m, "x", "N 8");
+        input(&m, "t", "2");
+        node(&m, "Split", "x t", "y z", "axis=1");
+        value(&m, 13, "y", "N 3");
+        if (rows[i / 2].shape)
+            value(&m, 13, "z", rows[i / 2].shape);
+        node(&m, "Relu", read ? "z" : "y", "r", NULL);
+        if (read && !known) {
+            refused(&m, RLT_EMALFORMED, "node 'r' (Relu): the shape of its input 'z' is not known");
+            continue;
+        }
+        rlt_opgraph *g = read_model(&m, (test_options){.accelerator = bytes, .batch = 2});
+        const double size = known ? 4 * rows[i / 2].elements : 0;
+        assert_true((double)find(g, "y.1")->kept_bytes == size);
+        assert_true((double)find(g, "y.1")->time_ps == 1000 * 2 * size);
+        assert_true((double)find(g, "r")->time_ps == 1000 * 2 * (read ? size : 4 * 2 * 3));
+        rlt_opgraph_free(g);
+        rlt__pb_out_free(&m.graph);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +457,7 @@ int main(void)
         cmocka_unit_test(from_data),
         cmocka_unit_test(too_many_channels),
         cmocka_unit_test(declared_shapes),
+        cmocka_unit_test(declared_parts),
         cmocka_unit_test(halves_of_files),
         cmocka_unit_test(unknown_kinds),
         cmocka_unit_test(batches),

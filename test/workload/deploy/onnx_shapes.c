@@ -146,17 +146,18 @@ static void spread(void **state)
         uint32_t n = 1 + below(&d, 2);
         bool same = below(&d, 4) == 0;
         int64_t group = 1 + below(&d, 2), x[RANK] = {1, 2 * group}, w[RANK] = {2 * group, 1 + below(&d, 3)};
-        int64_t stride[2], more[2], pads[4], volume = 1, places = x[1];
+        int64_t stride[2], dilation[2], more[2], pads[4], volume = 1, places = x[1];
         double elements = (double)(group * w[1]);
         asked a = {.kind = "ConvTranspose"};
         for (uint32_t i = 0; i < n; i++) {
             x[2 + i] = 2 + below(&d, 6);
             w[2 + i] = 1 + below(&d, 3);
             stride[i] = 1 + below(&d, 3);
+            dilation[i] = 1 + below(&d, 3);
             more[i] = below(&d, (uint32_t)stride[i]);
             pads[i] = 0;
             pads[n + i] = below(&d, 2);
-            int64_t last = (x[2 + i] - 1) * stride[i] + w[2 + i];
+            int64_t last = (x[2 + i] - 1) * stride[i] + (w[2 + i] - 1) * dilation[i] + 1;
             elements *= same ? (double)(x[2 + i] * stride[i]) : (double)(last + more[i] - pads[n + i]);
             volume *= w[2 + i];
             places *= x[2 + i];
@@ -164,6 +165,7 @@ static void spread(void **state)
         dims_text(a.x, sizeof a.x, x, 2 + n);
         dims_text(a.w, sizeof a.w, w, 2 + n);
         add_list(&a, "strides", stride, n);
+        add_list(&a, "dilations", dilation, n);
         add_list(&a, "output_padding", more, n);
         if (same)
             add(&a, " auto_pad=SAME_LOWER");

@@ -163,6 +163,49 @@ static void refusals(void **state)
     refused(FILE_OF("3", ""), "nodes[0]", "expected a node, an object");
 }
 
+/* Numbers of nodes and classes are below 2^63. */
+static void largest_numbers(void **state)
+{
+#define TWO(id, color, from, to) FILE_OF(NODE(id, 1, 0, color, 8) ", " NODE(2, 1, 0, 4, 8), EDGE(from, to, 8))
+    static const char most[] = "expected a number from 0 to 9223372036854775807, got 9223372036854775808";
+    (void)state;
+    rlt_opgraph_free(read_text(TWO(9223372036854775807, 9223372036854775807, 9223372036854775807, 2)));
+    refused(TWO(9223372036854775808, 3, 1, 2), "nodes[0].id", most);
+    refused(TWO(1, 9223372036854775808, 1, 2), "nodes[0].colorClass", most);
+    refused(TWO(1, 3, 9223372036854775808, 2), "edges[0].sourceId", most);
+    refused(TWO(1, 3, 1, 9223372036854775808), "edges[0].destId", most);
+#undef TWO
+}
+
+/* Times end at 2^53 ps, sizes at 2^53 bytes. */
+static void largest_amounts(void **state)
+{
+    (void)state;
+    rlt_opgraph_free(read_text(FILE_OF(NODE(1, 9007199.25, 0, 1, 9007199254740992), "")));
+    refused(FILE_OF(NODE(1, 9007199.26, 0, 1, 8), ""), "nodes[0].fpgaLatency",
+            "expected a number from 0 to 9.0072e+06");
+    refused(FILE_OF(NODE(1, 1, 0, 1, 9007199254740994), ""), "nodes[0].size",
+            "expected a number from 0 to 9.0072e+15");
+    refused(FILE_OF(NODE(1, 1, 0, 1, -1), ""), "nodes[0].size", "expected a number from 0 to 9.0072e+15");
+}
+
+/* An optimizer updates something in a microsecond, whether the graph has updates or not. */
+static void speed_of_updates(void **state)
+{
+    (void)state;
+    for (int i = -1; i < 2; i++) {
+        rlt_graph_options o = RLT_GRAPH_OPTIONS_DEFAULT;
+        rlt_opgraph *g = NULL;
+        o.costs.update_bytes_per_us = i;
+        err = (rlt_error){0};
+        int rc = rlt__graph_placement.read("net.json", operators, strlen(operators), &o, &g, &err);
+        assert_int_equal(rc, i > 0 ? 0 : RLT_EUSAGE);
+        if (rc)
+            assert_string_equal(err.what, "the optimizer needs more than 0 bytes a microsecond");
+        rlt_opgraph_free(g);
+    }
+}
+
 static void damaged(void **state)
 {
     (void)state;
@@ -186,8 +229,10 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operator_graph), cmocka_unit_test(layer_graph), cmocka_unit_test(inference),
-        cmocka_unit_test(refusals),       cmocka_unit_test(damaged),
+        cmocka_unit_test(operator_graph),  cmocka_unit_test(layer_graph),
+        cmocka_unit_test(inference),       cmocka_unit_test(refusals),
+        cmocka_unit_test(damaged),         cmocka_unit_test(largest_numbers),
+        cmocka_unit_test(largest_amounts), cmocka_unit_test(speed_of_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,8 +382,61 @@ static void random_traces(void **state)
     assert_true(gradients > CASES / 2 && joints > CASES);
 }
 
+/* Gradients sum to 2^62 bytes at most. */
+static void most_bytes(void **state)
+{
+    static const uint64_t half = UINT64_C(1) << 61;
+    static trial x;
+    (void)state;
+    for (uint64_t more = 0; more < 2; more++) {
+        rlt_builder *b;
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        rlt_graph_options options = RLT_GRAPH_OPTIONS_DEFAULT;
+        const uint32_t self = 0;
+        assert_int_equal(rlt_builder_create(1, &b, &err), 0);
+        rlt_op_desc work = rlt_op_desc_init(RLT_OP_COMPUTE, 0);
+        work.duration_ps = 1000;
+        work.name = rlt_build_string(b, "backward", 8);
+        assert_int_equal(rlt_build_op(b, &work), 0);
+        for (uint32_t i = 1; i <= 2; i++) {
+            rlt_op_desc o = rlt_op_desc_init(RLT_OP_COLLECTIVE, 0);
+            o.coll = RLT_ALL_REDUCE;
+            o.group = rlt_build_group(b, "", &self, 1);
+            o.bytes = half + (i == 2 ? more : 0);
+            o.name = rlt_build_string(b, "last", i == 2 ? 4 : 0);
+            assert_int_equal(rlt_build_op(b, &o), i);
+            rlt_build_dep(b, i, 0);
+        }
+        if (rlt_builder_finish(b, "large", &p, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        x.m = (rlt_trace_maker){.p = p,
+                                .options = &options,
+                                .err = &err,
+                                .nodes = x.nodes,
+                                .order = x.order,
+                                .last = x.last,
+                                .slot = x.slot,
+                                .stamp = x.stamp};
+        assert_int_equal(rlt__trace_step(&x.m, "t"), 0);
+        assert_int_equal(rlt__trace_order(&x.m), 0);
+        rlt__trace_passes(&x.m);
+        assert_int_equal(rlt__trace_edges(&x.m), 0);
+        assert_int_equal(rlt__trace_gradients(&x.m), more ? RLT_ERANGE : 0);
+        assert_int_equal(x.m.bytes, more ? half : 2 * half);
+        if (more)
+            assert_string_equal(err.where, "last");
+        free(x.m.items);
+        free(x.m.met);
+        free(x.m.edges);
+        free(x.m.gradients);
+        rlt_map_free(&x.m.seen);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_traces)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_traces), cmocka_unit_test(most_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

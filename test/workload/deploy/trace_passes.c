@@ -52,6 +52,10 @@ static const struct name {
     {"bwd0", NULL, false, true, false},
     {"conv_bw_1", NULL, false, true, false},
     {"conv_bw", NULL, false, false, false},
+    {"zackward forwar", NULL, false, false, false},
+    {"zorward", NULL, false, false, false},
+    {"ztep", NULL, false, false, false},
+    {"cgrad", NULL, false, false, false},
     {"forward backward", NULL, false, true, true},
     {"backward step", NULL, true, true, false},
 };

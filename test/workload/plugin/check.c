@@ -58,7 +58,7 @@ typedef enum reader_fault {
     TAKES_HALF,
     TAKES_EMPTY,
     FAILS,
-    FORGETFUL
+    BRIEF
 } reader_fault;
 static reader_fault reader_is;
 static uint32_t reads;
@@ -93,6 +93,8 @@ static int tiny_read(const char *const *paths, uint32_t n, const rlt_read_option
         return 0;
     if (reader_is == SILENT)
         return RLT_EMALFORMED;
+    if (reader_is == BRIEF)
+        return rlt_fail(err, RLT_EMALFORMED, paths[0], "?");
     if (reader_is == FAILS || (!whole && !lax))
         return rlt_fail(err, RLT_EMALFORMED, paths[0], "expected the line");
     int rc = rlt_builder_create(4, &b, err);
@@ -136,6 +138,8 @@ static void readers(void **state)
     }
     reader_is = FAILS;
     prove(&p, RLT_EMALFORMED, "reader tiny", "expected the line");
+    reader_is = BRIEF; /* a letter is a message */
+    prove(&p, RLT_EMALFORMED, "reader tiny", "?");
     reader_is = FINE;
     sample.file = "a loud one";
     prove(&p, RLT_ECHECK, "reader tiny: probe", "the reader loud recognises the sample too");
@@ -189,7 +193,8 @@ typedef enum model_fault {
     MUTE,
     AT_PEAK,
     SKIPS,
-    NO_PARAMETERS
+    NO_PARAMETERS,
+    LITTLE
 } model_fault;
 static model_fault model_is;
 
@@ -211,6 +216,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         l->forward_flop = model_is == NOT_FINITE ? INFINITY
                           : model_is == NEGATIVE ? -1
                           : model_is == NO_WORK  ? 0
+                          : model_is == LITTLE   ? 0.125
                                                  : 2e6;
         l->backward_flop = model_is == NO_WORK ? 0 : 4e6;
         l->saved_split = l->moved_elements = 1000;
@@ -272,6 +278,10 @@ static void models(void **state)
         fail_msg("%s: %s", err.where, err.what);
     assert_text_contains(text, " trains: 3.6e+19 FLOP in 180000000");
     free(text);
+    model_is = LITTLE; /* less than a FLOP is work */
+    if (rlt_plugin_check(&p, "/tmp", &text, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    free(text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model_is = rows[i].fault;
         prove(&p, RLT_ECHECK, rows[i].where, rows[i].what);
@@ -288,6 +298,7 @@ static void strategies(void **state)
         int code;
         const char *what;
     } rows[] = {{"zero=1,recompute=full", 0, NULL},
+                {"stack=megatron", 0, NULL}, /* a suggestion: the accelerator need not know it */
                 {"zero", RLT_ECHECK, "expected NAME=VALUE"},
                 {"zreo=1", RLT_EUSAGE, "zreo"},
                 {"zero=7", RLT_EUSAGE, "7"}};
@@ -314,6 +325,26 @@ static void strategies(void **state)
     }
 }
 
+/* Each entry has a line, one after the other; if one of them fails there is no text. */
+static void several(void **state)
+{
+    const rlt_training_strategy good = {.name = "good", .summary = "settings", .settings = "zero=1"},
+                                bad = {.name = "bad", .summary = "settings", .settings = "zero"};
+    char *each[3] = {NULL}, all[1200];
+    rlt_error err = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) { /* one, two, and one that is followed by a bad one */
+        const rlt_training_strategy *const list[] = {&good, i == 0 ? NULL : i == 1 ? &good : &bad, NULL};
+        const rlt_plugin p = {RLT_PLUGIN_ABI, "some", "1", "strategies", .strategies = list};
+        assert_int_equal(rlt_plugin_check(&p, "/tmp", &each[i], &err), i == 2 ? RLT_ECHECK : 0);
+    }
+    snprintf(all, sizeof all, "%s%s", each[0], each[0]);
+    assert_string_equal(each[1], all);
+    assert_null(each[2]);
+    free(each[0]);
+    free(each[1]);
+}
+
 /* ---- algorithms: the root sends to each member in turn ---- */
 
 typedef enum plan_fault {
@@ -323,6 +354,8 @@ typedef enum plan_fault {
     NO_BUFFERS,
     NO_RESULT,
     REFUSES,
+    REFUSES_TOPOLOGY,
+    REFUSES_RANGE,
     REFUSES_MUTE,
     BREAKS,
     SENDS_HALF,
@@ -339,6 +372,8 @@ static int star_plan(rlt_plan *plan, rlt_error *err)
     plan->result = plan_is == NO_RESULT ? 1 : 0;
     if (plan_is == REFUSES || (plan_is == ONLY_SMALL && plan->req.n > 4))
         return rlt_fail(err, RLT_EUNSUPPORTED, "star", "?");
+    if (plan_is == REFUSES_TOPOLOGY || plan_is == REFUSES_RANGE)
+        return rlt_fail(err, plan_is == REFUSES_RANGE ? RLT_ERANGE : RLT_ETOPOLOGY, "star", "?");
     if (plan_is == REFUSES_MUTE)
         return RLT_EUNSUPPORTED;
     return plan_is == BREAKS ? rlt_fail(err, RLT_ESCHEMA, "star", "breaks") : 0;
@@ -363,6 +398,13 @@ static void star_step(const rlt_plan *plan, uint32_t member, uint32_t lane, uint
     out->send = out->land = rlt_blocks_run(0, 1);
 }
 
+/* Says that all members do alike, which is wrong: the root does not. */
+static uint32_t wrong_symmetry(const rlt_plan *plan, uint32_t *sizes)
+{
+    sizes[0] = plan->req.n;
+    return 1;
+}
+
 static int scan(const char *text, const char *name, uint32_t *plans, uint32_t *runs, uint32_t *folded)
 {
     char format[200];
@@ -385,6 +427,8 @@ static void algorithms(void **state)
                 {NO_BUFFERS, "plan", "1 blocks, 0 buffers"},
                 {NO_RESULT, "plan", "1 buffers and result buffer 1"},
                 {REFUSES, "algorithm star: broadcast", "is claimed, but fails for every group"},
+                {REFUSES_TOPOLOGY, "algorithm star: broadcast", "is claimed, but fails for every group"},
+                {REFUSES_RANGE, "algorithm star: broadcast", "is claimed, but fails for every group"},
                 {REFUSES_MUTE, "plan", "fails without a message"},
                 {BREAKS, "plan", "breaks"},
                 {SENDS_HALF, "algorithm star: broadcast of ", ""},
@@ -435,6 +479,10 @@ static void algorithms(void **state)
     plan_is = RIGHT;
     star.kinds |= 1u << RLT_COLL_KINDS;
     prove(&p, RLT_ECHECK, "algorithm star: kinds", "claims unknown kinds of collectives");
+    star.kinds = 1u << RLT_BROADCAST;
+    star.symmetry = wrong_symmetry;
+    prove(&p, RLT_ECHECK, "algorithm star: broadcast of ", "ends with work pending: ");
+    star.symmetry = NULL;
     plan_is = NO_LANES;
     star.kinds = 1u << RLT_BARRIER; /* it has no bytes */
     prove(&p, RLT_ECHECK, "algorithm star: barrier of 0 bytes, 2 members, 0 channels, root 0: plan",
@@ -444,8 +492,8 @@ static void algorithms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers),    cmocka_unit_test(samples),    cmocka_unit_test(models),
-        cmocka_unit_test(strategies), cmocka_unit_test(algorithms),
+        cmocka_unit_test(readers),    cmocka_unit_test(samples), cmocka_unit_test(models),
+        cmocka_unit_test(strategies), cmocka_unit_test(several), cmocka_unit_test(algorithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

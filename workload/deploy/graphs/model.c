@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -30,7 +31,8 @@ static int open_device(const rlt_graph_options *o, device *d, rlt_error *err)
     int rc = rlt_accelerator_load(o->accelerator ? o->accelerator : "v100", o->accelerator_dirs, &d->a, err);
     if (!rc)
         rc = rlt_accelerator_roofline(&d->a, "any", precision, &d->roofline, err);
-    d->element_bytes = precision[0] == 'f' && precision[1] == 'p' && precision[2] == '3' ? 4 : 2;
+    d->roofline.launch_ps = 0; /* the options state it */
+    d->element_bytes = strncmp(precision, "fp32", 4) == 0 || strncmp(precision, "tf32", 4) == 0 ? 4 : 2;
     if (!rc && o->notes)
         rlt_growing_add(o->notes, "times are estimated: roofline of %s in %s\n", d->a.name, precision);
     return rc;

@@ -93,7 +93,7 @@ static int add_layer(layers *l, const rlt_layer_node *layer, uint32_t *index)
 
 static uint64_t bytes_of(const layers *l, const rlt__onnx_value *v)
 {
-    return v->rank < 0 ? 0 : (uint64_t)nearbyint(rlt__onnx_bytes(l->m, v));
+    return (uint64_t)nearbyint(rlt__onnx_bytes(l->m, v));
 }
 
 /* Finds the layer that computes a value; RLT_NONE: a constant. Inputs become layers when they are read. */

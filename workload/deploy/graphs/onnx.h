@@ -95,7 +95,7 @@ typedef struct rlt__onnx {
 typedef struct rlt__onnx_work {
     double flop, bytes; /* work of all samples asked for; bytes: read and written */
     double rows;        /* rows of the activations, in products with weights; 0: no such product */
-    uint32_t width;     /* smaller side of the weights in such a product */
+    double width;       /* smaller side of the weights in such a product */
     uint32_t kind;      /* rlt_work_kind */
     double parameters;  /* elements of weights that no layer before has counted */
     bool twice;         /* the backward pass does twice the work: gradients of both operands */
@@ -136,7 +136,8 @@ int rlt__onnx_shapes(rlt__onnx *m) RLT_MUST_USE;
 int rlt__onnx_fold(rlt__onnx *m, const rlt__onnx_node *n) RLT_MUST_USE;
 /* Finds the work of a node, and marks the weights that it counts. */
 void rlt__onnx_work_of(rlt__onnx *m, const rlt__onnx_node *n, rlt__onnx_work *w);
-/* Bytes of a value of the batch asked for; floating-point elements have the options' precision. */
+/* Bytes of a value of the batch asked for, 0 without a shape; floating-point elements have the options'
+ * precision. */
 double rlt__onnx_bytes(const rlt__onnx *m, const rlt__onnx_value *v);
 /* Adds a remark to the options' notes. */
 void rlt__onnx_note(const rlt__onnx *m, const char *fmt, ...) RLT_PRINTF(2);

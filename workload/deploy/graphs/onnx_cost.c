@@ -44,6 +44,8 @@ static uint32_t element_bytes(const rlt__onnx *m, uint8_t type)
 
 double rlt__onnx_bytes(const rlt__onnx *m, const rlt__onnx_value *v)
 {
+    if (v->rank < 0)
+        return 0;
     return rlt__onnx_elements(v) * element_bytes(m, v->type) * (v->constant ? 1 : m->scale);
 }
 
@@ -79,28 +81,28 @@ static void product(const rlt__onnx *m, const rlt__onnx_node *n, double out, rlt
     w->flop = 2 * out * inner;
     w->kind = RLT_WORK_ATTENTION;
     w->twice = true;
-    if (!a->constant && !b->constant)
+    if (w->flop <= 0 || (!a->constant && !b->constant))
         return;
     const rlt__onnx_value *weights = b->constant ? b : a, *other = b->constant ? a : b;
-    double columns = inner > 0 ? rlt__onnx_elements(weights) / inner : 0;
-    double narrow = columns < inner ? columns : inner;
+    double columns = rlt__onnx_elements(weights) / inner;
     w->kind = RLT_WORK_MATMUL;
-    w->rows = inner > 0 ? rlt__onnx_elements(other) / inner * m->scale : 0;
-    w->width = narrow < 1 ? 1 : narrow < UINT32_MAX ? (uint32_t)narrow : UINT32_MAX;
+    w->rows = rlt__onnx_elements(other) / inner * m->scale;
+    w->width = columns < inner ? columns : inner;
 }
 
 static void count_flop(const rlt__onnx *m, const rlt__onnx_node *n, double out, rlt__onnx_work *w)
 {
-    const rlt__onnx_value *v = rlt__onnx_in(m, n, 0), *k = rlt__onnx_in(m, n, 1);
-    double in = v ? rlt__onnx_elements(v) : 0;
+    const rlt__onnx_value *k = rlt__onnx_in(m, n, 1);
+    double in = rlt__onnx_elements(rlt__onnx_in(m, n, 0));
     w->kind = RLT_WORK_VECTOR;
     switch (n->op->cost) {
     case RLT__ONNX_CONV:
     case RLT__ONNX_DECONV:
         w->kind = RLT_WORK_CONVOLUTION;
         w->twice = true;
-        w->flop = 2 * (n->op->cost == RLT__ONNX_CONV ? out : in) *
-                  (k->dims[0] > 0 ? rlt__onnx_elements(k) / (double)k->dims[0] : 0);
+        w->flop = 2 * (n->op->cost == RLT__ONNX_CONV ? out : in);
+        for (int64_t i = 1; i < k->rank; i++)
+            w->flop *= (double)k->dims[i];
         break;
     case RLT__ONNX_PRODUCT:
         product(m, n, out, w);
@@ -122,14 +124,10 @@ static void count_flop(const rlt__onnx *m, const rlt__onnx_node *n, double out, 
 
 void rlt__onnx_work_of(rlt__onnx *m, const rlt__onnx_node *n, rlt__onnx_work *w)
 {
-    double out = 0;
     *w = (rlt__onnx_work){0};
     for (uint32_t i = 0; i < n->n_outputs; i++)
-        if (n->outputs[i] != RLT_NONE && m->values[n->outputs[i]].rank >= 0) {
-            const rlt__onnx_value *v = &m->values[n->outputs[i]];
-            out = i == 0 ? rlt__onnx_elements(v) : out;
-            w->bytes += rlt__onnx_bytes(m, v);
-        }
+        if (n->outputs[i] != RLT_NONE)
+            w->bytes += rlt__onnx_bytes(m, &m->values[n->outputs[i]]);
     if (n->op->cost == RLT__ONNX_LOOKUP)
         w->bytes *= 2;
     for (uint32_t i = 0; i < n->n_inputs; i++) {
@@ -145,5 +143,5 @@ void rlt__onnx_work_of(rlt__onnx *m, const rlt__onnx_node *n, rlt__onnx_work *w)
         w->parameters += root->counted ? 0 : rlt__onnx_elements(root);
         root->counted = true;
     }
-    count_flop(m, n, out, w);
+    count_flop(m, n, rlt__onnx_elements(&m->values[n->outputs[0]]), w);
 }

@@ -127,7 +127,7 @@ static bool lists(const rlt__onnx *m, const rlt__onnx_node *n, const rlt__onnx_v
             return false;
         int64_t by = steps.n ? steps.at[0] : 1, d = v->n_data, from = starts.n ? starts.at[0] : 0;
         from = from < 0 ? from + d : from;
-        from = from < 0 ? 0 : from >= d ? (by > 0 ? d : d - 1) : from;
+        from = from < 0 ? 0 : from >= d ? d - 1 : from;
         for (uint32_t i = 0; i < out->n_data; i++)
             data[i] = v->data[from + i * by];
         return true;

@@ -105,8 +105,8 @@ static int read_window(const rlt__onnx *m, const rlt__onnx_node *n, uint32_t i, 
     if (aut && aut->text && strncmp(aut->text, "SAME", 4) == 0) {
         int64_t reach = (w->kernel - 1) * w->dilation + 1;
         int64_t all = ((d + w->stride - 1) / w->stride - 1) * w->stride + reach - d;
-        w->before = all > 0 ? all / 2 : 0;
-        w->after = all > 0 ? all - w->before : 0;
+        w->before = 0; /* half of it stands before, but only the sum counts */
+        w->after = all > 0 ? all : 0;
     }
     return 0;
 }
@@ -228,7 +228,7 @@ static int matmul(rlt__onnx *m, const rlt__onnx_node *n)
         return rlt__onnx_bad(m, n, "matrices with inner sizes %lld and %lld", (long long)inner,
                              (long long)other);
     bool vector = b.rank == 1;
-    int64_t columns = vector ? 1 : b.dims[b.rank - 1];
+    int64_t columns = b.dims[b.rank - 1];
     rank = rank < 0 ? 0 : rank;
     memcpy(dims, a->dims, sizeof dims);
     b.rank = (int8_t)(vector ? 0 : b.rank - 2);

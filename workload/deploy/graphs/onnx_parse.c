@@ -184,7 +184,6 @@ static int keep_tensor(const parser *p, const tensor *t, double elements, uint32
     v->rank = (int8_t)t->rank;
     v->type = (uint8_t)(t->type < 255 ? t->type : 0);
     v->constant = true;
-    v->root = value;
     memcpy(v->dims, t->dims, sizeof v->dims);
     m->external += t->external;
     if (t->external || t->n_data > RLT__ONNX_DATA || (double)t->n_data != elements)

@@ -232,23 +232,25 @@ static int set_inputs(rlt__onnx *m)
 
 /* ---- shapes ---- */
 
-/* Takes the shape that the file declares for an output. */
-static int adopt(rlt__onnx *m, const rlt__onnx_node *n)
+/* Takes the shape that the file declares for output k. Only the first one must have it. */
+static int adopt(rlt__onnx *m, const rlt__onnx_node *n, uint32_t k)
 {
-    const rlt__onnx_value *v = &m->values[n->outputs[0]];
+    const rlt__onnx_value *v = &m->values[n->outputs[k]];
     int64_t dims[RLT__ONNX_RANK];
+    int left = close_dimensions(m, v, false, dims);
+    if (k > 0 && (v->declared_rank < 0 || left >= 0))
+        return 0;
     if (v->declared_rank < 0)
         return rlt__onnx_bad(
             m, n,
             "the shape of its output '%.100s' depends on contents that are not known, and "
             "the file does not declare it: run ONNX's shape inference, or export with fixed sizes",
             rlt_interned(&m->names, n->outputs[0]));
-    int left = close_dimensions(m, v, false, dims);
     if (left >= 0)
         return rlt__onnx_bad(m, n,
                              "dimension %d of its output '%.100s' depends on contents that are not known",
                              left, rlt_interned(&m->names, n->outputs[0]));
-    return rlt__onnx_set(m, n, 0, dims, v->declared_rank, v->type);
+    return rlt__onnx_set(m, n, k, dims, v->declared_rank, v->type);
 }
 
 /* Finds out whether the outputs are constants, and where these come from. */
@@ -295,8 +297,9 @@ static int infer(rlt__onnx *m, const rlt__onnx_node *n)
                                  rlt_interned(&m->names, n->inputs[i]));
     }
     int rc = n->op->infer(m, n);
-    if (!rc && m->values[n->outputs[0]].rank < 0)
-        rc = adopt(m, n);
+    for (uint32_t k = 0; k < n->n_outputs && !rc; k++)
+        if (n->outputs[k] != RLT_NONE && m->values[n->outputs[k]].rank < 0)
+            rc = adopt(m, n, k);
     if (rc)
         return rc;
     inherit(m, n);

@@ -31,7 +31,7 @@ static uint32_t batch_of(const rlt_pipedream *d, uint32_t otherwise)
             bytes = d->nodes[i].output_bytes;
         }
     uint64_t images = bytes / IMAGE_BYTES;
-    bool known = inputs == 1 && images && images * IMAGE_BYTES == bytes && images < UINT32_MAX;
+    bool known = inputs == 1 && images && images * IMAGE_BYTES == bytes;
     return known ? (uint32_t)images : otherwise;
 }
 
@@ -63,7 +63,6 @@ static int read(const char *path, const char *text, size_t length, const rlt_gra
 {
     rlt_pipedream d;
     char name[64];
-    *out = NULL;
     int rc = rlt__pipedream_parse(path, text, length, &d, err);
     rlt_layer_node *layers = malloc(((size_t)d.n + 1) * sizeof *layers);
     uint32_t *edges = malloc((2 * (size_t)d.n_edges + 1) * sizeof *edges);
