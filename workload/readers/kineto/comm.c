@@ -123,6 +123,11 @@ static int by_thread(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static bool begun(const void *a, const void *moment)
+{
+    return by_thread(a, moment) <= 0;
+}
+
 /* Finds the attributes of kernels that have none, at the record_param_comms around their launches. */
 static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *err)
 {
@@ -140,16 +145,10 @@ static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *er
         if (c->attributes[i] != RLT_NONE || nccl[i].call == RLT_NONE)
             continue;
         const rlt_kin_event *e = &c->k->events[nccl[i].call];
-        uint32_t low = 0, high = n;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (calls[middle].row < e->row || (calls[middle].row == e->row && calls[middle].begin <= e->ts))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low > 0 && calls[low - 1].row == e->row && e->ts <= calls[low - 1].end)
-            c->attributes[i] = calls[low - 1].attributes;
+        call moment = {.begin = e->ts, .row = e->row};
+        uint32_t after = rlt__kin_first(calls, n, sizeof *calls, begun, &moment);
+        if (after > 0 && calls[after - 1].row == e->row && e->ts <= calls[after - 1].end)
+            c->attributes[i] = calls[after - 1].attributes;
     }
     free(calls);
     return 0;

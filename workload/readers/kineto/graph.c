@@ -86,17 +86,16 @@ int rlt__kin_add_item(rlt_kin_graph *g, rlt_kin_item_type type, int64_t t, uint3
     return 0;
 }
 
+static bool step_begun(const void *step, const void *t)
+{
+    return ((const rlt_kin_step *)step)->begin <= *(const int64_t *)t;
+}
+
 uint16_t rlt__kin_step_at(const rlt_kin_recording *k, const rlt_kin_window *w, int64_t t)
 {
-    uint32_t low = 0, high = w->n_steps;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (k->steps[w->first_step + middle].begin <= t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint16_t)(low > 0 ? low - 1 : 0);
+    const rlt_kin_step *steps = w->n_steps ? k->steps + w->first_step : NULL;
+    uint32_t begun = rlt__kin_first(steps, w->n_steps, sizeof *steps, step_begun, &t);
+    return (uint16_t)(begun > 0 ? begun - 1 : 0);
 }
 
 /* Adds an edge from work to work if the recording agrees with it. */
@@ -119,25 +118,17 @@ static void depend_pending(rlt_kin_graph *g, rlt_kin_stream *s, int64_t start)
     s->first_pending = RLT_NONE;
 }
 
-/* Returns how many stream waits were called before a time. */
-static uint32_t waits_before(const rlt_kin_graph *g, int64_t t)
+static bool waits_before(const void *wait, const void *t)
 {
-    uint32_t low = 0, high = g->n_waits;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (g->waits[middle].t < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ((const struct rlt_kin_wait *)wait)->t < *(const int64_t *)t;
 }
 
 /* Counts the stream waits of both classes with times in [from, to). *last: time of the last one. */
 static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32_t *comm, uint32_t *other,
                         int64_t *last)
 {
-    uint32_t before = waits_before(g, from), until = waits_before(g, to);
+    uint32_t before = rlt__kin_first(g->waits, g->n_waits, sizeof *g->waits, waits_before, &from);
+    uint32_t until = rlt__kin_first(g->waits, g->n_waits, sizeof *g->waits, waits_before, &to);
     *comm = *other = 0;
     if (until <= before)
         return;
@@ -364,20 +355,25 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
     return op;
 }
 
-/* Returns the range of g's sync index (ordered by call or record) with this correlation. */
+typedef struct sync_key {
+    const rlt_kin_sync *syncs;
+    int64_t correlation;
+    bool by_record;
+} sync_key;
+
+static bool sync_before(const void *index, const void *key)
+{
+    const sync_key *k = key;
+    const rlt_kin_sync *s = &k->syncs[*(const uint32_t *)index];
+    return (k->by_record ? s->record : s->correlation) < k->correlation;
+}
+
+/* Returns where a correlation begins in g's sync index (ordered by call or record). */
 static uint32_t find_sync(const rlt_kin_graph *g, bool by_record, int64_t correlation)
 {
     const uint32_t *index = by_record ? g->sync_by_record : g->sync_by_call;
-    uint32_t low = 0, high = g->k->n_syncs;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const rlt_kin_sync *s = &g->syncs[index[middle]];
-        if ((by_record ? s->record : s->correlation) < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    sync_key key = {.syncs = g->syncs, .correlation = correlation, .by_record = by_record};
+    return rlt__kin_first(index, g->k->n_syncs, sizeof *index, sync_before, &key);
 }
 
 static const rlt_kin_sync *sync_of(const rlt_kin_graph *g, const rlt_kin_event *call)

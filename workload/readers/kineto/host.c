@@ -111,18 +111,15 @@ static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
     return rc;
 }
 
+static bool begins_before(const void *a, const void *t)
+{
+    return ((const span *)a)->begin < *(const int64_t *)t;
+}
+
 /* Returns the first span that begins at or after t. */
 static uint32_t first_from(const spans *own, int64_t t)
 {
-    uint32_t low = 0, high = own->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (own->at[middle].begin < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rlt__kin_first(own->at, own->n, sizeof *own->at, begins_before, &t);
 }
 
 /* Returns true if the main thread begins an event that is not autograd in [from, to). */

@@ -69,17 +69,9 @@ static int index_events(const rlt_kin_graph *g, bool work, keyed **out, uint32_t
     return 0;
 }
 
-static uint32_t first_with(const keyed *v, uint32_t n, int64_t key)
+static bool key_before(const void *thing, const void *key)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (v[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ((const keyed *)thing)->key < *(const int64_t *)key;
 }
 
 static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t, bool early)
@@ -105,7 +97,8 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
 {
     const rlt_kin_event *c = &g->k->events[call];
     int rc = 0;
-    uint32_t first = c->correlation < 0 ? n : first_with(works, n, c->correlation);
+    uint32_t first =
+        c->correlation < 0 ? n : rlt__kin_first(works, n, sizeof *works, key_before, &c->correlation);
     for (uint32_t i = first; i < n && works[i].key == c->correlation && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
         if (works[i].t == INT64_MIN) /* launched by an earlier call */
@@ -181,17 +174,16 @@ static int by_thread(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static bool begun(const void *call, const void *moment)
+{
+    return by_thread(call, moment) <= 0;
+}
+
 static comms_call *enclosing(comms_call *calls, uint32_t n, uint32_t row, int64_t t)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (calls[middle].row < row || (calls[middle].row == row && calls[middle].begin <= t))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && calls[low - 1].row == row && t <= calls[low - 1].end ? &calls[low - 1] : NULL;
+    comms_call moment = {.begin = t, .row = row};
+    uint32_t i = rlt__kin_first(calls, n, sizeof *calls, begun, &moment);
+    return i > 0 && calls[i - 1].row == row && t <= calls[i - 1].end ? &calls[i - 1] : NULL;
 }
 
 static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *n)

@@ -159,6 +159,9 @@ uint32_t rlt__kin_row_of(rlt_kin_recording *k, char kind, int64_t outer, int64_t
 /* Returns the role of a runtime call. Names of CUDA and HIP differ only in their prefix. */
 rlt_kin_role rlt__kin_runtime_role(const char *name);
 bool rlt__kin_is_nccl(const char *kernel);
+/* Returns the index of the first of n ordered things that is not before `key`; n: all are before it. */
+uint32_t rlt__kin_first(const void *things, uint32_t n, size_t size,
+                        bool (*before)(const void *thing, const void *key), const void *key);
 void rlt__kin_order_steps(rlt_kin_recording *k);
 void rlt__kin_recording_free(rlt_kin_recording *k);
 

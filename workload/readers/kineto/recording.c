@@ -175,3 +175,17 @@ void rlt__kin_recording_free(rlt_kin_recording *k)
     rlt_strings_free(&k->rows);
     *k = (rlt_kin_recording){.path = k->path, .rank = RLT_NONE};
 }
+
+uint32_t rlt__kin_first(const void *things, uint32_t n, size_t size,
+                        bool (*before)(const void *thing, const void *key), const void *key)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (before((const char *)things + middle * size, key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
