@@ -290,8 +290,8 @@ static void depend_on_evidence(rlt_kin_graph *g, uint32_t row, int64_t cut, int6
     for (uint32_t i = n; i > 0 && i + COMMS_BACK > n; i--) {
         uint32_t op = g->issued[i - 1].op;
         int64_t end = rlt__kin_op_end(g, op);
-        if (g->issued[i - 1].row != row && end > base && end <= start + RLT_KIN_TOLERANCE_NS &&
-            start - end <= rest && (best == RLT_NONE || end > rlt__kin_op_end(g, best)))
+        if (g->issued[i - 1].row != row && end <= start + RLT_KIN_TOLERANCE_NS && start - end <= rest &&
+            (best == RLT_NONE || end > rlt__kin_op_end(g, best)))
             best = op;
     }
     g->evident += best != RLT_NONE;
@@ -329,7 +329,6 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
         rlt_build_fail(g->b, g->err);
         return RLT_NONE;
     }
-    g->n_deps = 0;
     rlt__kin_depend(g, host);
     bool overlaps = s->last != RLT_NONE && rlt__kin_op_end(g, s->last) > start + RLT_KIN_TOLERANCE_NS;
     if (!overlaps)
@@ -407,14 +406,9 @@ static void wait_event(rlt_kin_graph *g, const rlt_kin_event *call)
 {
     const rlt_kin_sync *s = sync_of(g, call);
     uint32_t op = s && s->kind == RLT_KIN_SYNC_STREAM_WAIT ? sync_source(g, s) : RLT_NONE;
-    rlt_error err = {.code = 0};
-    if (op == RLT_NONE || s->waiter == RLT_NONE)
+    if (op == RLT_NONE || s->waiter == RLT_NONE ||
+        !make_room(g, &g->pending, &g->pending_capacity, sizeof *g->pending, g->n_pending, "stream waits"))
         return;
-    if (rlt_grow(&g->pending, &g->pending_capacity, sizeof *g->pending, (uint64_t)g->n_pending + 1,
-                 RLT_MAX_OPS, "stream waits", &err) < 0) {
-        rlt_build_fail(g->b, &err);
-        return;
-    }
     rlt_kin_stream *w = &g->streams[s->waiter];
     g->pending[g->n_pending].op = op;
     g->pending[g->n_pending].next = w->first_pending;
@@ -441,7 +435,6 @@ static void synchronise(rlt_kin_graph *g, uint32_t row, const rlt_kin_event *cal
     int64_t begin = call->ts, end = rlt__kin_end(call);
     rlt__kin_host_until(g, row, begin);
     const rlt_kin_sync *s = sync_of(g, call);
-    g->n_deps = 0;
     if (call->role == RLT_KIN_DEVICE_SYNC) {
         for (uint32_t i = 0; i < g->n_streams_used; i++)
             rlt__kin_depend(g, g->streams[g->streams_used[i]].last);
@@ -476,7 +469,6 @@ static void launch(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t *n_nccl)
         return;
     if (rlt__kin_op_end(g, op) > rlt__kin_end(call) + RLT_KIN_TOLERANCE_NS)
         return; /* the call did not block */
-    g->n_deps = 0;
     rlt__kin_depend(g, op);
     rlt__kin_host_wait(g, item->row, item->t, rlt__kin_end(call));
 }

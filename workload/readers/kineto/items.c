@@ -120,34 +120,42 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
     return rc;
 }
 
-/* Finds when the first work launched in the window starts on each stream. A stream runs its work in order, so
- * work before that was launched earlier. *out is malloc'ed. */
-static int first_starts(const rlt_kin_graph *g, int64_t **out)
+/* Begins of work on a stream: the first one launched in the window, and the last one launched before it. */
+typedef struct starts {
+    int64_t launched, early;
+} starts;
+
+/* Finds them. A stream runs its work in order, so work before either of them was launched early. *out is
+ * malloc'ed. */
+static int find_starts(const rlt_kin_graph *g, starts **out)
 {
-    int64_t *first = malloc(((size_t)g->k->rows.n + 1) * sizeof *first);
-    if (!first)
+    starts *all = malloc(((size_t)g->k->rows.n + 1) * sizeof *all);
+    if (!all)
         return rlt_nomem(g->err);
-    for (uint32_t r = 0; r <= g->k->rows.n; r++)
-        first[r] = INT64_MIN;
+    for (uint32_t r = 0; r < g->k->rows.n; r++)
+        all[r] = (starts){INT64_MIN, INT64_MIN};
     for (uint32_t i = 0; i < g->n_launches; i++) {
         const rlt_kin_event *w = &g->k->events[g->launches[i].work];
-        if (g->launches[i].call != RLT_NONE && (first[w->row] == INT64_MIN || w->ts < first[w->row]))
-            first[w->row] = w->ts;
+        starts *s = &all[w->row];
+        if (g->launches[i].call == RLT_NONE)
+            s->early = w->ts > s->early ? w->ts : s->early;
+        else if (s->launched == INT64_MIN || w->ts < s->launched)
+            s->launched = w->ts;
     }
-    *out = first;
+    *out = all;
     return 0;
 }
 
 /* Adds the work whose launch was not recorded. It is placed by its time, unless it was launched early. */
 static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
 {
-    int64_t *first = NULL;
-    int rc = first_starts(g, &first);
+    starts *first = NULL;
+    int rc = find_starts(g, &first);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
         if (works[i].t == INT64_MIN)
             continue;
-        bool early = w->ts < g->w.begin || w->ts < first[w->row];
+        bool early = w->ts < g->w.begin || w->ts < first[w->row].launched || w->ts < first[w->row].early;
         if ((w->ts >= g->w.end && !early) || rlt__kin_end(w) <= g->w.begin) {
             g->outside++;
             continue;
@@ -186,18 +194,23 @@ static comms_call *enclosing(comms_call *calls, uint32_t n, uint32_t row, int64_
     return i > 0 && calls[i - 1].row == row && t <= calls[i - 1].end ? &calls[i - 1] : NULL;
 }
 
+static bool is_comms(const rlt_kin_event *e)
+{
+    return e->role == RLT_KIN_COMMS || e->role == RLT_KIN_COMMS_WAIT;
+}
+
 static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *n)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++)
-        count += g->k->events[i].role == RLT_KIN_COMMS || g->k->events[i].role == RLT_KIN_COMMS_WAIT;
+        count += is_comms(&g->k->events[i]);
     comms_call *calls = malloc(((size_t)count + 1) * sizeof *calls);
     if (!calls)
         return rlt_nomem(g->err);
     *n = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++) {
         const rlt_kin_event *e = &g->k->events[i];
-        if (e->role == RLT_KIN_COMMS || e->role == RLT_KIN_COMMS_WAIT)
+        if (is_comms(e))
             calls[(*n)++] = (comms_call){.begin = e->ts, .end = rlt__kin_end(e), .row = e->row};
     }
     qsort(calls, count, sizeof *calls, by_thread);
