@@ -167,59 +167,31 @@ static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
     return rc;
 }
 
-/* Intervals of record_param_comms, by thread and begin. */
-typedef struct comms_call {
-    int64_t begin, end;
-    uint32_t row;
-    bool launches;
-} comms_call;
-
-static int by_thread(const void *a, const void *b)
-{
-    const comms_call *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static bool begun(const void *call, const void *moment)
-{
-    return by_thread(call, moment) <= 0;
-}
-
-static comms_call *enclosing(comms_call *calls, uint32_t n, uint32_t row, int64_t t)
-{
-    comms_call moment = {.begin = t, .row = row};
-    uint32_t i = rlt__kin_first(calls, n, sizeof *calls, begun, &moment);
-    return i > 0 && calls[i - 1].row == row && t <= calls[i - 1].end ? &calls[i - 1] : NULL;
-}
-
 static bool is_comms(const rlt_kin_event *e)
 {
     return e->role == RLT_KIN_COMMS || e->role == RLT_KIN_COMMS_WAIT;
 }
 
-static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *n)
+static int find_comms_calls(const rlt_kin_graph *g, rlt_kin_call **out, uint32_t *n)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++)
         count += is_comms(&g->k->events[i]);
-    comms_call *calls = malloc(((size_t)count + 1) * sizeof *calls);
+    rlt_kin_call *calls = malloc(((size_t)count + 1) * sizeof *calls);
     if (!calls)
         return rlt_nomem(g->err);
     *n = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++) {
         const rlt_kin_event *e = &g->k->events[i];
         if (is_comms(e))
-            calls[(*n)++] = (comms_call){.begin = e->ts, .end = rlt__kin_end(e), .row = e->row};
+            calls[(*n)++] = rlt__kin_call_of(e);
     }
-    qsort(calls, count, sizeof *calls, by_thread);
+    rlt__kin_order_calls(calls, *n);
     for (uint32_t i = 0; i < g->n_launches; i++) {
         const rlt_kin_launch *l = &g->launches[i];
         if (l->call == RLT_NONE || g->k->events[l->work].role != RLT_KIN_NCCL)
             continue;
-        const rlt_kin_event *call = &g->k->events[l->call];
-        comms_call *c = enclosing(calls, count, call->row, call->ts);
+        rlt_kin_call *c = rlt__kin_call_around(calls, *n, &g->k->events[l->call]);
         if (c)
             c->launches = true;
     }
@@ -228,9 +200,9 @@ static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *
 }
 
 /* Adds a stream wait whose event is not recorded, in the order of time, with running counts. */
-static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, comms_call *calls, uint32_t n_calls)
+static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, rlt_kin_call *calls, uint32_t n_calls)
 {
-    const comms_call *c = enclosing(calls, n_calls, e->row, e->ts);
+    const rlt_kin_call *c = rlt__kin_call_around(calls, n_calls, e);
     if (c && c->launches)
         return 0;
     struct rlt_kin_wait w = {.t = e->ts};
@@ -246,7 +218,7 @@ static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, comms_cal
 
 static int add_calls(rlt_kin_graph *g, const keyed *calls, uint32_t n)
 {
-    comms_call *comms = NULL;
+    rlt_kin_call *comms = NULL;
     uint32_t n_comms = 0;
     int rc = find_comms_calls(g, &comms, &n_comms);
     g->waits = malloc(((size_t)n + 1) * sizeof *g->waits);

@@ -51,10 +51,10 @@ static void say(drawn *x, const event *e)
              e->end - e->begin);
 }
 
-/* The next event of a thread. No two threads begin or end at one time. */
+/* The next event of a thread, at once or later. No two threads begin or end at one time. */
 static event draw_event(drawn *x, int thread, int now)
 {
-    int begin = (now + (int)below(&x->d, 40)) / 4 * 4 + 4 + thread;
+    int begin = (now + (int)below(&x->d, 3) * (int)below(&x->d, 30)) / 4 * 4 + thread;
     return (event){.begin = begin,
                    .end = begin + 4 * (1 + (int)below(&x->d, below(&x->d, 3) ? 12 : 60)),
                    .thread = thread,
@@ -64,11 +64,11 @@ static event draw_event(drawn *x, int thread, int now)
 /* Events of a thread, some of them with another one inside. One before the steps ends inside, the last one may end behind. */
 static int draw_thread(drawn *x, int thread, event *out)
 {
-    int n = 0, now = x->begin;
+    int n = 0, now = x->begin + 1 + thread;
     event before = {.begin = x->begin - 20, .end = x->begin + 40 + thread, .thread = thread, .engine = true};
     if (below(&x->d, 3) == 0)
         say(x, &before);
-    for (int k = (int)below(&x->d, thread == MAIN ? 6 : EVENTS + 1); k > 0; k--) {
+    for (int k = (int)below(&x->d, thread == MAIN ? 5 : EVENTS + 1); k > 0; k--) {
         event e = draw_event(x, thread, now);
         e.engine ^= thread != MAIN;
         if (e.begin >= x->end)
@@ -146,10 +146,14 @@ static void draw(drawn *x)
     x->end = x->begin + 4 * (60 + (int)below(&x->d, 60));
     x->middle = x->begin + 4 * (1 + (int)below(&x->d, 50));
     TEST_SAY(x, "{\"traceEvents\":[");
-    x->n_main = draw_thread(x, MAIN, x->main);
+    bool first = below(&x->d, 2); /* whether the main thread is seen first */
     x->n_engine = 0;
+    if (first)
+        x->n_main = draw_thread(x, MAIN, x->main);
     for (int t = 1; t < THREADS; t++)
         x->n_engine += draw_thread(x, t, x->engine + x->n_engine);
+    if (!first)
+        x->n_main = draw_thread(x, MAIN, x->main);
     for (int i = 0; i < x->n_engine; i++)
         runs[x->engine[i].thread] |= x->engine[i].engine;
     for (int i = 0; i < x->n_engine; i++) /* a thread without the engine's work does not count */
