@@ -164,6 +164,64 @@ static void explained_begins(void **state)
     }
 }
 
+/* Stream 7 waits at 140 for an event that is not recorded, and its next kernel begins at 412. The collective before explains it
+ * if it ended 9 us before at most, or up to 1 us later, and the kernel before on the stream no more than 2 us later. Otherwise
+ * the end of the collective alone may explain it, or nothing. */
+static void explained_waits(void **state)
+{
+    static const struct {
+        const char *text;
+        bool waits;
+        int evident;
+    } rows[] = {
+#define WAITER(before, comm)                                                                                 \
+    TRACE(STEP(0, 0, 900) LAUNCH(1, 100, 10, 1) KERNEL("before", 7, 112, before, 1) LAUNCH(1, 115, 2, 2)     \
+              SUM("A", 20, 120, comm, 2) CALL("cudaStreamWaitEvent", 1, 140, 2, 3) LAUNCH(1, 150, 5, 4)      \
+                  KERNEL("k", 7, 412, 20, 4))
+        {WAITER(298, 293), true, 0},   {WAITER(298, 293.001), false, 0}, {WAITER(5, 283), true, 0},
+        {WAITER(5, 282.999), true, 1}, {WAITER(294.999, 285), true, 0},  {WAITER(295, 285), false, 0},
+#undef WAITER
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_program *p = read_one(rows[i].text);
+        if (depends(p, named(p, "k"), named(p, "ncclA")) != rows[i].waits ||
+            noted(p, "just after a collective") != (uint64_t)rows[i].evident)
+            fail_msg("row %zu: %d", i, (int)noted(p, "just after a collective"));
+        rlt_program_free(p);
+    }
+}
+
+/* A call that copies waits for its copy, unless that ends more than 1 us after it. */
+static void copies(void **state)
+{
+    static const struct {
+        const char *text;
+        int ns; /* by which a copy of 1000 us more delays the whole */
+    } rows[] = {
+#define COPY(call, name, lasts)                                                                              \
+    TRACE(STEP(0, 0, 1000) CALL(call, 1, 100, 20, 1) EVENT("gpu_memcpy", name, 0, 7, 105, lasts, ON(7, 1)))
+        {COPY("cudaMemcpy", "c", 14), 1000000},
+        {COPY("cudaMemcpy", "c", 16), 1000000},
+        {COPY("cudaMemcpy", "c", 16.001), 121001},
+        {COPY("cudaMemcpyAsync", "c", 14), 119000},
+        {COPY("cudaMemcpyAsync", "c DtoH (Device -> Pageable)", 16), 1000000},
+        {COPY("cudaMemcpyAsync", "c DtoH (Device -> Pinned)", 14), 119000},
+        {COPY("cudaMemcpyAsync", "c HtoD (Pageable -> Device)", 14), 119000},
+#undef COPY
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_program *p = read_one(rows[i].text);
+        rlt_time before = span_of(p);
+        for (uint32_t k = 0; k < p->n_ops; k++)
+            ((rlt_op *)p->ops)[k].duration_ps += p->ops[k].kind == RLT_OP_MEMORY ? 1000 * RLT_US : 0;
+        if (span_of(p) - before != rows[i].ns * RLT_NS)
+            fail_msg("row %zu: %lld", i, (long long)((span_of(p) - before) / RLT_NS));
+        rlt_program_free(p);
+    }
+}
+
 /* Of two collectives that end together, the one launched last explains the begin; of others, the one that ended last. One on
  * the work's own stream explains nothing, since it came first anyway. */
 static void explained_by_which(void **state)
@@ -329,6 +387,8 @@ int main(void)
         cmocka_unit_test(gaps),
         cmocka_unit_test(explained_begins),
         cmocka_unit_test(explained_by_which),
+        cmocka_unit_test(explained_waits),
+        cmocka_unit_test(copies),
         cmocka_unit_test(numbers),
         cmocka_unit_test(threads_seen_first_inside_a_wait),
         cmocka_unit_test(threads_begin_once),
