@@ -40,8 +40,7 @@ static bool make_room(rlt_kin_graph *g, void *items, uint32_t *capacity, size_t 
 {
     rlt_error err = {.code = 0};
     int rc = rlt_grow(items, capacity, size, (uint64_t)n + 1, RLT_MAX_OPS, what, &err);
-    if (rc < 0)
-        rlt_build_fail(g->b, &err);
+    rlt_build_fail(g->b, &err);
     return rc == 0;
 }
 
@@ -206,8 +205,7 @@ static uint32_t stream_resource(rlt_kin_graph *g, uint32_t row)
         g->streams_used[g->n_streams_used++] = row;
         const char *name = rlt_interned(&g->k->rows, row) + 1, *slash = strrchr(name, '/');
         char text[160];
-        snprintf(text, sizeof text, "device %.*s stream %.70s", slash ? (int)(slash - name) : 0, name,
-                 slash ? slash + 1 : "");
+        snprintf(text, sizeof text, "device %.*s stream %.70s", (int)(slash - name), name, slash + 1);
         s->resource = rlt_build_resource(g->b, g->rank, RLT_RES_STREAM, text);
     }
     return s->resource;

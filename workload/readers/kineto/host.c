@@ -209,9 +209,8 @@ static int use_threads(rlt_kin_graph *g)
         rlt_kin_thread *t = &g->threads[r];
         if (r != g->main && !t->autograd && t->launches == 0)
             continue;
-        const char *name = strrchr(rlt_interned(&g->k->rows, r), '/');
         char text[100];
-        snprintf(text, sizeof text, "thread %.80s", name ? name + 1 : "");
+        snprintf(text, sizeof text, "thread %.80s", strrchr(rlt_interned(&g->k->rows, r), '/') + 1);
         t->resource = rlt_build_resource(g->b, g->rank, RLT_RES_HOST, text);
         t->cur = g->w.begin;
         t->begun = r == g->main;
