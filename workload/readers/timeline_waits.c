@@ -257,8 +257,6 @@ static int find_meetings(rlt_job_timeline *t, rlt_error *err)
             if (rlt_map_put(&map, at, o->meeting) < 0)
                 rc = rlt_nomem(err);
         }
-        if (rc)
-            break;
         rlt_tl_meeting *m = &t->meetings[o->meeting];
         m->n++;
         m->least_ps = o->duration_ps < m->least_ps ? o->duration_ps : m->least_ps;

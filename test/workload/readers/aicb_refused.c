@@ -98,6 +98,8 @@ static void lines_are_refused(void **state)
          "4 ranks do not divide into groups of 3 with stride 1", RLT_ESCHEMA},
         {TWO ROW "reduce,dp_group,2,8,s,1\n", ":4", "2 ranks do not divide into groups of 2 with stride 2",
          RLT_ESCHEMA},
+        {TWO "reduce,tp_group,4,0,s,1\nreduce,dp_group,,8,s,1\n", ":4",
+         "2 ranks do not divide into groups of 1 with stride 4", RLT_ESCHEMA},
         {TWO ROW "reduce,ep_group,2,8,s,1\nreduce,ep_dp_group,1,8,s,1\n", ":4",
          "2 ranks do not divide into groups of 2 with stride 2", RLT_ESCHEMA},
         {TWO "reduce,tp_group,1,8,s,1\nreduce,ep_group,4,8,s,1\n", ":4",
