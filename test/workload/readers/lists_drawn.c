@@ -233,6 +233,7 @@ static void lists_say_what_was_drawn(void **state)
         unlink(path);
         if (rc)
             fail_msg("%s: %s\n%s", err.where, err.what, x.text);
+        assert_string_equal(err.where, "");
         check_list(&x, p);
         rlt_program_free(p);
     }

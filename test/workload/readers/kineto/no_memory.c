@@ -17,18 +17,19 @@
 #define COMM(name)                                                                                           \
     ",\"Collective name\":\"" name "\",\"In msg nelems\":12,\"Out msg nelems\":12,\"dtype\":\"Float\","      \
     "\"Group size\":2,\"Process Group Name\":\"g\",\"Process Group Ranks\":\"[0, 1]\",\"In split size\":\"[1, 2]\""
-#define WORK                                                                                                 \
+#define FIRST                                                                                                \
     STEP(1, 0, 500)                                                                                          \
-    STEP(2, 500, 500) KERNEL("early", 7, 5, 9, 1) OP("aten::mul", 1, 1, 50) LAUNCH(1, 10, 5, 2)              \
-        KERNEL("k", 7, 20, 5, 2) LAUNCH(1, 30, 5, 3)                                                         \
-            EVENT("kernel", "ncclDevKernel_AllReduce", 0, 20, 40, 9, ON(20, 3) COMM("allreduce"))            \
-                LAUNCH(1, 50, 5, 4)                                                                          \
-                    EVENT("kernel", "ncclDevKernel_SendRecv", 0, 20, 60, 9, ON(20, 4) COMM("all_to_all"))    \
-                        OP("autograd::engine::evaluate_function: A", 2, 100, 50) LAUNCH(2, 110, 5, 5)        \
-                            KERNEL("grad", 7, 120, 9, 5) CALL("cudaEventRecord", 1, 160, 2, 6)               \
-                                CALL("cudaStreamWaitEvent", 1, 170, 2, 7) LAUNCH(1, 180, 5, 8)               \
-                                    KERNEL("other", 9, 190, 9, 8)                                            \
-                                        CALL("cudaDeviceSynchronize", 1, 210, 9, 9)
+    STEP(2, 500, 500)                                                                                        \
+    OP("aten::mul", 1, 1, 50) KERNEL("early", 7, 5, 9, 1) LAUNCH(1, 10, 5, 2) KERNEL("k", 7, 20, 5, 2)
+#define SUM      EVENT("kernel", "ncclDevKernel_AllReduce", 0, 20, 40, 9, ON(20, 3) COMM("allreduce"))
+#define EXCHANGE EVENT("kernel", "ncclDevKernel_SendRecv", 0, 20, 60, 9, ON(20, 4) COMM("all_to_all"))
+#define BACKWARD                                                                                             \
+    OP("autograd::engine::evaluate_function: A", 2, 100, 50) LAUNCH(2, 110, 5, 5) KERNEL("grad", 7, 120, 9, 5)
+#define LAST                                                                                                 \
+    CALL("cudaEventRecord", 1, 160, 2, 6)                                                                    \
+    CALL("cudaStreamWaitEvent", 1, 170, 2, 7)                                                                \
+    LAUNCH(1, 180, 5, 8) KERNEL("other", 9, 190, 9, 8) CALL("cudaDeviceSynchronize", 1, 210, 9, 9)
+#define WORK FIRST LAUNCH(1, 30, 5, 3) SUM LAUNCH(1, 50, 5, 4) EXCHANGE BACKWARD LAST
 #define WAITS                                                                                                \
     EVENT("cuda_sync", "Stream Wait Event", 0, 9, 170, 1,                                                    \
           "\"device\":0,\"stream\":9,\"correlation\":7,\"wait_on_stream\":7,"                                \
