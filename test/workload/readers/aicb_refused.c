@@ -197,31 +197,6 @@ static void ranks_up_to_the_limit(void **state)
     }
 }
 
-/* Steps are counted in 16 bits: 65534 of them are read. */
-static void steps_have_a_limit(void **state)
-{
-    enum { STEPS = 65534 };
-    static const char end[] = "epoch_end,,,,,\n";
-    const rlt_read_options o = {.first_step = -1, .last_step = -1};
-    char *text = malloc(sizeof TWO + (STEPS + 1) * (sizeof end - 1) + 2 * sizeof ROW), *at;
-    char path[32];
-    rlt_program *p;
-    rlt_error err;
-    (void)state;
-    assert_non_null(text);
-    at = stpcpy(text, TWO);
-    for (int i = 0; i < STEPS; i++)
-        at = stpcpy(at, end);
-    strcpy(at, ROW);
-    assert_int_equal(try_text(text, &o, path, &p, &err), 0);
-    assert_int_equal(p->n_steps, STEPS + 1);
-    assert_int_equal(p->ops[0].step, STEPS);
-    rlt_program_free(p);
-    stpcpy(stpcpy(at, end), ROW);
-    refuse(text, &o, RLT_ERANGE, ":65537", "more than 65534 steps");
-    free(text);
-}
-
 static void one_file_is_expected(void **state)
 {
     static const char *const paths[] = {"a.csv", "b.csv"};
@@ -241,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_refused),       cmocka_unit_test(steps_are_refused),
         cmocka_unit_test(first_lines_are_refused), cmocka_unit_test(ranks_up_to_the_limit),
-        cmocka_unit_test(steps_have_a_limit),      cmocka_unit_test(one_file_is_expected),
+        cmocka_unit_test(one_file_is_expected),
     };
     return cmocka_run_group_tests_name("aicb_refused", tests, NULL, NULL);
 }
