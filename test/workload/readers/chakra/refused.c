@@ -210,6 +210,118 @@ static void notes(void **state)
     }
 }
 
+/* A metadata node that waits for something stays, and takes no time. */
+static void metadata_in_between(void **state)
+{
+    file f;
+    (void)state;
+    begin(&f);
+    work(&f, 1, "a", 3, false);
+    message(&f);
+    head(&f, 2, "note", RLT_CHAKRA_METADATA);
+    dep(&f, 1);
+    message(&f);
+    work(&f, 3, "b", 4, false);
+    dep(&f, 2);
+    message(&f);
+    end(&f, "one.0.et");
+    rlt_program *p = read_trace("one.0.et");
+    assert_int_equal(p->n_ops, 3);
+    assert_int_equal(op_named(p, "note")->kind, RLT_OP_DELAY);
+    assert_int_equal(op_named(p, "note")->duration_ps, 0);
+    assert_int_equal(noted(p, "metadata node: takes no time"), 1);
+    rlt_program_free(p);
+    clean();
+}
+
+/* Steps 0, 2 and 3 of a trace. Those that are kept count from the first one that was asked for. */
+static void steps(void **state)
+{
+    static const struct {
+        int first, last, from, to; /* from 9: refused */
+    } all[] = {{-1, -1, 0, 3}, {0, 0, 0, 0}, {2, 2, 2, 2},  {1, 2, 2, 2},   {2, 3, 2, 3}, {-1, 2, 0, 2},
+               {3, -1, 3, 3},  {1, 1, 9, 0}, {0, 4, 9, -1}, {-1, 4, 9, -1}, {0, 3, 0, 3}};
+    static const uint32_t steps_of[] = {0, 2, 3};
+    file f;
+    (void)state;
+    begin(&f);
+    for (uint32_t i = 0; i < 3; i++) {
+        work(&f, i + 1, "w", 1 + steps_of[i], false);
+        number(&f, "ringlet_step", RLT_CHAKRA_UINT32, steps_of[i]);
+        if (i)
+            dep(&f, i);
+        message(&f);
+    }
+    end(&f, "one.0.et");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        rlt_read_options o = {.first_step = all[i].first, .last_step = all[i].last};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        uint32_t n = 0;
+        int rc = try_read("one.0.et", &o, &p, &err);
+        if (all[i].to < 0) {
+            char what[80];
+            snprintf(what, sizeof what, "expected steps within the recorded 0:3, got 0:%d", all[i].last);
+            assert_int_equal(rc, RLT_ERANGE);
+            assert_string_equal(err.what, what);
+            continue;
+        }
+        if (rc)
+            fail_msg("%zu: %s", i, err.what);
+        for (uint32_t k = 0; k < 3; k++) {
+            if ((int)steps_of[k] < all[i].from || (int)steps_of[k] > all[i].to)
+                continue;
+            assert_int_equal(p->ops[n].duration_ps, (1 + steps_of[k]) * RLT_US);
+            assert_int_equal(p->ops[n].n_deps, n > 0);
+            assert_int_equal(p->ops[n++].step, (int)steps_of[k] - (all[i].first > 0 ? all[i].first : 0));
+        }
+        assert_int_equal(p->n_ops, n);
+        rlt_program_free(p);
+    }
+    clean();
+}
+
+static void checks(void **state)
+{
+    static const struct {
+        uint32_t ranks; /* asked for */
+        int without;    /* the rank of three that has no file */
+        const char *says;
+    } all[] = {
+        {0, 2, "ok: ranks: 2 of 2 present\n"},
+        {2, 2, "ok: ranks: 2 of 2 present\n"},
+        {3, 2,
+         "lacks: ranks: 1 of 3 have no file (first: rank 2); add it, or use another rank's: --replicate 2=0\n"},
+        {0, 1,
+         "lacks: ranks: 1 of 3 have no file (first: rank 1); add it, or use another rank's: --replicate 1=0\n"},
+        {5, 0,
+         "lacks: ranks: 3 of 5 have no file (first: rank 0); add it, or use another rank's: --replicate 0=1\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char paths[2][256], *said = NULL;
+        const char *list[] = {paths[0], paths[1]};
+        rlt_read_options o = plain_options();
+        rlt_error err = {0};
+        int n = 0;
+        for (int r = 0; r < 3; r++) {
+            char name[16];
+            file f;
+            if (r == all[i].without)
+                continue;
+            snprintf(name, sizeof name, "t.%d.et", r);
+            begin(&f);
+            end(&f, name);
+            path_of(name, paths[n++], sizeof paths[0]);
+        }
+        o.n_ranks = all[i].ranks;
+        assert_int_equal(rlt_reader_chakra.check(list, 2, &o, &said, &err), 0);
+        assert_string_equal(said, all[i].says);
+        free(said);
+        clean();
+    }
+}
+
 /* A check that fails gives no text. */
 static void failed_checks(void **state)
 {
@@ -229,6 +341,9 @@ int main(void)
         cmocka_unit_test(durations_have_a_limit),
         cmocka_unit_test(nodes_are_refused),
         cmocka_unit_test(groups_are_refused),
+        cmocka_unit_test(metadata_in_between),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(checks),
         cmocka_unit_test(notes),
         cmocka_unit_test(failed_checks),
     };
