@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "workload/readers/pipedream.h"
 
 #define F       "forward_compute_time="

@@ -18,7 +18,7 @@ typedef enum rlt_kin_item_type {
     RLT_KIN_ITEM_SYNC,   /* a: event of the call */
     RLT_KIN_ITEM_RECORD, /* a: event of the call */
     RLT_KIN_ITEM_WAIT,   /* a: event of the call; b: rlt_kin_wait_class */
-    RLT_KIN_ITEM_BLOCK, /* the main thread begins to wait for autograd threads; a: event that begins the stretch */
+    RLT_KIN_ITEM_BLOCK,  /* the main thread begins to wait for autograd threads; a: their first event */
     RLT_KIN_ITEM_RESUME, /* the main thread continues */
     RLT_KIN_ITEM_BEGIN,  /* an autograd thread gets work */
     RLT_KIN_ITEM_END,    /* an autograd thread has no more work */

@@ -131,8 +131,8 @@ static bool main_acts(const spans *own, int64_t from, int64_t to)
     return false;
 }
 
-/* Blocks the main thread from the stretch's first event to its end, except while it works for the autograd engine
- * itself. */
+/* Blocks the main thread from the first event of a stretch to its end, except while it works for the autograd
+ * engine itself. */
 static int block(rlt_kin_graph *g, const spans *own, const span *stretch, int64_t end)
 {
     int64_t from = stretch->begin;
@@ -266,7 +266,7 @@ static uint32_t delay(rlt_kin_graph *g, uint32_t op, int64_t from, int64_t t)
     return rlt__kin_build(g, &d, t);
 }
 
-/* While the main thread is blocked, a thread that works gives work to others, else the one that stopped last. */
+/* While the main thread is blocked, a thread that works gives work to others, or the one that stopped last. */
 static uint32_t host_at_work(rlt_kin_graph *g, uint32_t except, int64_t t)
 {
     if (!g->threads[g->main].blocked)

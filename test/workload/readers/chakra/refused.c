@@ -12,6 +12,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/protowire.h"
 #include "test/support/traces/chakra.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"

@@ -13,6 +13,7 @@
 
 #include "collectives/collective.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/say.h"
 #include "test/support/traces/kineto.h"
