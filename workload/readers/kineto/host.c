@@ -266,7 +266,7 @@ static uint32_t delay(rlt_kin_graph *g, uint32_t op, int64_t from, int64_t t)
     return rlt__kin_build(g, &d, t);
 }
 
-/* While the main thread is blocked, a thread that works gives work to others, or the one that stopped last. */
+/* While the main thread is blocked, a thread at work gives work to others, or the one that stopped last. */
 static uint32_t host_at_work(rlt_kin_graph *g, uint32_t except, int64_t t)
 {
     if (!g->threads[g->main].blocked)

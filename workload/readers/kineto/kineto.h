@@ -168,7 +168,7 @@ typedef struct rlt_kin_call {
 
 rlt_kin_call rlt__kin_call_of(const rlt_kin_event *e);
 void rlt__kin_order_calls(rlt_kin_call *calls, uint32_t n);
-/* Returns the last of the calls, in order, that began on an event's thread; NULL if the event is not in it. */
+/* Returns the last of the ordered calls that began on an event's thread; NULL if the event is not in it. */
 rlt_kin_call *rlt__kin_call_around(rlt_kin_call *calls, uint32_t n, const rlt_kin_event *e);
 /* Returns the index of the first of n ordered things that is not before `key`; n: all are before it. */
 uint32_t rlt__kin_first(const void *things, uint32_t n, size_t size,
