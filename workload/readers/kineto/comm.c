@@ -472,7 +472,7 @@ static int send_counts(rlt_kin_comms *c, const facts *f, uint32_t n, rlt_op_desc
     int rc = read_splits(c, f, &splits, err);
     if (rc < 0 || splits == 0)
         return rc;
-    for (uint32_t i = 0; i < splits && i < n; i++)
+    for (uint32_t i = 0; i < splits; i++)
         rows += c->counts[i];
     if (splits != n || (rows == 0 ? f->in_elems != 0 : f->in_elems % rows != 0)) {
         c->bad_splits++;

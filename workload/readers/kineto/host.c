@@ -4,7 +4,8 @@
  * begin of the first step to the end of the last one is replayed completely, except for its waiting. It is
  * cut wherever something depends on it. The threads of the autograd engine get work while the main thread is
  * inside backward(). Each stretch of their work begins when the main thread has come that far; the main
- * thread continues when they have ended. Other threads count only if they launch device work.
+ * thread continues when they have ended. Where one begins a while after another has ended, it waits for that
+ * one and for that while. Other threads count only if they launch device work.
  */
 #include <stdio.h>
 #include <stdlib.h>
