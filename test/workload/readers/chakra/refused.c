@@ -211,6 +211,33 @@ static void notes(void **state)
     }
 }
 
+/* The first of several files may say how many ranks there are, more than there are files. */
+static void declared_ranks(void **state)
+{
+    static const struct {
+        uint64_t declared;
+        const char *what; /* NULL: two ranks are read */
+    } all[] = {{0, NULL},
+               {1, NULL},
+               {2, NULL},
+               {3, "the trace has 2 files for 3 ranks; --replicate RANK=FROM replaces a missing rank"},
+               {RLT_MAX_RANKS, "the trace has 2 files for 16777216 ranks; "},
+               {RLT_MAX_RANKS + 1, "attribute ringlet_ranks is 16777217, expected 0 to 16777216"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        write_one("t.0.et", METADATA, "ringlet_ranks", all[i].declared);
+        write_one("t.1.et", METADATA, "ringlet_ranks", 5);
+        if (all[i].what) {
+            refused("t", RLT_ESCHEMA, "t.0.et", all[i].what);
+            continue;
+        }
+        rlt_program *p = read_trace("t");
+        assert_int_equal(p->n_ranks, 2);
+        rlt_program_free(p);
+    }
+    clean();
+}
+
 /* A metadata node that waits for something stays, and takes no time. */
 static void metadata_in_between(void **state)
 {
@@ -343,6 +370,7 @@ int main(void)
         cmocka_unit_test(nodes_are_refused),
         cmocka_unit_test(groups_are_refused),
         cmocka_unit_test(metadata_in_between),
+        cmocka_unit_test(declared_ranks),
         cmocka_unit_test(steps),
         cmocka_unit_test(checks),
         cmocka_unit_test(notes),
