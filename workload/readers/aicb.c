@@ -10,7 +10,7 @@
  *
  * A measured list has no first line. Its ranks are the product of the sizes of tensor-parallel, data-parallel
  * and pipeline groups in it. Groups without a size ("None") have the size of that group elsewhere in the
- * list, else the largest that fits, with a note.
+ * list. Else, with a note, data- and expert-parallel groups take what fits, and others are of one rank.
  */
 #include <inttypes.h>
 #include <stdio.h>

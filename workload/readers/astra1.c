@@ -45,7 +45,7 @@ static policy policy_of(const rlt_layer_line *l, uint32_t i)
     uint32_t k = 0;
     while (k < BARE && !rlt__layer_word(l, i, policy_words[k]))
         k++;
-    return i < l->n && k < BARE ? (policy)k : N_POLICIES;
+    return k < BARE ? (policy)k : N_POLICIES;
 }
 
 typedef struct reading {
@@ -141,7 +141,7 @@ static void set_groups(reading *r, const rlt_read_options *opts)
     if (!r->two_dims)
         return;
     r->t.model = r->t.ranks;
-    if (opts->n_dims && opts->dims[0] && places == r->t.ranks)
+    if (opts->n_dims && places == r->t.ranks)
         r->t.model = opts->dims[0];
 }
 

@@ -58,7 +58,7 @@ static int sort_nodes(reading *r)
         for (uint32_t k = first[r->order[i]]; k < first[r->order[i] + 1]; k++)
             if (--missing[then[k]] == 0)
                 r->order[done++] = then[k];
-    for (uint32_t i = 0; i < d->n && done < d->n && !rc; i++)
+    for (uint32_t i = 0; i < d->n && !rc; i++)
         if (missing[i])
             rc = rlt__layer_fail(&r->t, d->nodes[i].line, RLT_ESCHEMA, r->err,
                                  "the edges form a cycle through this node");

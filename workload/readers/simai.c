@@ -188,7 +188,7 @@ static int read_simai(const char *const *paths, uint32_t n, const rlt_read_optio
 {
     rlt_layer_table t;
     uint64_t hash = 0;
-    uint32_t otherwise = 2;
+    uint32_t otherwise;
     *out = NULL;
     if (n == 0)
         return rlt_fail(err, RLT_EUSAGE, NULL, "no trace files");

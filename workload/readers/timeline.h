@@ -82,6 +82,8 @@ static inline rlt_tl_class rlt__tl_class(const rlt_tl_op *o)
 /* Fills an error at the line of an operation. */
 int rlt__timeline_fail(const rlt_job_timeline *t, const rlt_tl_op *o, int code, rlt_error *err,
                        const char *fmt, ...) RLT_PRINTF(5);
+/* Returns the rank of the other side of a message; RLT_NONE: there is none. */
+uint32_t rlt__timeline_partner(const rlt_job_timeline *t, const rlt_tl_op *o);
 /* Sorts the operations, finds the meetings, and fills gap_ps and own_ps; with `ideal`, as without
  * stragglers. */
 int rlt__timeline_waits(rlt_job_timeline *t, bool ideal, rlt_error *err) RLT_MUST_USE;

@@ -96,7 +96,7 @@ static rlt_op_desc describe(const maker *m, const rlt_tl_op *o)
     if (class == RLT_TL_SEND || class == RLT_TL_RECV) {
         d.kind = class == RLT_TL_SEND ? RLT_OP_SEND : RLT_OP_RECV;
         d.purpose = RLT_FOR_PP;
-        d.peer = rlt__tl_types[o->type].towards > 0 ? o->rank + t->dp : o->rank - t->dp;
+        d.peer = rlt__timeline_partner(t, o);
         d.tag = class == RLT_TL_SEND ? o->type
                                      : rlt_intern_find(&t->names, rlt__tl_types[o->type].other,
                                                        strlen(rlt__tl_types[o->type].other));

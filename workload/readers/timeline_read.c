@@ -208,11 +208,8 @@ static char *meta_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t folder = (size_t)(name - path), length = strcspn(name, ".");
-    char *out = malloc(strlen(path) + sizeof "meta-.yaml");
-    if (!out)
-        return NULL;
-    out[0] = '\0';
-    if (strncmp(name, "trace-", 6) == 0)
+    char *out = calloc(strlen(path) + sizeof "meta-.yaml", 1);
+    if (out && strncmp(name, "trace-", 6) == 0)
         sprintf(out, "%.*smeta-%.*s.yaml", (int)folder, path, (int)(length - 6), name + 6);
     return out;
 }

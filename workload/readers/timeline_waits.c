@@ -164,28 +164,38 @@ static int shorten_gaps(rlt_job_timeline *t, rlt_error *err)
     return rc;
 }
 
+uint32_t rlt__timeline_partner(const rlt_job_timeline *t, const rlt_tl_op *o)
+{
+    if (rlt__tl_types[o->type].towards < 0)
+        return o->stage == 0 ? RLT_NONE : o->rank - t->dp;
+    return o->stage + 1 == t->pp ? RLT_NONE : o->rank + t->dp;
+}
+
+/* A message is known by its sender and the sender's name of it. */
+static int message_of(const rlt_job_timeline *t, const rlt_tl_op *o, uint64_t *at, uint32_t *n,
+                      rlt_error *err)
+{
+    const rlt_tl_type *type = &rlt__tl_types[o->type];
+    uint32_t partner = rlt__timeline_partner(t, o);
+    if (partner == RLT_NONE)
+        return rlt__timeline_fail(t, o, RLT_ESCHEMA, err, "stage %" PRIu32 " of %" PRIu32 " has no %s",
+                                  o->stage, t->pp, type->name);
+    if (type->class == RLT_TL_SEND)
+        *at = key(o->step, o->type, o->seq, o->rank);
+    else
+        *at = key(o->step, rlt_intern_find(&t->names, type->other, strlen(type->other)), o->seq, partner);
+    *n = 2;
+    return 0;
+}
+
 /* Finds the meeting of an operation: a key that is equal for all members, and their number. */
 static int meeting_of(const rlt_job_timeline *t, const rlt_tl_op *o, uint64_t *at, uint32_t *n,
                       rlt_error *err)
 {
     switch (rlt__tl_class(o)) {
     case RLT_TL_SEND:
-        if ((rlt__tl_types[o->type].towards > 0) ? o->stage + 1 == t->pp : o->stage == 0)
-            return rlt__timeline_fail(t, o, RLT_ESCHEMA, err, "stage %" PRIu32 " of %" PRIu32 " has no %s",
-                                      o->stage, t->pp, rlt__tl_types[o->type].name);
-        *at = key(o->step, o->type, o->seq, o->rank);
-        *n = 2;
-        return 0;
-    case RLT_TL_RECV: {
-        const rlt_tl_type *type = &rlt__tl_types[o->type];
-        if (type->towards > 0 ? o->stage + 1 == t->pp : o->stage == 0)
-            return rlt__timeline_fail(t, o, RLT_ESCHEMA, err, "stage %" PRIu32 " of %" PRIu32 " has no %s",
-                                      o->stage, t->pp, type->name);
-        uint32_t send = rlt_intern_find(&t->names, type->other, strlen(type->other));
-        *at = key(o->step, send, o->seq, type->towards > 0 ? o->rank + t->dp : o->rank - t->dp);
-        *n = 2;
-        return 0;
-    }
+    case RLT_TL_RECV:
+        return message_of(t, o, at, n, err);
     case RLT_TL_DATA:
         *at = key(o->step, o->type, o->seq, o->stage);
         *n = t->dp;
@@ -247,8 +257,6 @@ static int find_meetings(rlt_job_timeline *t, rlt_error *err)
             if (rlt_map_put(&map, at, o->meeting) < 0)
                 rc = rlt_nomem(err);
         }
-        if (rc)
-            break;
         rlt_tl_meeting *m = &t->meetings[o->meeting];
         m->n++;
         m->least_ps = o->duration_ps < m->least_ps ? o->duration_ps : m->least_ps;

@@ -330,6 +330,7 @@ static void draw(table *t)
     memset(t, 0, sizeof *t);
     t->d = d;
     t->options.first_step = t->options.last_step = -1;
+    t->options.serial_communication = below(&t->d, 2);
     t->simai = below(&t->d, 2);
     t->micro = t->simai && below(&t->d, 4) == 0;
     t->n = 1 + below(&t->d, MAX_LAYERS);
@@ -357,6 +358,33 @@ static void check_communication(const table *t, const rlt_program *p, uint32_t r
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(members[i], first + i * stride);
     assert_int_equal(x->purpose == RLT_FOR_TP, o->scope == OVER_MODEL);
+}
+
+/* Compute runs on one stream, and communication on one for each kind of group that is used; or all of it on the network, one
+ * at a time. No other groups and streams are made. */
+static void check_resources(const table *t, const rlt_program *p)
+{
+    static const char *const names[] = {"", "all", "model", "data", "expert", "data-expert"};
+    bool serial = t->options.serial_communication, used[OVER_DATA_EXPERT + 1] = {false};
+    uint32_t groups = 0, streams = serial ? 2 : 1;
+    for (uint32_t i = 0; i < p->n_ops; i++) {
+        const op *o = &t->ops[i - p->rank_first[p->ops[i].rank]];
+        const rlt_resource *r = &p->resources[p->ops[i].resource];
+        char name[64] = "compute";
+        if (o->kind)
+            snprintf(name, sizeof name, serial ? "network" : "communication %s", names[o->scope]);
+        assert_string_equal(rlt_program_string(p, r->name), name);
+        assert_int_equal(r->kind, o->kind && serial ? RLT_RES_NETWORK : RLT_RES_STREAM);
+        if (o->kind && !used[o->scope]) {
+            uint32_t n, stride, first;
+            group_of(t, o->scope, 0, &n, &stride, &first);
+            used[o->scope] = true;
+            groups += t->ranks / n;
+            streams += !serial;
+        }
+    }
+    assert_int_equal(p->n_groups, groups);
+    assert_int_equal(p->n_resources, t->ranks * streams);
 }
 
 static void check_rank(const table *t, const rlt_program *p, uint32_t rank)
@@ -405,6 +433,8 @@ static void tables_become_steps(void **state)
         assert_string_equal(p->reader, t.simai ? "simai" : "astra1");
         assert_int_equal(p->n_ranks, t.ranks);
         assert_int_equal(p->n_layers, t.n);
+        assert_string_equal(err.where, "");
+        check_resources(&t, p);
         check_rank(&t, p, 0);
         check_rank(&t, p, t.ranks - 1);
         check_rank(&t, p, below(&t.d, t.ranks));

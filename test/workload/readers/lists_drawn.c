@@ -45,8 +45,9 @@ typedef struct row {
 
 typedef struct list {
     dice d;
-    bool measured;
+    bool measured, sized[PLACES]; /* sized: some line gives the size of that group */
     uint32_t n, ranks, tp, dp, ep, pp, steps, empty, untimed, unsized;
+    uint32_t asked, dims[2]; /* options: ranks, 0 for none, and those of the topology */
     row rows[MAX_ROWS];
     char text[8192];
     size_t used;
@@ -85,19 +86,42 @@ static void say_row(list *x, const row *r)
         TEST_SAY(x, "%u.%03u,x\n", r->us / 1000, r->us % 1000);
 }
 
-/* Sizes of groups that a measured list does not give: of experts the data-parallel group. */
-static void draw(list *x)
+/* Groups and ranks. Options count first, then the first line; a measured list has the product of its groups, if it
+ * gives any. What no line sizes is one rank, but data-parallel groups take what the others leave. */
+static void draw_sizes(list *x)
+{
+    bool any = false;
+    x->measured = below(&x->d, 2);
+    for (int place = TP; place < PLACES; place++)
+        x->sized[place] = below(&x->d, 4);
+    any = x->sized[TP] || x->sized[DP] || x->sized[PP];
+    x->tp = x->sized[TP] ? 1 + below(&x->d, 3) : 1;
+    x->pp = x->sized[PP] ? 1 + below(&x->d, 2) : 1;
+    x->dp = 2 * (1 + below(&x->d, 2));
+    uint32_t more = 1;
+    if (below(&x->d, 3) == 0) {
+        more = x->sized[DP] ? 1 + below(&x->d, 2) : 1;
+        x->asked = more * x->tp * x->dp * x->pp;
+    } else if (x->measured && any && !x->sized[DP])
+        x->dp = 1;
+    x->ep = x->dp > 1 && below(&x->d, 2) ? 2 : x->dp;
+    x->ranks = more * x->tp * x->dp * x->pp;
+    x->dims[0] = 3;
+    x->dims[1] = 5;
+    if (x->measured && !any && !x->asked) {
+        x->dims[0] = x->dp / 2;
+        x->dims[1] = 2;
+    }
+}
+
+static bool kept(const row *r)
+{
+    return r->computes ? r->us != UINT32_MAX : r->bytes || words[r->word].kind == RLT_BARRIER;
+}
+
+static void draw_rows(list *x)
 {
     bool gives[PLACES] = {false}, experts = false;
-    dice d = x->d;
-    memset(x, 0, sizeof *x);
-    x->d = d;
-    x->measured = below(&x->d, 2);
-    x->tp = 1 + below(&x->d, 3);
-    x->dp = 2 * (1 + below(&x->d, 2));
-    x->pp = 1 + below(&x->d, 2);
-    x->ep = below(&x->d, 2) ? 2 : x->dp;
-    x->ranks = x->tp * x->dp * x->pp;
     x->n = 3 + below(&x->d, MAX_ROWS - 3);
     for (uint32_t i = 0; i < x->n; i++) {
         row *r = &x->rows[i];
@@ -105,29 +129,41 @@ static void draw(list *x)
                    .word = below(&x->d, 10),
                    .place = below(&x->d, PLACES)};
         r->us = below(&x->d, 3) ? below(&x->d, 100000) : UINT32_MAX;
-        r->bytes = below(&x->d, 5) ? 1 + roll(&x->d, (uint64_t)1 << 40) : 0;
+        r->bytes = below(&x->d, 5) || i == 0 ? 1 + roll(&x->d, (uint64_t)1 << 40) : 0;
         r->place = i == 0 ? TP : i == 1 ? DP : i == 2 ? PP : r->place;
-        r->sized = i < 3 || !x->measured || below(&x->d, 2);
+        r->sized = (i < 3 || below(&x->d, 2)) && (r->place == ALL || x->sized[r->place]);
         gives[r->place] |= r->sized && !r->computes;
-        experts |= r->place == EP && !r->computes && (r->bytes || words[r->word].kind == RLT_BARRIER);
+        experts |= r->place == EP && !r->computes && kept(r);
     }
     if (!gives[EP])
         x->ep = experts ? x->dp : 1;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const row *r = &x->rows[i];
+        x->unsized += kept(r) && !r->computes && !r->sized && r->place != ALL && !gives[r->place];
+    }
+}
+
+static void draw(list *x)
+{
+    dice d = x->d;
+    memset(x, 0, sizeof *x);
+    x->d = d;
+    draw_sizes(x);
+    draw_rows(x);
     if (!x->measured)
-        TEST_SAY(x, "[rank0 ~ rank%u]%s\n", x->ranks - 1, below(&x->d, 2) ? "\r" : "");
+        TEST_SAY(x, "[rank0 ~ rank%u]%s\n", (x->asked ? below(&x->d, 99) + 1 : x->ranks) - 1,
+                 below(&x->d, 2) ? "\r" : "");
     TEST_SAY(x, "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time,more\n");
     for (uint32_t i = 0; i < x->n; i++) {
         row *r = &x->rows[i];
-        bool kept = r->computes ? r->us != UINT32_MAX : r->bytes || words[r->word].kind == RLT_BARRIER;
         if (i > 0 && below(&x->d, 5) == 0) {
             TEST_SAY(x, "%sepoch_end,,,0,,,x\n", below(&x->d, 2) ? "CommType." : "");
             x->steps++;
         }
         r->step = x->steps;
         say_row(x, r);
-        x->empty += !kept && !r->computes;
-        x->untimed += !kept && r->computes;
-        x->unsized += kept && !r->computes && !r->sized && r->place != ALL && !gives[r->place];
+        x->empty += !kept(r) && !r->computes;
+        x->untimed += !kept(r) && r->computes;
     }
 }
 
@@ -163,8 +199,7 @@ static void check_list(const list *x, const rlt_program *p)
         uint32_t at = p->rank_first[rank];
         for (uint32_t i = 0; i < x->n; i++) {
             const row *r = &x->rows[i];
-            if (r->computes ? r->us == UINT32_MAX
-                            : (!r->bytes && words[r->word].kind != RLT_BARRIER) || size_of(x, r->place) < 2)
+            if (!kept(r) || (!r->computes && size_of(x, r->place) < 2))
                 continue;
             assert_true(at < p->rank_first[rank + 1]);
             check_row(x, p, rank, r, &p->ops[at]);
@@ -187,13 +222,18 @@ static void lists_say_what_was_drawn(void **state)
         const char *paths = path;
         rlt_program *p = NULL;
         rlt_error err = {0};
-        rlt_read_options o = {.first_step = -1, .last_step = -1};
         draw(&x);
+        rlt_read_options o = {.first_step = -1,
+                              .last_step = -1,
+                              .n_ranks = x.asked,
+                              .n_dims = 2,
+                              .dims = {x.dims[0], x.dims[1]}};
         test_write_new(path, x.text, x.used);
         int rc = rlt_trace_read(&paths, 1, &o, &p, &err);
         unlink(path);
         if (rc)
             fail_msg("%s: %s\n%s", err.where, err.what, x.text);
+        assert_string_equal(err.where, "");
         check_list(&x, p);
         rlt_program_free(p);
     }

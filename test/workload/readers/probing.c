@@ -60,6 +60,7 @@ static void formats_are_told_apart(void **state)
         {"simai", "x", "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2\n"},
         {"simai", "x", "\n HYBRID_TRANSFORMER ep: 1\n"},
         {"simai", "x", "MICRO\n1\nmicro_test -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 100 1\n"},
+        {NULL, "x", "MICRO 1 2\n1\nconv -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 100 1\n"},
         {"astra1", "x", "MICRO\n1\nconv -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 100 1\n"},
         {"astra1", "x", "DATA\n1\n"},
         {"astra1", "x", "HYBRID_DLRM 3\n1\n"},

@@ -150,7 +150,7 @@ static int list_groups(rlt_chakra_trace *t, const char *path, rlt_pb values, rlt
     if (!copy)
         return rlt_nomem(err);
     for (size_t i = first; i < last; i++)
-        if (!(text[i] == '\\' && i + 1 < last && text[i + 1] == '"'))
+        if (!(text[i] == '\\' && text[i + 1] == '"')) /* a bracket ends the text */
             copy[n++] = text[i];
     rlt_json_doc *doc = NULL;
     int rc = 0;

@@ -671,8 +671,9 @@ static int check_chakra(const char *const *paths, uint32_t n, const rlt_read_opt
     else
         snprintf(*text, SIZE,
                  "lacks: ranks: %" PRIu32 " of %" PRIu32 " have no file (first: rank %" PRIu32
-                 "); add it, or use another rank's: --replicate %" PRIu32 "=0\n",
-                 ranks - n, ranks, first_missing(opts, paths, n), first_missing(opts, paths, n));
+                 "); add it, or use another rank's: --replicate %" PRIu32 "=%" PRIu32 "\n",
+                 ranks - n, ranks, first_missing(opts, paths, n), first_missing(opts, paths, n),
+                 rank_of(opts, paths[0], 0, n));
     return 0;
 }
 

@@ -110,46 +110,26 @@ static uint32_t dtype_bytes(const char *dtype)
     return strncmp(plain, "float8", 6) == 0 ? 1 : 0;
 }
 
-typedef struct call {
-    int64_t begin, end;
-    uint32_t row, attributes;
-} call;
-
-static int by_thread(const void *a, const void *b)
-{
-    const call *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
 /* Finds the attributes of kernels that have none, at the record_param_comms around their launches. */
 static int ask_calls(rlt_kin_comms *c, const rlt_kin_launch *nccl, rlt_error *err)
 {
     uint32_t n = 0;
-    call *calls = malloc(((size_t)c->k->n_comms + 1) * sizeof *calls);
+    rlt_kin_call *calls = malloc(((size_t)c->k->n_comms + 1) * sizeof *calls);
     if (!calls)
         return rlt_nomem(err);
     for (uint32_t i = 0; i < c->k->n_events; i++) {
         const rlt_kin_event *e = &c->k->events[i];
         if (e->role == RLT_KIN_COMMS && e->attributes != RLT_NONE)
-            calls[n++] = (call){e->ts, rlt__kin_end(e), e->row, e->attributes};
+            calls[n++] = rlt__kin_call_of(e);
     }
-    qsort(calls, n, sizeof *calls, by_thread);
+    rlt__kin_order_calls(calls, n);
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->attributes[i] != RLT_NONE || nccl[i].call == RLT_NONE)
             continue;
         const rlt_kin_event *e = &c->k->events[nccl[i].call];
-        uint32_t low = 0, high = n;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (calls[middle].row < e->row || (calls[middle].row == e->row && calls[middle].begin <= e->ts))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low > 0 && calls[low - 1].row == e->row && e->ts <= calls[low - 1].end)
-            c->attributes[i] = calls[low - 1].attributes;
+        const rlt_kin_call *around = rlt__kin_call_around(calls, n, e);
+        if (around)
+            c->attributes[i] = around->attributes;
     }
     free(calls);
     return 0;
@@ -259,8 +239,7 @@ static facts facts_of(const rlt_kin_comms *c, uint32_t i)
     f.rank_stride = h->rank_stride;
     f.splits = h->n_splits ? c->host->splits + h->first_split : NULL;
     f.n_splits = h->n_splits;
-    int kind = coll_kind(f.name);
-    f.root = kind >= 0 && rlt_coll_rooted((rlt_coll_kind)kind) ? h->recorded_rank : -1;
+    f.root = h->recorded_rank;
     f.group_key = (uint64_t)h->group << 32 | UINT32_MAX;
     return f;
 }
@@ -493,7 +472,7 @@ static int send_counts(rlt_kin_comms *c, const facts *f, uint32_t n, rlt_op_desc
     int rc = read_splits(c, f, &splits, err);
     if (rc < 0 || splits == 0)
         return rc;
-    for (uint32_t i = 0; i < splits && i < n; i++)
+    for (uint32_t i = 0; i < splits; i++)
         rows += c->counts[i];
     if (splits != n || (rows == 0 ? f->in_elems != 0 : f->in_elems % rows != 0)) {
         c->bad_splits++;

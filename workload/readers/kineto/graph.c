@@ -40,8 +40,7 @@ static bool make_room(rlt_kin_graph *g, void *items, uint32_t *capacity, size_t 
 {
     rlt_error err = {.code = 0};
     int rc = rlt_grow(items, capacity, size, (uint64_t)n + 1, RLT_MAX_OPS, what, &err);
-    if (rc < 0)
-        rlt_build_fail(g->b, &err);
+    rlt_build_fail(g->b, &err);
     return rc == 0;
 }
 
@@ -86,17 +85,16 @@ int rlt__kin_add_item(rlt_kin_graph *g, rlt_kin_item_type type, int64_t t, uint3
     return 0;
 }
 
+static bool step_begun(const void *step, const void *t)
+{
+    return ((const rlt_kin_step *)step)->begin <= *(const int64_t *)t;
+}
+
 uint16_t rlt__kin_step_at(const rlt_kin_recording *k, const rlt_kin_window *w, int64_t t)
 {
-    uint32_t low = 0, high = w->n_steps;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (k->steps[w->first_step + middle].begin <= t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint16_t)(low > 0 ? low - 1 : 0);
+    const rlt_kin_step *steps = w->n_steps ? k->steps + w->first_step : NULL;
+    uint32_t begun = rlt__kin_first(steps, w->n_steps, sizeof *steps, step_begun, &t);
+    return (uint16_t)(begun > 0 ? begun - 1 : 0);
 }
 
 /* Adds an edge from work to work if the recording agrees with it. */
@@ -119,25 +117,17 @@ static void depend_pending(rlt_kin_graph *g, rlt_kin_stream *s, int64_t start)
     s->first_pending = RLT_NONE;
 }
 
-/* Returns how many stream waits were called before a time. */
-static uint32_t waits_before(const rlt_kin_graph *g, int64_t t)
+static bool waits_before(const void *wait, const void *t)
 {
-    uint32_t low = 0, high = g->n_waits;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (g->waits[middle].t < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ((const struct rlt_kin_wait *)wait)->t < *(const int64_t *)t;
 }
 
 /* Counts the stream waits of both classes with times in [from, to). *last: time of the last one. */
 static void count_waits(const rlt_kin_graph *g, int64_t from, int64_t to, uint32_t *comm, uint32_t *other,
                         int64_t *last)
 {
-    uint32_t before = waits_before(g, from), until = waits_before(g, to);
+    uint32_t before = rlt__kin_first(g->waits, g->n_waits, sizeof *g->waits, waits_before, &from);
+    uint32_t until = rlt__kin_first(g->waits, g->n_waits, sizeof *g->waits, waits_before, &to);
     *comm = *other = 0;
     if (until <= before)
         return;
@@ -215,8 +205,7 @@ static uint32_t stream_resource(rlt_kin_graph *g, uint32_t row)
         g->streams_used[g->n_streams_used++] = row;
         const char *name = rlt_interned(&g->k->rows, row) + 1, *slash = strrchr(name, '/');
         char text[160];
-        snprintf(text, sizeof text, "device %.*s stream %.70s", slash ? (int)(slash - name) : 0, name,
-                 slash ? slash + 1 : "");
+        snprintf(text, sizeof text, "device %.*s stream %.70s", (int)(slash - name), name, slash + 1);
         s->resource = rlt_build_resource(g->b, g->rank, RLT_RES_STREAM, text);
     }
     return s->resource;
@@ -299,8 +288,8 @@ static void depend_on_evidence(rlt_kin_graph *g, uint32_t row, int64_t cut, int6
     for (uint32_t i = n; i > 0 && i + COMMS_BACK > n; i--) {
         uint32_t op = g->issued[i - 1].op;
         int64_t end = rlt__kin_op_end(g, op);
-        if (g->issued[i - 1].row != row && end > base && end <= start + RLT_KIN_TOLERANCE_NS &&
-            start - end <= rest && (best == RLT_NONE || end > rlt__kin_op_end(g, best)))
+        if (g->issued[i - 1].row != row && end <= start + RLT_KIN_TOLERANCE_NS && start - end <= rest &&
+            (best == RLT_NONE || end > rlt__kin_op_end(g, best)))
             best = op;
     }
     g->evident += best != RLT_NONE;
@@ -338,7 +327,6 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
         rlt_build_fail(g->b, g->err);
         return RLT_NONE;
     }
-    g->n_deps = 0;
     rlt__kin_depend(g, host);
     bool overlaps = s->last != RLT_NONE && rlt__kin_op_end(g, s->last) > start + RLT_KIN_TOLERANCE_NS;
     if (!overlaps)
@@ -364,20 +352,25 @@ static uint32_t add_work(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t ho
     return op;
 }
 
-/* Returns the range of g's sync index (ordered by call or record) with this correlation. */
+typedef struct sync_key {
+    const rlt_kin_sync *syncs;
+    int64_t correlation;
+    bool by_record;
+} sync_key;
+
+static bool sync_before(const void *index, const void *key)
+{
+    const sync_key *k = key;
+    const rlt_kin_sync *s = &k->syncs[*(const uint32_t *)index];
+    return (k->by_record ? s->record : s->correlation) < k->correlation;
+}
+
+/* Returns where a correlation begins in g's sync index (ordered by call or record). */
 static uint32_t find_sync(const rlt_kin_graph *g, bool by_record, int64_t correlation)
 {
     const uint32_t *index = by_record ? g->sync_by_record : g->sync_by_call;
-    uint32_t low = 0, high = g->k->n_syncs;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const rlt_kin_sync *s = &g->syncs[index[middle]];
-        if ((by_record ? s->record : s->correlation) < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    sync_key key = {.syncs = g->syncs, .correlation = correlation, .by_record = by_record};
+    return rlt__kin_first(index, g->k->n_syncs, sizeof *index, sync_before, &key);
 }
 
 static const rlt_kin_sync *sync_of(const rlt_kin_graph *g, const rlt_kin_event *call)
@@ -411,14 +404,9 @@ static void wait_event(rlt_kin_graph *g, const rlt_kin_event *call)
 {
     const rlt_kin_sync *s = sync_of(g, call);
     uint32_t op = s && s->kind == RLT_KIN_SYNC_STREAM_WAIT ? sync_source(g, s) : RLT_NONE;
-    rlt_error err = {.code = 0};
-    if (op == RLT_NONE || s->waiter == RLT_NONE)
+    if (op == RLT_NONE || s->waiter == RLT_NONE ||
+        !make_room(g, &g->pending, &g->pending_capacity, sizeof *g->pending, g->n_pending, "stream waits"))
         return;
-    if (rlt_grow(&g->pending, &g->pending_capacity, sizeof *g->pending, (uint64_t)g->n_pending + 1,
-                 RLT_MAX_OPS, "stream waits", &err) < 0) {
-        rlt_build_fail(g->b, &err);
-        return;
-    }
     rlt_kin_stream *w = &g->streams[s->waiter];
     g->pending[g->n_pending].op = op;
     g->pending[g->n_pending].next = w->first_pending;
@@ -445,7 +433,6 @@ static void synchronise(rlt_kin_graph *g, uint32_t row, const rlt_kin_event *cal
     int64_t begin = call->ts, end = rlt__kin_end(call);
     rlt__kin_host_until(g, row, begin);
     const rlt_kin_sync *s = sync_of(g, call);
-    g->n_deps = 0;
     if (call->role == RLT_KIN_DEVICE_SYNC) {
         for (uint32_t i = 0; i < g->n_streams_used; i++)
             rlt__kin_depend(g, g->streams[g->streams_used[i]].last);
@@ -480,7 +467,6 @@ static void launch(rlt_kin_graph *g, const rlt_kin_item *item, uint32_t *n_nccl)
         return;
     if (rlt__kin_op_end(g, op) > rlt__kin_end(call) + RLT_KIN_TOLERANCE_NS)
         return; /* the call did not block */
-    g->n_deps = 0;
     rlt__kin_depend(g, op);
     rlt__kin_host_wait(g, item->row, item->t, rlt__kin_end(call));
 }

@@ -18,7 +18,7 @@ typedef enum rlt_kin_item_type {
     RLT_KIN_ITEM_SYNC,   /* a: event of the call */
     RLT_KIN_ITEM_RECORD, /* a: event of the call */
     RLT_KIN_ITEM_WAIT,   /* a: event of the call; b: rlt_kin_wait_class */
-    RLT_KIN_ITEM_BLOCK,  /* the main thread begins to wait for autograd threads */
+    RLT_KIN_ITEM_BLOCK,  /* the main thread begins to wait for autograd threads; a: their first event */
     RLT_KIN_ITEM_RESUME, /* the main thread continues */
     RLT_KIN_ITEM_BEGIN,  /* an autograd thread gets work */
     RLT_KIN_ITEM_END,    /* an autograd thread has no more work */
@@ -46,7 +46,7 @@ typedef struct rlt_kin_thread {
     bool autograd, begun, active;
     bool blocked;   /* main thread only */
     int64_t cur;    /* host time replayed so far */
-    int64_t since;  /* main thread: begin of its last block */
+    int64_t since;  /* main thread: begin of the stretch for which it was last blocked */
     uint32_t last;  /* operation that ends at cur; RLT_NONE: the rank's start */
     uint32_t extra; /* operation of another thread that the next one waits for, or RLT_NONE */
     uint32_t resource;
@@ -74,7 +74,7 @@ typedef struct rlt_kin_graph {
     rlt_error *err;
     uint32_t first_op, n_ops, ends_capacity;
     int64_t *ends;  /* recorded end of each operation built */
-    uint32_t *deps; /* dependencies of the operation being built */
+    uint32_t *deps; /* dependencies of the operation being built; none between operations */
     uint32_t n_deps, deps_capacity;
     uint32_t host_name, main; /* main: row of the main thread, or RLT_NONE */
     uint32_t *threads_used, n_threads_used, *streams_used, n_streams_used;

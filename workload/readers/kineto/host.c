@@ -4,7 +4,8 @@
  * begin of the first step to the end of the last one is replayed completely, except for its waiting. It is
  * cut wherever something depends on it. The threads of the autograd engine get work while the main thread is
  * inside backward(). Each stretch of their work begins when the main thread has come that far; the main
- * thread continues when they have ended. Other threads count only if they launch device work.
+ * thread continues when they have ended. Where one begins a while after another has ended, it waits for that
+ * one and for that while. Other threads count only if they launch device work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 typedef struct span {
     int64_t begin, end;
-    uint32_t row;
+    uint32_t row, event;
     bool autograd;
 } span;
 
@@ -99,7 +100,7 @@ static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
             !(of_main || g->threads[e->row].autograd))
             continue;
         int64_t end = rlt__kin_end(e) < g->w.end ? rlt__kin_end(e) : g->w.end;
-        rc = add_span(&all, (span){e->ts, end, e->row, e->role == RLT_KIN_AUTOGRAD}, g->err);
+        rc = add_span(&all, (span){e->ts, end, e->row, i, e->role == RLT_KIN_AUTOGRAD}, g->err);
     }
     rlt__kin_sort(all.at, all.n, sizeof *all.at, by_time);
     uint32_t kept = 0;
@@ -111,18 +112,15 @@ static int outermost(const rlt_kin_graph *g, bool of_main, spans *out)
     return rc;
 }
 
+static bool begins_before(const void *a, const void *t)
+{
+    return ((const span *)a)->begin < *(const int64_t *)t;
+}
+
 /* Returns the first span that begins at or after t. */
 static uint32_t first_from(const spans *own, int64_t t)
 {
-    uint32_t low = 0, high = own->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (own->at[middle].begin < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rlt__kin_first(own->at, own->n, sizeof *own->at, begins_before, &t);
 }
 
 /* Returns true if the main thread begins an event that is not autograd in [from, to). */
@@ -134,24 +132,25 @@ static bool main_acts(const spans *own, int64_t from, int64_t to)
     return false;
 }
 
-/* Blocks the main thread over [begin, end), except while it works for the autograd engine itself. */
-static int block(rlt_kin_graph *g, const spans *own, int64_t begin, int64_t end)
+/* Blocks the main thread from the first event of a stretch to its end, except while it works for the autograd
+ * engine itself. */
+static int block(rlt_kin_graph *g, const spans *own, const span *stretch, int64_t end)
 {
-    int64_t from = begin;
+    int64_t from = stretch->begin;
     int rc = 0;
-    uint32_t first = first_from(own, begin);
+    uint32_t first = first_from(own, from);
     for (uint32_t i = first > 0 ? first - 1 : 0; i < own->n && rc == 0 && own->at[i].begin < end; i++) {
         const span *s = &own->at[i];
         if (!s->autograd || s->end <= from)
             continue;
         if (s->begin > from) {
-            rc = rlt__kin_add_item(g, RLT_KIN_ITEM_BLOCK, from, g->main, 0);
+            rc = rlt__kin_add_item(g, RLT_KIN_ITEM_BLOCK, from, g->main, stretch->event);
             rc = rc ? rc : rlt__kin_add_item(g, RLT_KIN_ITEM_RESUME, s->begin, g->main, 0);
         }
         from = s->end;
     }
     if (rc == 0 && from < end) {
-        rc = rlt__kin_add_item(g, RLT_KIN_ITEM_BLOCK, from, g->main, 0);
+        rc = rlt__kin_add_item(g, RLT_KIN_ITEM_BLOCK, from, g->main, stretch->event);
         rc = rc ? rc : rlt__kin_add_item(g, RLT_KIN_ITEM_RESUME, end, g->main, 0);
     }
     return rc;
@@ -197,7 +196,7 @@ static int stretches(rlt_kin_graph *g, const spans *own, const spans *engine)
         if (main_acts(own, engine->at[first].begin, end))
             g->concurrent++;
         else
-            rc = block(g, own, engine->at[first].begin, end);
+            rc = block(g, own, &engine->at[first], end);
     }
     return rc;
 }
@@ -211,9 +210,8 @@ static int use_threads(rlt_kin_graph *g)
         rlt_kin_thread *t = &g->threads[r];
         if (r != g->main && !t->autograd && t->launches == 0)
             continue;
-        const char *name = strrchr(rlt_interned(&g->k->rows, r), '/');
         char text[100];
-        snprintf(text, sizeof text, "thread %.80s", name ? name + 1 : "");
+        snprintf(text, sizeof text, "thread %.80s", strrchr(rlt_interned(&g->k->rows, r), '/') + 1);
         t->resource = rlt_build_resource(g->b, g->rank, RLT_RES_HOST, text);
         t->cur = g->w.begin;
         t->begun = r == g->main;
@@ -257,18 +255,19 @@ static uint32_t host_op(rlt_kin_graph *g, rlt_kin_thread *t, rlt_op_kind kind, i
     return t->last;
 }
 
-/* Returns a delay from the rank's start to t, for a moment that no known operation leads to. */
-static uint32_t moment(rlt_kin_graph *g, int64_t t)
+/* Returns a delay up to t behind an operation that ended at `from`. */
+static uint32_t delay(rlt_kin_graph *g, uint32_t op, int64_t from, int64_t t)
 {
     rlt_op_desc d = rlt_op_desc_init(RLT_OP_DELAY, g->rank);
-    d.duration_ps = t > g->w.begin ? (t - g->w.begin) * RLT_NS : 0;
-    d.recorded_ps = rlt__kin_ps(g, g->w.begin);
+    rlt__kin_depend(g, op);
+    d.duration_ps = t > from ? (t - from) * RLT_NS : 0;
+    d.recorded_ps = rlt__kin_ps(g, from);
     d.recorded_duration_ps = d.duration_ps;
     d.step = rlt__kin_step_at(g->k, &g->w, t);
-    g->n_deps = 0;
     return rlt__kin_build(g, &d, t);
 }
 
+/* While the main thread is blocked, a thread at work gives work to others, or the one that stopped last. */
 static uint32_t host_at_work(rlt_kin_graph *g, uint32_t except, int64_t t)
 {
     if (!g->threads[g->main].blocked)
@@ -278,7 +277,13 @@ static uint32_t host_at_work(rlt_kin_graph *g, uint32_t except, int64_t t)
         if (r != except && g->threads[r].active && g->threads[r].cur <= t)
             return rlt__kin_host_until(g, r, t);
     }
-    return g->threads[g->main].last;
+    const rlt_kin_thread *stopped = &g->threads[g->main];
+    for (uint32_t i = 0; i < g->n_threads_used; i++) {
+        const rlt_kin_thread *other = &g->threads[g->threads_used[i]];
+        if (other->autograd && other->cur > stopped->cur && other->cur <= t)
+            stopped = other;
+    }
+    return stopped->cur < t ? delay(g, stopped->last, stopped->cur, t) : stopped->last;
 }
 
 /* Returns the operation that the host has reached at time t, on any running thread other than `except`. */
@@ -290,7 +295,7 @@ static uint32_t ambient(rlt_kin_graph *g, uint32_t except, int64_t t)
     if (op == RLT_NONE || rlt__kin_op_end(g, op) <= t + RLT_KIN_TOLERANCE_NS)
         return op;
     g->dropped++;
-    return moment(g, t);
+    return delay(g, RLT_NONE, g->w.begin, t);
 }
 
 uint32_t rlt__kin_host_until(rlt_kin_graph *g, uint32_t row, int64_t to)
@@ -305,7 +310,6 @@ uint32_t rlt__kin_host_until(rlt_kin_graph *g, uint32_t row, int64_t to)
     }
     if (to <= t->cur && t->extra == RLT_NONE)
         return t->last;
-    g->n_deps = 0;
     rlt__kin_depend(g, t->last);
     rlt__kin_depend(g, t->extra);
     return host_op(g, t, RLT_OP_HOST, to > t->cur ? to : t->cur);
@@ -329,7 +333,6 @@ static void resume(rlt_kin_graph *g, const rlt_kin_item *item)
         if (g->threads[r].active && g->threads[r].cur <= item->t)
             rlt__kin_host_until(g, r, item->t);
     }
-    g->n_deps = 0;
     rlt__kin_depend(g, main->last);
     for (uint32_t i = 0; i < g->n_threads_used; i++) {
         const rlt_kin_thread *t = &g->threads[g->threads_used[i]];
@@ -348,7 +351,7 @@ void rlt__kin_host_item(rlt_kin_graph *g, const rlt_kin_item *item)
     case RLT_KIN_ITEM_BLOCK:
         rlt__kin_host_until(g, item->row, item->t);
         t->blocked = true;
-        t->since = item->t;
+        t->since = g->k->events[item->a].ts;
         break;
     case RLT_KIN_ITEM_RESUME:
         if (t->blocked)

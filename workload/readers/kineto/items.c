@@ -69,17 +69,9 @@ static int index_events(const rlt_kin_graph *g, bool work, keyed **out, uint32_t
     return 0;
 }
 
-static uint32_t first_with(const keyed *v, uint32_t n, int64_t key)
+static bool key_before(const void *thing, const void *key)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (v[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ((const keyed *)thing)->key < *(const int64_t *)key;
 }
 
 static int add_launch(rlt_kin_graph *g, uint32_t call, uint32_t work, int64_t t, bool early)
@@ -105,7 +97,8 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
 {
     const rlt_kin_event *c = &g->k->events[call];
     int rc = 0;
-    uint32_t first = c->correlation < 0 ? n : first_with(works, n, c->correlation);
+    uint32_t first =
+        c->correlation < 0 ? n : rlt__kin_first(works, n, sizeof *works, key_before, &c->correlation);
     for (uint32_t i = first; i < n && works[i].key == c->correlation && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
         if (works[i].t == INT64_MIN) /* launched by an earlier call */
@@ -127,34 +120,42 @@ static int add_call(rlt_kin_graph *g, uint32_t call, keyed *works, uint32_t n)
     return rc;
 }
 
-/* Finds when the first work launched in the window starts on each stream. A stream runs its work in order, so
- * work before that was launched earlier. *out is malloc'ed. */
-static int first_starts(const rlt_kin_graph *g, int64_t **out)
+/* Begins of work on a stream: the first one launched in the window, and the last one launched before it. */
+typedef struct starts {
+    int64_t launched, early;
+} starts;
+
+/* Finds them. A stream runs its work in order, so work before either of them was launched early. *out is
+ * malloc'ed. */
+static int find_starts(const rlt_kin_graph *g, starts **out)
 {
-    int64_t *first = malloc(((size_t)g->k->rows.n + 1) * sizeof *first);
-    if (!first)
+    starts *all = malloc(((size_t)g->k->rows.n + 1) * sizeof *all);
+    if (!all)
         return rlt_nomem(g->err);
-    for (uint32_t r = 0; r <= g->k->rows.n; r++)
-        first[r] = INT64_MIN;
+    for (uint32_t r = 0; r < g->k->rows.n; r++)
+        all[r] = (starts){INT64_MIN, INT64_MIN};
     for (uint32_t i = 0; i < g->n_launches; i++) {
         const rlt_kin_event *w = &g->k->events[g->launches[i].work];
-        if (g->launches[i].call != RLT_NONE && (first[w->row] == INT64_MIN || w->ts < first[w->row]))
-            first[w->row] = w->ts;
+        starts *s = &all[w->row];
+        if (g->launches[i].call == RLT_NONE)
+            s->early = w->ts > s->early ? w->ts : s->early;
+        else if (s->launched == INT64_MIN || w->ts < s->launched)
+            s->launched = w->ts;
     }
-    *out = first;
+    *out = all;
     return 0;
 }
 
 /* Adds the work whose launch was not recorded. It is placed by its time, unless it was launched early. */
 static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
 {
-    int64_t *first = NULL;
-    int rc = first_starts(g, &first);
+    starts *first = NULL;
+    int rc = find_starts(g, &first);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         const rlt_kin_event *w = &g->k->events[works[i].index];
         if (works[i].t == INT64_MIN)
             continue;
-        bool early = w->ts < g->w.begin || w->ts < first[w->row];
+        bool early = w->ts < g->w.begin || w->ts < first[w->row].launched || w->ts < first[w->row].early;
         if ((w->ts >= g->w.end && !early) || rlt__kin_end(w) <= g->w.begin) {
             g->outside++;
             continue;
@@ -166,55 +167,31 @@ static int add_unlaunched(rlt_kin_graph *g, const keyed *works, uint32_t n)
     return rc;
 }
 
-/* Intervals of record_param_comms, by thread and begin. */
-typedef struct comms_call {
-    int64_t begin, end;
-    uint32_t row;
-    bool launches;
-} comms_call;
-
-static int by_thread(const void *a, const void *b)
+static bool is_comms(const rlt_kin_event *e)
 {
-    const comms_call *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
+    return e->role == RLT_KIN_COMMS || e->role == RLT_KIN_COMMS_WAIT;
 }
 
-static comms_call *enclosing(comms_call *calls, uint32_t n, uint32_t row, int64_t t)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (calls[middle].row < row || (calls[middle].row == row && calls[middle].begin <= t))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && calls[low - 1].row == row && t <= calls[low - 1].end ? &calls[low - 1] : NULL;
-}
-
-static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *n)
+static int find_comms_calls(const rlt_kin_graph *g, rlt_kin_call **out, uint32_t *n)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++)
-        count += g->k->events[i].role == RLT_KIN_COMMS || g->k->events[i].role == RLT_KIN_COMMS_WAIT;
-    comms_call *calls = malloc(((size_t)count + 1) * sizeof *calls);
+        count += is_comms(&g->k->events[i]);
+    rlt_kin_call *calls = malloc(((size_t)count + 1) * sizeof *calls);
     if (!calls)
         return rlt_nomem(g->err);
     *n = 0;
     for (uint32_t i = 0; i < g->k->n_events; i++) {
         const rlt_kin_event *e = &g->k->events[i];
-        if (e->role == RLT_KIN_COMMS || e->role == RLT_KIN_COMMS_WAIT)
-            calls[(*n)++] = (comms_call){.begin = e->ts, .end = rlt__kin_end(e), .row = e->row};
+        if (is_comms(e))
+            calls[(*n)++] = rlt__kin_call_of(e);
     }
-    qsort(calls, count, sizeof *calls, by_thread);
+    rlt__kin_order_calls(calls, *n);
     for (uint32_t i = 0; i < g->n_launches; i++) {
         const rlt_kin_launch *l = &g->launches[i];
         if (l->call == RLT_NONE || g->k->events[l->work].role != RLT_KIN_NCCL)
             continue;
-        const rlt_kin_event *call = &g->k->events[l->call];
-        comms_call *c = enclosing(calls, count, call->row, call->ts);
+        rlt_kin_call *c = rlt__kin_call_around(calls, *n, &g->k->events[l->call]);
         if (c)
             c->launches = true;
     }
@@ -223,9 +200,9 @@ static int find_comms_calls(const rlt_kin_graph *g, comms_call **out, uint32_t *
 }
 
 /* Adds a stream wait whose event is not recorded, in the order of time, with running counts. */
-static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, comms_call *calls, uint32_t n_calls)
+static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, rlt_kin_call *calls, uint32_t n_calls)
 {
-    const comms_call *c = enclosing(calls, n_calls, e->row, e->ts);
+    const rlt_kin_call *c = rlt__kin_call_around(calls, n_calls, e);
     if (c && c->launches)
         return 0;
     struct rlt_kin_wait w = {.t = e->ts};
@@ -241,7 +218,7 @@ static int add_inferred_wait(rlt_kin_graph *g, const rlt_kin_event *e, comms_cal
 
 static int add_calls(rlt_kin_graph *g, const keyed *calls, uint32_t n)
 {
-    comms_call *comms = NULL;
+    rlt_kin_call *comms = NULL;
     uint32_t n_comms = 0;
     int rc = find_comms_calls(g, &comms, &n_comms);
     g->waits = malloc(((size_t)n + 1) * sizeof *g->waits);

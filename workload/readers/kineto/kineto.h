@@ -159,6 +159,20 @@ uint32_t rlt__kin_row_of(rlt_kin_recording *k, char kind, int64_t outer, int64_t
 /* Returns the role of a runtime call. Names of CUDA and HIP differ only in their prefix. */
 rlt_kin_role rlt__kin_runtime_role(const char *name);
 bool rlt__kin_is_nccl(const char *kernel);
+/* A call of record_param_comms. */
+typedef struct rlt_kin_call {
+    int64_t begin, end;
+    uint32_t row, attributes;
+    bool launches; /* a kernel of NCCL; set by its user */
+} rlt_kin_call;
+
+rlt_kin_call rlt__kin_call_of(const rlt_kin_event *e);
+void rlt__kin_order_calls(rlt_kin_call *calls, uint32_t n);
+/* Returns the last of the ordered calls that began on an event's thread; NULL if the event is not in it. */
+rlt_kin_call *rlt__kin_call_around(rlt_kin_call *calls, uint32_t n, const rlt_kin_event *e);
+/* Returns the index of the first of n ordered things that is not before `key`; n: all are before it. */
+uint32_t rlt__kin_first(const void *things, uint32_t n, size_t size,
+                        bool (*before)(const void *thing, const void *key), const void *key);
 void rlt__kin_order_steps(rlt_kin_recording *k);
 void rlt__kin_recording_free(rlt_kin_recording *k);
 

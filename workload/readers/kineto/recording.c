@@ -175,3 +175,47 @@ void rlt__kin_recording_free(rlt_kin_recording *k)
     rlt_strings_free(&k->rows);
     *k = (rlt_kin_recording){.path = k->path, .rank = RLT_NONE};
 }
+
+uint32_t rlt__kin_first(const void *things, uint32_t n, size_t size,
+                        bool (*before)(const void *thing, const void *key), const void *key)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (before((const char *)things + middle * size, key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+rlt_kin_call rlt__kin_call_of(const rlt_kin_event *e)
+{
+    return (rlt_kin_call){.begin = e->ts, .end = rlt__kin_end(e), .row = e->row, .attributes = e->attributes};
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const rlt_kin_call *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+void rlt__kin_order_calls(rlt_kin_call *calls, uint32_t n)
+{
+    qsort(calls, n, sizeof *calls, by_thread);
+}
+
+static bool begun(const void *call, const void *moment)
+{
+    return by_thread(call, moment) <= 0;
+}
+
+rlt_kin_call *rlt__kin_call_around(rlt_kin_call *calls, uint32_t n, const rlt_kin_event *e)
+{
+    rlt_kin_call moment = rlt__kin_call_of(e);
+    uint32_t i = rlt__kin_first(calls, n, sizeof *calls, begun, &moment);
+    return i > 0 && calls[i - 1].row == e->row && e->ts <= calls[i - 1].end ? &calls[i - 1] : NULL;
+}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chakra traces as files: the writer's round trip, cut steps, compression, damage. */
+#include <errno.h>
+#include <sys/stat.h>
+
 #include <zlib.h>
 
 #include "sim/base/error.h"
@@ -248,6 +251,49 @@ static void same_program(const rlt_program *a, const rlt_program *b)
     }
 }
 
+/* Two messages between the same ranks, which are received in the other order: told apart by their tags. */
+static void crossed_messages(void **state)
+{
+    rlt_builder *b;
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_builder_create(2, &b, NULL), 0);
+    for (uint32_t r = 0; r < 2; r++)
+        for (uint32_t i = 0; i < 2; i++) {
+            rlt_op_desc d = rlt_op_desc_init(r ? RLT_OP_RECV : RLT_OP_SEND, r);
+            d.peer = !r;
+            d.tag = r ? 1 - i : i;
+            d.bytes = 10 + d.tag;
+            rlt_build_op(b, &d);
+        }
+    assert_int_equal(rlt_builder_finish(b, "test", &p, NULL), 0);
+    assert_int_equal(rlt_chakra_write(p, directory, "m", &err), 0);
+    rlt_program *back = read_trace("m");
+    same_program(p, back);
+    rlt_program_free(back);
+    rlt_program_free(p);
+    clean();
+}
+
+/* A folder stands where a file shall be: that is said, and nothing else is left there. */
+static void files_in_the_way(void **state)
+{
+    char path[256], command[600], what[128];
+    rlt_error err = {0};
+    rlt_program *p = varied_program();
+    (void)state;
+    snprintf(what, sizeof what, "cannot write: %s", strerror(EISDIR));
+    assert_int_equal(mkdir(path_of("w.1.et", path, sizeof path), 0700), 0);
+    assert_int_equal(rlt_chakra_write(p, directory, "w", &err), RLT_EIO);
+    assert_string_equal(err.where, path);
+    assert_string_equal(err.what, what);
+    snprintf(command, sizeof command, "test \"$(ls %s | tr '\\n' ' ')\" = 'w.0.et w.1.et '", directory);
+    assert_int_equal(system(command), 0);
+    rlt_program_free(p);
+    clean();
+}
+
 static void round_trip(void **state)
 {
     (void)state;
@@ -421,6 +467,8 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crossed_messages),
+        cmocka_unit_test(files_in_the_way),
         cmocka_unit_test(round_trip),
         cmocka_unit_test(attributes_that_are_written),
         cmocka_unit_test(collectives_that_are_written),

@@ -249,10 +249,50 @@ static void starts(void **state)
     clean();
 }
 
+/* Each of many groups has an all-to-all whose size differs between its two ranks, and one whose size does not. */
+static void uneven_exchanges(void **state)
+{
+    enum { GROUPS_OF = 300 };
+    (void)state;
+    for (uint32_t r = 0; r < 2; r++) {
+        char name[16];
+        file f;
+        begin(&f);
+        for (uint32_t g = 0; g < GROUPS_OF; g++)
+            for (uint32_t k = 0; k < 2; k++) {
+                snprintf(name, sizeof name, "g%u", g);
+                collective(&f, 2 * g + k + 1, RLT_CHAKRA_ALL_TO_ALL, 8 + 2 * g + (k == g % 2 ? 4 * r : 0),
+                           name);
+            }
+        snprintf(name, sizeof name, "u.%u.et", r);
+        end(&f, name);
+    }
+    rlt_program *p = read_trace("u");
+    assert_int_equal(p->n_comms, 2 * GROUPS_OF);
+    assert_int_equal(noted(p, "all-to-all with a different size on each rank"), 2 * GROUPS_OF);
+    for (uint32_t i = 0; i < 2 * GROUPS_OF; i++) {
+        const rlt_comm *c = &p->comms[p->ops[i].comm];
+        uint64_t half = 4 + i / 2;
+        if (i % 2 != i / 2 % 2) {
+            assert_null(c->counts);
+            assert_int_equal(c->bytes, 2 * half);
+            continue;
+        }
+        assert_non_null(c->counts);
+        for (uint32_t k = 0; k < 4; k++)
+            assert_int_equal(c->counts[k], half + (k < 2 ? 0 : 2));
+    }
+    rlt_program_free(p);
+    clean();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(involved_dimensions), cmocka_unit_test(listed_groups),
-                                       cmocka_unit_test(lists_that_differ), cmocka_unit_test(places),
-                                       cmocka_unit_test(starts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(involved_dimensions),
+                                       cmocka_unit_test(listed_groups),
+                                       cmocka_unit_test(lists_that_differ),
+                                       cmocka_unit_test(places),
+                                       cmocka_unit_test(starts),
+                                       cmocka_unit_test(uneven_exchanges)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

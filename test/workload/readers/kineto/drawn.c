@@ -366,15 +366,37 @@ static void draw(drawn *x)
     snprintf(x->text + x->n, sizeof x->text - x->n, "{\"ph\":\"i\"}]}");
 }
 
+static int step_of(const drawn *x, int64_t t)
+{
+    int step = 0;
+    while (step + 1 < x->n_steps && x->steps[step + 1] <= t)
+        step++;
+    return step;
+}
+
+/* The host, and gaps: each plays when it was recorded, and as long. Host work begins in its step. */
+static void check_rest(const drawn *x, const rlt_program *p, const played *v)
+{
+    for (uint32_t i = 0; i < p->n_ops; i++) {
+        const rlt_op *o = &p->ops[i];
+        if (o->kind != RLT_OP_HOST && o->kind != RLT_OP_DELAY)
+            continue;
+        assert_int_equal(v->start[i], o->recorded_ps);
+        assert_int_equal(o->duration_ps, o->recorded_duration_ps);
+        if (o->kind == RLT_OP_HOST)
+            assert_int_equal(o->step, step_of(x, o->recorded_ps / RLT_NS + x->begin));
+    }
+}
+
 static void check_times(const drawn *x, const rlt_program *p)
 {
     played v = play(p, -1, true);
     int64_t last = x->end;
+    check_rest(x, p, &v);
     for (int i = 0; i < x->n_works; i++) {
         const work *w = &x->works[i];
         const rlt_op *o = named(p, w->name);
         char stream[32];
-        int step = 0;
         last = later(last, w->end);
         if (v.end[o - p->ops] != (w->end - x->begin) * RLT_NS)
             fail_msg("%s ends %lld ps late:\n%s", w->name,
@@ -383,9 +405,7 @@ static void check_times(const drawn *x, const rlt_program *p)
         assert_int_equal(o->recorded_duration_ps, (w->end - w->start) * RLT_NS);
         snprintf(stream, sizeof stream, "device 0 stream %d", 7 + w->stream);
         assert_string_equal(rlt_program_string(p, p->resources[o->resource].name), stream);
-        while (step + 1 < x->n_steps && x->steps[step + 1] <= w->cut)
-            step++;
-        assert_int_equal(o->step, step);
+        assert_int_equal(o->step, step_of(x, w->cut));
     }
     assert_int_equal(v.rank_end[0], (last - x->begin) * RLT_NS);
     assert_int_equal(p->rank_recorded_ps[0], (last - x->begin) * RLT_NS);

@@ -314,6 +314,113 @@ static void host_traces(void **state)
     unlink(path);
 }
 
+/* Sizes that a node says count before those of its buffers; nodes without a number stay in their order; a split that is no
+ * number is 0. Another trace makes another program. */
+static void orders_of_host_traces(void **state)
+{
+#define NODE(elems, splits)                                                                                  \
+    "{\"name\":\"record_param_comms\",\"inputs\":[[1,2,0,300,4,\"cuda:0\"],7,0,\"all_to_all\",[" splits      \
+    "],[]],\"outputs\":[],\"in_msg_nelems\":" elems "}"
+    static const char *const texts[] = {
+        "{\"nodes\":[" NODE("5", "1,2") "," NODE("6", "3,\"x\"") "," NODE("7", "4") "]}",
+        "{\"nodes\":[" NODE("5", "1,2") "," NODE("6", "3,\"x\"") "," NODE("8", "4") "]}"};
+#undef NODE
+    uint64_t hashes[2];
+    char path[128];
+    (void)state;
+    path_of("et.json", path, sizeof path);
+    for (int k = 0; k < 2; k++) {
+        rlt_host_trace t;
+        rlt_error why = {0};
+        const char *name = "one.json";
+        rlt_read_options o = options();
+        rlt_program *p = NULL;
+        write_file("et.json", texts[k]);
+        if (rlt_host_trace_load(path, &t, &why) < 0)
+            fail_msg("%s: %s", why.where, why.what);
+        assert_int_equal(t.n_comms, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(t.comms[i].in_elems, 5 + i + (k == 1 && i == 2));
+            assert_int_equal(t.splits[t.comms[i].first_split], i == 0 ? 1 : 2 + i);
+        }
+        assert_int_equal(t.splits[t.comms[1].first_split + 1], 0);
+        rlt_host_trace_free(&t);
+        write_file(name, TRACE(STEP(0, 0, 100) LAUNCH(1, 10, 5, 8) KERNEL("k", 7, 20, 5, 8)));
+        o.host_trace_dir = path;
+        assert_int_equal(read_files(1, &name, &o, &p), 0);
+        hashes[k] = p->hash;
+        rlt_program_free(p);
+    }
+    assert_int_not_equal(hashes[0], hashes[1]);
+    unlink(path);
+}
+
+/* Work is on the device that it names, otherwise on that of its process. */
+static void devices(void **state)
+{
+    (void)state;
+    rlt_program *p =
+        read_one(TRACE(STEP(0, 0, 100) EVENT("kernel", "a", 3, 7, 20, 5, "\"device\":5,\"stream\":9") EVENT(
+            "kernel", "b", 3, 7, 30, 5, "\"stream\":9") EVENT("kernel", "c", 3, 7, 40, 5, "\"device\":5")));
+    static const char *const names[] = {"device 5 stream 9", "device 3 stream 9", "device 5 stream 7"};
+    for (int i = 0; i < 3; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        const rlt_op *o = named(p, name);
+        assert_string_equal(rlt_program_string(p, p->resources[o->resource].name), names[i]);
+    }
+    rlt_program_free(p);
+}
+
+/* What times count from is a number of nanoseconds up to the year 2033. */
+static void bases(void **state)
+{
+    static const struct {
+        const char *base;
+        int code;
+    } rows[] = {{"0", 0},
+                {"2000000000000000000", 0},
+                {"2000000000000000001", RLT_EMALFORMED},
+                {"-1", RLT_EMALFORMED},
+                {"\"x\"", RLT_EMALFORMED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *name = "one.json";
+        rlt_read_options o = options();
+        rlt_program *p = NULL;
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{\"baseTimeNanoseconds\":%s,\"traceEvents\":[" KERNEL("k", 7, 20, 5, 8) "{}]}",
+                 rows[i].base);
+        write_file(name, text);
+        assert_int_equal(read_files(1, &name, &o, &p), rows[i].code);
+        if (rows[i].code)
+            assert_string_equal(err.what, "\"baseTimeNanoseconds\" is not a number of nanoseconds");
+        rlt_program_free(p);
+    }
+}
+
+/* As many files as there may be: the first one is missing. One more, or none, is refused before any is opened. */
+static void files(void **state)
+{
+    static const uint32_t counts[] = {0, RLT_KIN_MAX_FILES, RLT_KIN_MAX_FILES + 1};
+    const char **list = malloc((RLT_KIN_MAX_FILES + 1) * sizeof *list);
+    (void)state;
+    assert_non_null(list);
+    for (uint32_t i = 0; i <= RLT_KIN_MAX_FILES; i++)
+        list[i] = "/no/such/recording.json";
+    for (int i = 0; i < 3; i++) {
+        rlt_read_options o = options();
+        rlt_program *p = NULL;
+        char what[80];
+        err = (rlt_error){0};
+        snprintf(what, sizeof what, "got %u recordings: expected 1 to 1048576", counts[i]);
+        assert_int_equal(rlt_reader_kineto.read(list, counts[i], &o, &p, &err),
+                         i == 1 ? RLT_EIO : RLT_EUSAGE);
+        assert_string_equal(i == 1 ? err.where : err.what, i == 1 ? list[0] : what);
+    }
+    free(list);
+}
+
 static void refused_host_traces(void **state)
 {
 #define NODE(inputs, more)                                                                                   \
@@ -406,6 +513,21 @@ static void checks(void **state)
         "ok: collectives: 1 NCCL kernels, all with sizes\n");
 }
 
+/* One NCCL kernel was launched before the recording, one inside; neither says its bytes. */
+static void check_of_unknown_sizes(void **state)
+{
+    (void)state;
+    check_says(
+        TRACE(STEP(0, 0, 100) OP("aten::mul", 1, 1, 5) KERNEL("ncclKernel", 7, 20, 5, 1) LAUNCH(1, 30, 5, 2)
+                  KERNEL("ncclKernel", 7, 40, 5, 2)),
+        "ok: ranks: 1 of 1 present\nok: steps: 1 marked\nok: device work: 2 kernels, 0 copies and sets\n"
+        "lacks: collective sizes: 1 of 2 NCCL kernels were launched before the recording began and do not say "
+        "their bytes; 0 take those of the same place one period later, 1 keep their recorded time, waiting "
+        "included; leave out the first step (--steps), or warm up (schedule(warmup=2))\n"
+        "lacks: collective sizes: 1 of 2 NCCL kernels do not say their bytes; record with PyTorch 2.4 or later "
+        "and record_shapes=True, or give host execution traces (ExecutionTraceObserver) with --host-trace\n");
+}
+
 static void steps_of_two(void **state)
 {
     const char *names[] = {"a.json", "b.json"};
@@ -438,10 +560,22 @@ static void steps_of_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roles),      cmocka_unit_test(row_names),    cmocka_unit_test(ordered_steps),
-        cmocka_unit_test(categories), cmocka_unit_test(times),        cmocka_unit_test(ranks_in_names),
-        cmocka_unit_test(clocks),     cmocka_unit_test(host_traces),  cmocka_unit_test(refused_host_traces),
-        cmocka_unit_test(checks),     cmocka_unit_test(steps_of_two),
+        cmocka_unit_test(roles),
+        cmocka_unit_test(row_names),
+        cmocka_unit_test(ordered_steps),
+        cmocka_unit_test(categories),
+        cmocka_unit_test(times),
+        cmocka_unit_test(ranks_in_names),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(host_traces),
+        cmocka_unit_test(refused_host_traces),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(steps_of_two),
+        cmocka_unit_test(orders_of_host_traces),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(bases),
+        cmocka_unit_test(files),
+        cmocka_unit_test(check_of_unknown_sizes),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

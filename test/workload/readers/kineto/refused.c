@@ -107,6 +107,22 @@ static void odd_groups(void **state)
     }
 }
 
+/* With its recorded waiting a job may lack ranks: these do nothing. */
+static void missing_ranks(void **state)
+{
+    static const char *const names[] = {"1.json"};
+    rlt_read_options o = options();
+    rlt_program *p = NULL;
+    (void)state;
+    o.keep_waits = true;
+    write_at("1.json", 1, 5);
+    assert_int_equal(read_files(1, names, &o, &p), 0);
+    assert_int_equal(p->n_ranks, 2);
+    assert_int_equal(p->rank_first[1], 0);
+    assert_int_equal(count(p, 1, RLT_OP_COMPUTE), 1);
+    rlt_program_free(p);
+}
+
 /* Which rank's recording stands for `rank`: the last option that names it, else the first one for all. RLT_NONE: none. */
 static uint32_t stand_in(const rlt_replicate *list, uint32_t n, uint32_t rank)
 {
@@ -157,6 +173,7 @@ static void replaced_ranks(void **state)
                 impossible = r;
         }
         int rc = read_files(n, names, &o, &p);
+        uint32_t replaced = 0;
         char says[100] = "";
         if (impossible != RLT_NONE)
             snprintf(says, sizeof says, "rank %u cannot be replaced by rank %u", impossible,
@@ -172,7 +189,9 @@ static void replaced_ranks(void **state)
             for (uint32_t i = p->rank_first[r]; i < p->rank_first[r + 1]; i++)
                 seen += strcmp(rlt_program_string(p, p->ops[i].name), name) == 0;
             assert_int_equal(seen, 1);
+            replaced += from[r] != r;
         }
+        assert_int_equal(rc ? 0 : noted(p, "ranks replaced by the recording of another rank"), replaced);
         rlt_program_free(p);
     }
 }
@@ -180,10 +199,8 @@ static void replaced_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(far_clocks),
-        cmocka_unit_test(late_work),
-        cmocka_unit_test(odd_groups),
-        cmocka_unit_test(replaced_ranks),
+        cmocka_unit_test(far_clocks),     cmocka_unit_test(late_work),     cmocka_unit_test(odd_groups),
+        cmocka_unit_test(replaced_ranks), cmocka_unit_test(missing_ranks),
     };
     return cmocka_run_group_tests_name("kineto_refused", tests, make_folder, remove_folder);
 }

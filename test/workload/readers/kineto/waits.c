@@ -68,10 +68,11 @@ static void unnamed_streams(void **state)
 static void no_time(void **state)
 {
     (void)state;
-    rlt_program *p = read_one(TRACE(STEP(0, 0, 600) LAUNCH(1, 100, 10, 1) KERNEL(
+    rlt_program *p = read_one(TRACE(STEP(0, -9, 609) LAUNCH(1, 100, 10, 1) KERNEL(
         "k", 7, 112, 10, 1) "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"lost\",\"pid\":0,\"tid\":7,"
-                            "\"args\":{" ON(7, 2) "}},"));
+                            "\"dur\":9,\"args\":{" ON(7, 2) "}},"));
     assert_int_equal(count(p, 0, RLT_OP_COMPUTE), 1);
+    assert_int_equal(noted(p, "events without a time ignored"), 1);
     rlt_program_free(p);
 }
 
