@@ -553,6 +553,27 @@ static void test_no_drift(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* 15 and 16 bytes at half of 3 bytes a picosecond: the second lacks a byte after 10 ps, which is a third of a
+ * picosecond alone. It ends one later, since the instant has had its ends. */
+static void test_ends_after_the_instant(void **state)
+{
+    (void)state;
+    const uint64_t bw = 3000000000000u;
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(1, &bw, &mm, NULL), 0);
+    uint32_t shorter = rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, 15, &merged);
+    uint32_t longer = rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, 16, &merged);
+    for (rlt_time end = 10; end <= 11; end++) {
+        assert_int_equal(rlt_maxmin_solve(mm, end == 10 ? 0 : 10), 0);
+        assert_int_equal(rlt_maxmin_next(mm), end);
+        assert_int_equal(rlt_maxmin_drain(mm, end), 0);
+        assert_int_equal(mm->drained.n, 1);
+        assert_int_equal(mm->drained.items[0], end == 10 ? shorter : longer);
+    }
+    rlt_maxmin_free(mm);
+}
+
 /* Neither a distant component nor levels below the change are looked at. */
 static void test_locality(void **state)
 {
@@ -610,7 +631,7 @@ int main(void)
         cmocka_unit_test(test_networks),       cmocka_unit_test(test_multiplicity_times),
         cmocka_unit_test(test_equal_shares),   cmocka_unit_test(test_staggered_ends),
         cmocka_unit_test(test_no_drift),       cmocka_unit_test(test_locality),
-        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_chain),          cmocka_unit_test(test_ends_after_the_instant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
