@@ -435,6 +435,16 @@ static void test_multiplicity_times(void **state)
     assert_int_equal(mm->drained.n, 2);
     assert_int_equal(mm->links[0].weight + mm->links[1].weight + mm->links[2].weight, 0);
     rlt_maxmin_free(mm);
+    /* Exact at any size, as an undisturbed transfer of all that the link carries. */
+    for (uint64_t bytes = 1; bytes < 20000000000000000u; bytes = bytes * 3 + 1) {
+        const uint64_t odd[2] = {70000000001u, 60000000011u};
+        assert_int_equal(rlt_maxmin_create(2, odd, &mm, NULL), 0);
+        (void)rlt_maxmin_start_times(mm, 0, (uint32_t[]){0, 1}, (uint32_t[]){5, 3}, 2, bytes, &merged);
+        assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+        rlt_time end = rlt_transfer_time(5 * bytes, odd[0]);
+        assert_int_equal(rlt_maxmin_next(mm), end ? end : 1);
+        rlt_maxmin_free(mm);
+    }
 }
 
 /* Crossbars with all sizes different: the common case of two links, with large components. */
