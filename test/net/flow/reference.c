@@ -396,7 +396,9 @@ static void look_at_series(subject *s, void *ctx)
 {
     const model *m = ctx;
     const rlt_usage *u = s->net->usage;
-    assert_int_equal(((const rlt__flow_net *)(const void *)s->net)->changed.n, 0);
+    const rlt__flow_net *net = (const rlt__flow_net *)(const void *)s->net;
+    assert_int_equal(net->changed.n, 0);
+    assert_true(net->messages.n <= CHAINS); /* a record is used again once its message is delivered */
     double width = (double)rlt_usage_bin_ps(u);
     for (uint32_t k = 0; k < LINKS; k++)
         for (uint32_t i = 0, first = 0; i < rlt_usage_bins(u); i++) {
