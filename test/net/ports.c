@@ -111,6 +111,13 @@ static void counts(void **state)
         assert_int_equal(rlt_topology_links(t), machines[i].links);
         assert_int_equal(rlt_topology_node_size(t), machines[i].node);
         assert_true(facts.min_egress_Bps == machines[i].egress_GBps * 1000000000);
+        assert_true(facts.diameter_hops >= machines[i].hops); /* of a part: any two that meet at most */
+        assert_true(facts.diameter_ps >= machines[i].diameter_ns * RLT_NS);
+        uint64_t links[RLT_MAX_DIMS] = {0};
+        for (uint32_t l = 0; l < machines[i].links; l++)
+            links[rlt_topology_link(t, l).dim]++;
+        for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
+            assert_int_equal(facts.links_by_dim[d], links[d]);
         if (machines[i].bisection_GBps)
             assert_true(facts.bisection_Bps == machines[i].bisection_GBps * 1000000000);
         rlt_topology_free(t);
@@ -389,6 +396,66 @@ static void facts_of_nodes(void **state)
     }
 }
 
+/* Products that differ in one thing: the order of their dimensions, one class of links, NICs, planes, what passes
+ * inside a node, or the graph of a node. */
+static void hashes_of_products(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "ring:4@20GB/s,1ns*ring:6@20GB/s,1ns",
+        "ring:6@20GB/s,1ns*ring:4@20GB/s,1ns",
+        "switch:4@20GB/s,1ns",
+        "switch:4@21GB/s,1ns",
+        "switch:4@20GB/s,2ns",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=4",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=8",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=4,oversubscription=2",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2,pcie=50GB/s",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2,pcie=60GB/s",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=8",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=4",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,pxn=off",
+        "pair*rail:3@50GB/s,100ns",
+    };
+    enum { N = sizeof specs / sizeof *specs };
+    uint64_t hash[N];
+    for (int i = 0; i < N; i++) {
+        rlt_topology *t = load(specs[i]);
+        hash[i] = rlt_topology_hash(t);
+        rlt_topology_free(t);
+        for (int k = 0; k < i; k++)
+            if (hash[i] == hash[k])
+                fail_msg("%s and %s have one hash", specs[k], specs[i]);
+    }
+}
+
+/* The steps between nodes have one class of network, which any dimension may state. */
+static void one_class_of_network(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *why;
+    } cases[] = {
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns,network=roce", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns*switch:2@5GB/s,1ns,network=roce", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns,network=efa",
+         "network=efa, but a dimension before it states roce: the steps between nodes have one class"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_load(cases[i].spec, NULL, &t, &err), cases[i].why ? RLT_ESCHEMA : 0);
+        if (cases[i].why)
+            assert_string_equal(err.what, cases[i].why);
+        rlt_topology_free(t);
+    }
+}
+
 /* Bandwidth that all accelerators share is known without looking at each. */
 static void uniform_bandwidth(void **state)
 {
@@ -579,6 +646,8 @@ int main(void)
         cmocka_unit_test(parts_stand_for_their_dimensions),
         cmocka_unit_test(names_of_nodes),
         cmocka_unit_test(facts_of_nodes),
+        cmocka_unit_test(hashes_of_products),
+        cmocka_unit_test(one_class_of_network),
         cmocka_unit_test(uniform_bandwidth),
         cmocka_unit_test(dimensions_are_scaled),
         cmocka_unit_test(wrong_parts),
