@@ -15,6 +15,7 @@
 #include "net/fold.h"
 #include "net/import/import.h"
 #include "net/import/read.h"
+#include "net/links.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/build.h"
@@ -216,6 +217,23 @@ static void compare(const world *a, const world *b)
     }
 }
 
+/* Links that are alike are one class, however many links an account stands for. */
+static void compare_classes(const world *a, const world *b)
+{
+    rlt_link_class *x, *y;
+    uint32_t n, m;
+    assert_int_equal(rlt_links_list(a->t, a->net->usage, 1000000, true, &x, &n, NULL), 0);
+    assert_int_equal(rlt_links_list(b->t, b->net->usage, 1000000, true, &y, &m, NULL), 0);
+    assert_int_equal(n, m);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(x[i].first, y[i].first);
+        assert_int_equal(x[i].count, y[i].count);
+        assert_int_equal(x[i].usage.bytes, y[i].usage.bytes);
+    }
+    free(x);
+    free(y);
+}
+
 static void same(const scene *s)
 {
     static world whole, folded;
@@ -224,6 +242,7 @@ static void same(const scene *s)
             play(&whole, s, both[m], rules[r], false);
             play(&folded, s, both[m], rules[r], true);
             compare(&whole, &folded);
+            compare_classes(&whole, &folded);
             end(&whole);
             end(&folded);
         }

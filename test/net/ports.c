@@ -201,6 +201,15 @@ static void a_graph_has_its_own_nics(void **state)
     assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "m.0.1")), RLT_NIC);
     assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "u.0.0")), RLT_CPU);
     rlt_topology_free(t);
+    t = load(
+        "pair*switch:2@60GB/s,10ns*rail:2@50GB/s,100ns"); /* a node of two graphs with NICs of their own */
+    for (uint32_t a = 0; a < 8; a++) {
+        char text[128], pcie = "pq"[a / 2 % 2], nic = "mn"[a / 2 % 2];
+        snprintf(text, sizeof text, "acc%u %c.0.%u %c.0.%u sw2.0.%u %c.0.%u %c.0.%u acc%u", a, pcie, a / 4,
+                 nic, a / 4, a / 2, nic, a / 4 + 2, pcie, a / 4 + 2, a + 8);
+        assert_string_equal(route(t, a, a + 8), text);
+    }
+    rlt_topology_free(t);
     t = load("pair*rail:2@50GB/s,100ns,pxn=off");
     assert_string_equal(route(t, 3, 4), "acc3 q.0.0 n.0.0 sw1.0.1 sw1.0.3 sw1.0.0 m.0.1 p.0.1 acc4");
     rlt_topology_free(t);
