@@ -413,6 +413,8 @@ static void hashes_of_products(void **state)
     static const char *const specs[] = {
         "ring:4@20GB/s,1ns*ring:6@20GB/s,1ns",
         "ring:6@20GB/s,1ns*ring:4@20GB/s,1ns",
+        "switch:4@20GB/s,1ns*switch:6@20GB/s,1ns",
+        "switch:6@20GB/s,1ns*switch:4@20GB/s,1ns",
         "switch:4@20GB/s,1ns",
         "switch:4@21GB/s,1ns",
         "switch:4@20GB/s,2ns",

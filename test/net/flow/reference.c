@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/flow/internal.h"
 #include "net/network.h"
 #include "net/usage.h"
