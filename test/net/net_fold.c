@@ -31,16 +31,20 @@ static const rlt_injection rules[] = {RLT_INJECT_NIC, RLT_INJECT_BLOCKING};
 
 enum { MAX_POSTS = 16, MAX_RANKS = 64 };
 
-/* At time `at`, ranks first .. first + n - 1 send to (rank + shift) % ranks, or all to `to`. With `trees`: as
- * many trees instead, each over the next n ranks from `first` on, with its first rank as the root. */
+/* At time `at`, ranks first .. first + n - 1 send to (rank + shift) % ranks, or all to `to`. */
 typedef struct post {
     rlt_time at;
     uint32_t first, n, shift, to;
     uint64_t bytes;
+} post;
+
+/* More of a post: the senders are `step` apart, or there are trees instead, each over the next n ranks from `first`
+ * on, with its first rank as the root. */
+typedef struct more {
     uint32_t trees;
     bool multicast;
-    uint32_t step; /* from one sender to the next; 0: 1 */
-} post;
+    uint32_t step; /* 0: 1 */
+} more;
 
 #define EACH RLT_NONE
 
@@ -49,6 +53,7 @@ typedef struct scene {
     uint32_t (*class_of)(const rlt_topology *t, uint32_t link); /* class of a link, as any number */
     uint32_t n_posts;
     post posts[MAX_POSTS];
+    more more[MAX_POSTS];
     rlt_time until; /* 0: until the end */
     rlt_time bin_ps;
     double bandwidth_scale; /* 0 means 1 */
@@ -83,9 +88,9 @@ static void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
     w->delivered[tx] = rlt_sim_now(w->sim);
 }
 
-static void plant(world *w, const post *p, uint64_t i)
+static void plant(world *w, const post *p, const more *with, uint64_t i)
 {
-    for (uint32_t k = 0; k < (w->folded ? 1 : p->trees); k++) {
+    for (uint32_t k = 0; k < (w->folded ? 1 : with->trees); k++) {
         uint32_t ranks[MAX_RANKS], root = p->first + k * p->n;
         for (uint32_t r = 0; r < p->n; r++)
             ranks[r] = root + r;
@@ -94,9 +99,9 @@ static void plant(world *w, const post *p, uint64_t i)
                               .root = root,
                               .bytes = p->bytes,
                               .tx = i,
-                              .count = w->folded ? p->trees : 1};
+                              .count = w->folded ? with->trees : 1};
         rlt_time injected =
-            p->multicast ? w->net->model->multicast(w->net, &m) : w->net->model->reduce_to(w->net, &m);
+            with->multicast ? w->net->model->multicast(w->net, &m) : w->net->model->reduce_to(w->net, &m);
         if (injected > w->injected[i])
             w->injected[i] = injected;
     }
@@ -106,12 +111,13 @@ static void on_post(void *ctx, uint64_t i)
 {
     world *w = ctx;
     const post *p = &w->s->posts[i];
-    if (p->trees) {
-        plant(w, p, i);
+    const more *with = &w->s->more[i];
+    if (with->trees) {
+        plant(w, p, with, i);
         return;
     }
     for (uint32_t k = 0; k < (w->folded ? 1 : p->n); k++) {
-        uint32_t src = p->first + k * (p->step ? p->step : 1),
+        uint32_t src = p->first + k * (with->step ? with->step : 1),
                  dst = p->to == EACH ? (src + p->shift) % w->ranks : p->to;
         rlt_message m = {.src = src, .dst = dst, .bytes = p->bytes, .tx = i};
         if (w->folded) {
@@ -382,12 +388,18 @@ static void test_trees(void **state)
     scene s = {.topology = "switch:4@100GB/s,500ns,in_network=reduce+multicast*switch:4@25GB/s,1us",
                .class_of = by_place,
                .n_posts = 6,
-               .posts = {{.at = 0, .n = 4, .bytes = 1000003, .trees = 4},
-                         {.at = 5, .n = 4, .bytes = 3001, .trees = 4, .multicast = true},
-                         {0, 0, 4, 4, EACH, 400000, .step = 4},
-                         {0, 1, 4, 3, EACH, 300000, .step = 4},
-                         {.at = 9000000, .n = 4, .bytes = 0, .trees = 4},
-                         {.at = 30000000, .n = 4, .bytes = 77, .trees = 4}}};
+               .posts = {{.at = 0, .n = 4, .bytes = 1000003},
+                         {.at = 5, .n = 4, .bytes = 3001},
+                         {0, 0, 4, 4, EACH, 400000},
+                         {0, 1, 4, 3, EACH, 300000},
+                         {.at = 9000000, .n = 4, .bytes = 0},
+                         {.at = 30000000, .n = 4, .bytes = 77}},
+               .more = {{.trees = 4},
+                        {.trees = 4, .multicast = true},
+                        {.step = 4},
+                        {.step = 4},
+                        {.trees = 4},
+                        {.trees = 4}}};
     static world whole, folded;
     for (rlt_time until = 0; until < 100000000; until = until * 3 + 1000)
         for (int r = 0; r < 4; r++) {
