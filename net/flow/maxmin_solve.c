@@ -510,7 +510,6 @@ static int start_alone(rlt_maxmin *mm, rlt_time now)
 
 int rlt_maxmin_solve(rlt_maxmin *mm, rlt_time now)
 {
-    mm->component.n = 0;
     int rc = reserve_all(mm);
     if (!rc)
         rc = start_alone(mm, now);

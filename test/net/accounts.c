@@ -349,6 +349,13 @@ static void packets_with_delays(void **state)
     finish(&b);
     assert_int_equal(a.at[0], 2 * (200000 + 1400000 + 3000 + 900));
     assert_int_equal(a.at[1], 2 * (3000 + 500));
+    for (uint32_t i = 0; i < rlt_topology_links(b.t); i++) {
+        rlt_port_counts is = {0};
+        rlt_link_class c = rlt_link_class_of(b.t, b.net->usage, i, 1000000);
+        assert_true(rlt_usage_port(b.net->usage, i, &is) && c.packets);
+        assert_memory_equal(&c.port, &is, sizeof is);
+        assert_true(c.first == i && c.count == 1 && c.link.bw_Bps == 5000000000);
+    }
     close_bench(&b);
     static const char *const why[] = {"the packet model cannot be folded",
                                       "packets on links that fail are lost: they need acknowledgements"};
@@ -538,6 +545,26 @@ static void bins_are_merged(void **state)
     close_usage(u, t);
 }
 
+/* Accounts that are closed again have no more, but for transfers that are still there. */
+static void closed_twice(void **state)
+{
+    (void)state;
+    rlt_topology *t;
+    rlt_usage *u = open_usage(&t, 0);
+    assert_int_equal(rlt__usage_span(u, 0, 0, 10, 30), 0);
+    assert_int_equal(rlt__usage_span(u, 0, 0, 40, 50), 0);
+    assert_int_equal(rlt__usage_span(u, 1, 0, 5, 6), 0);
+    rlt__usage_join(u, 2, 7, 3);
+    for (rlt_time now = 20; now < 60; now += 5) {
+        rlt__usage_settle(u, now);
+        assert_int_equal(rlt_usage_link(u, 0).active_ps, 10);
+        assert_int_equal(rlt_usage_link(u, 1).active_ps, 1);
+        assert_int_equal(rlt_usage_link(u, 2).active_ps, now - 7);
+        assert_int_equal(rlt_usage_link(u, 3).active_ps, 0);
+    }
+    close_usage(u, t);
+}
+
 /* 1 ns a byte, then half of it, then none: each stretch at the capacity in force, with parts of bytes. */
 static void capacities_by_hand(void **state)
 {
@@ -650,7 +677,8 @@ int main(void)
         cmocka_unit_test(stretches_repeat),    cmocka_unit_test(lines_are_sorted),
         cmocka_unit_test(handlers_run_out),    cmocka_unit_test(delays_of_the_endpoint),
         cmocka_unit_test(packets_with_delays), cmocka_unit_test(bins_by_hand),
-        cmocka_unit_test(bins_are_merged),     cmocka_unit_test(capacities_by_hand),
+        cmocka_unit_test(bins_are_merged),     cmocka_unit_test(closed_twice),
+        cmocka_unit_test(capacities_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
@@ -155,6 +156,31 @@ static void one_gpu(void **state)
     assert_int_equal(rlt_topology_accelerators(t), 1);
     assert_int_equal(rlt_topology_nodes(t), 2);
     cable_is(t, "gpu0", "cpu0", 48 * GB, 200000);
+    rlt_topology_free(t);
+}
+
+/* The protocols have NCCL's ring constants, and are otherwise as a file that states no more would have them. */
+static void protocols_of_machines(void **state)
+{
+    static const struct {
+        const char *name;
+        rlt_time message_ps;
+        uint32_t wire_num, wire_den;
+    } rows[] = {{"LL", 600000, 16, 8}, {"LL128", 1900000, 128, 120}, {"Simple", 3400000, 1, 1}};
+    (void)state;
+    rlt_topology *t = import("== Link Type between two GPUs ==\n GPU0\nGPU0 0\n", NULL);
+    const rlt_endpoint *e = rlt_topology_endpoint(t);
+    assert_int_equal(e->launch_ps, 6600000);
+    assert_int_equal(e->n_protocols, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const rlt_protocol *p = &e->protocols[i], usual = rlt_protocol_default();
+        assert_string_equal(p->name, rows[i].name);
+        assert_int_equal(p->message_ps, rows[i].message_ps);
+        assert_true(p->wire_num == rows[i].wire_num && p->wire_den == rows[i].wire_den);
+        assert_true(p->share_ppm == usual.share_ppm && p->fill_ppm == usual.fill_ppm);
+        assert_true(p->serves == usual.serves && p->channel_bytes == usual.channel_bytes);
+        assert_true(p->limit_bytes == usual.limit_bytes && p->fill_bytes == usual.fill_bytes);
+    }
     rlt_topology_free(t);
 }
 
@@ -461,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_line_of_gpus),
         cmocka_unit_test(weights_alone),
         cmocka_unit_test(one_gpu),
+        cmocka_unit_test(protocols_of_machines),
         cmocka_unit_test(bandwidths),
         cmocka_unit_test(json),
         cmocka_unit_test(json_without_weights),

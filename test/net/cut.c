@@ -188,7 +188,7 @@ static void networks_that_reduce(void **state)
     rlt_topology_free(t);
 }
 
-/* A small random graph: a ring of all nodes both ways, then links at random. */
+/* A small random graph: a ring of all nodes both ways, then links at random, but for each third. */
 enum { NODES = 7, EXTRA = 8, MAX_LINKS = 2 * NODES + EXTRA };
 
 typedef struct small {
@@ -201,7 +201,7 @@ static void make_small(small *g, uint32_t seed)
     uint64_t k = 0;
     g->n = 0;
     g->members = 3 + (uint32_t)rlt_random_below(1, seed, 0, k++, NODES - 2);
-    for (uint32_t i = 0; i < MAX_LINKS; i++) {
+    for (uint32_t i = 0; i < (seed % 3 ? MAX_LINKS : 2 * NODES); i++) {
         uint32_t a = i / 2 % NODES, b = (a + 1) % NODES;
         if (i >= 2 * NODES) {
             a = (uint32_t)rlt_random_below(1, seed, 0, k++, NODES);
@@ -302,6 +302,13 @@ static void limits(void **state)
     t = load("ring:64@50GB/s,1us");
     assert_int_equal(cut_of(t, (rlt_cut_question){.n = 1, .source = RLT_NONE, .sink = RLT_NONE}).inside, 0);
     assert_int_equal(cut_of(t, ANY).inside, 63);
+    /* With all inside, nobody is outside. */
+    for (uint32_t split = 62; split < 66; split++) {
+        rlt_cut c =
+            cut_of(t, (rlt_cut_question){.n = 64, .source = RLT_NONE, .sink = RLT_NONE, .split = split});
+        assert_int_equal(c.inside, split < 64 ? split : 0);
+        assert_int_equal(c.bw_Bps, split < 64 ? 50 * GBps : 0);
+    }
     rlt_topology_free(t);
 }
 

@@ -216,6 +216,22 @@ static void hosts_meet_in_a_network(void **state)
     rlt_topology_free(t);
 }
 
+/* Hosts are nodes if their GPUs are consecutive. */
+static void hosts_are_nodes(void **state)
+{
+#define TWO(hash, a, b)                                                                                      \
+    "<cpu host_hash=\"" hash "\" numaid=\"0\" arch=\"arm64\">" A100("01", a, "") A100("03", b, "")           \
+        PCI("02", "0x020000", "<nic><net name=\"mlx5_0\" dev=\"0\" speed=\"200000\"/></nic>") "</cpu>"
+    static const char *const texts[] = {"<system>" TWO("0x1", "2", "3") TWO("0x2", "1", "0") "</system>",
+                                        "<system>" TWO("0x1", "0", "2") TWO("0x2", "1", "3") "</system>"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rlt_topology *t = test_import(texts[i]);
+        assert_int_equal(rlt_topology_node_size(t), i ? 4 : 2);
+        rlt_topology_free(t);
+    }
+}
+
 /* As NCCL lists the NIC of a socket, and virtual machines their CPUs. */
 static void names_that_repeat(void **state)
 {
@@ -251,6 +267,8 @@ static void wrong_topology_files(void **state)
                       "is listed twice");
     test_import_wrong(CPU0 V100("01", "0", "") V100("02", "0", "") "</cpu></system>", "f:4:1",
                       "rank 0 is given to two GPUs");
+    test_import_wrong(CPU0 V100("01", "7", "") V100("02", "7", "") "</cpu></system>", "f:4:1",
+                      "rank 7 is given");
     test_import_wrong(CPU0 "<pci class=\"0x03\"/></cpu></system>", "f:3:1", "<pci> has no 'busid'");
     test_import_wrong(CPU0 "<pci busid=\"\" class=\"0x03\"/></cpu></system>", "f:3:1", "a PCI address");
     test_import_wrong(CPU0 "<pci busid=\"1\" class=\"0x03\" link_width=\"-1\"/></cpu></system>", "f:3:1",
@@ -657,6 +675,7 @@ int main(void)
         cmocka_unit_test(pcie_only),
         cmocka_unit_test(inter_cpu_bandwidths),
         cmocka_unit_test(hosts_meet_in_a_network),
+        cmocka_unit_test(hosts_are_nodes),
         cmocka_unit_test(names_that_repeat),
         cmocka_unit_test(links_to_what_is_not_listed),
         cmocka_unit_test(wrong_topology_files),

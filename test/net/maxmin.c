@@ -435,6 +435,16 @@ static void test_multiplicity_times(void **state)
     assert_int_equal(mm->drained.n, 2);
     assert_int_equal(mm->links[0].weight + mm->links[1].weight + mm->links[2].weight, 0);
     rlt_maxmin_free(mm);
+    /* Exact at any size, as an undisturbed transfer of all that the link carries. */
+    for (uint64_t bytes = 1; bytes < 20000000000000000u; bytes = bytes * 3 + 1) {
+        const uint64_t odd[2] = {70000000001u, 60000000011u};
+        assert_int_equal(rlt_maxmin_create(2, odd, &mm, NULL), 0);
+        (void)rlt_maxmin_start_times(mm, 0, (uint32_t[]){0, 1}, (uint32_t[]){5, 3}, 2, bytes, &merged);
+        assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+        rlt_time end = rlt_transfer_time(5 * bytes, odd[0]);
+        assert_int_equal(rlt_maxmin_next(mm), end ? end : 1);
+        rlt_maxmin_free(mm);
+    }
 }
 
 /* Crossbars with all sizes different: the common case of two links, with large components. */
@@ -553,6 +563,27 @@ static void test_no_drift(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* 15 and 16 bytes at half of 3 bytes a picosecond: the second lacks a byte after 10 ps, which is a third of a
+ * picosecond alone. It ends one later, since the instant has had its ends. */
+static void test_ends_after_the_instant(void **state)
+{
+    (void)state;
+    const uint64_t bw = 3000000000000u;
+    rlt_maxmin *mm;
+    bool merged;
+    assert_int_equal(rlt_maxmin_create(1, &bw, &mm, NULL), 0);
+    uint32_t shorter = rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, 15, &merged);
+    uint32_t longer = rlt_maxmin_start(mm, 0, (uint32_t[]){0}, 1, 16, &merged);
+    for (rlt_time end = 10; end <= 11; end++) {
+        assert_int_equal(rlt_maxmin_solve(mm, end == 10 ? 0 : 10), 0);
+        assert_int_equal(rlt_maxmin_next(mm), end);
+        assert_int_equal(rlt_maxmin_drain(mm, end), 0);
+        assert_int_equal(mm->drained.n, 1);
+        assert_int_equal(mm->drained.items[0], end == 10 ? shorter : longer);
+    }
+    rlt_maxmin_free(mm);
+}
+
 /* Neither a distant component nor levels below the change are looked at. */
 static void test_locality(void **state)
 {
@@ -610,7 +641,7 @@ int main(void)
         cmocka_unit_test(test_networks),       cmocka_unit_test(test_multiplicity_times),
         cmocka_unit_test(test_equal_shares),   cmocka_unit_test(test_staggered_ends),
         cmocka_unit_test(test_no_drift),       cmocka_unit_test(test_locality),
-        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_chain),          cmocka_unit_test(test_ends_after_the_instant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

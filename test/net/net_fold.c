@@ -15,6 +15,7 @@
 #include "net/fold.h"
 #include "net/import/import.h"
 #include "net/import/read.h"
+#include "net/links.h"
 #include "net/network.h"
 #include "net/route.h"
 #include "net/topology/build.h"
@@ -37,6 +38,14 @@ typedef struct post {
     uint64_t bytes;
 } post;
 
+/* More of a post: the senders are `step` apart, or there are trees instead, each over the next n ranks from `first`
+ * on, with its first rank as the root. */
+typedef struct more {
+    uint32_t trees;
+    bool multicast;
+    uint32_t step; /* 0: 1 */
+} more;
+
 #define EACH RLT_NONE
 
 typedef struct scene {
@@ -44,6 +53,7 @@ typedef struct scene {
     uint32_t (*class_of)(const rlt_topology *t, uint32_t link); /* class of a link, as any number */
     uint32_t n_posts;
     post posts[MAX_POSTS];
+    more more[MAX_POSTS];
     rlt_time until; /* 0: until the end */
     rlt_time bin_ps;
     double bandwidth_scale; /* 0 means 1 */
@@ -78,12 +88,37 @@ static void note_delivered(void *ctx, uint64_t tx, uint64_t rx)
     w->delivered[tx] = rlt_sim_now(w->sim);
 }
 
+static void plant(world *w, const post *p, const more *with, uint64_t i)
+{
+    for (uint32_t k = 0; k < (w->folded ? 1 : with->trees); k++) {
+        uint32_t ranks[MAX_RANKS], root = p->first + k * p->n;
+        for (uint32_t r = 0; r < p->n; r++)
+            ranks[r] = root + r;
+        rlt_tree_message m = {.ranks = ranks,
+                              .n = p->n,
+                              .root = root,
+                              .bytes = p->bytes,
+                              .tx = i,
+                              .count = w->folded ? with->trees : 1};
+        rlt_time injected =
+            with->multicast ? w->net->model->multicast(w->net, &m) : w->net->model->reduce_to(w->net, &m);
+        if (injected > w->injected[i])
+            w->injected[i] = injected;
+    }
+}
+
 static void on_post(void *ctx, uint64_t i)
 {
     world *w = ctx;
     const post *p = &w->s->posts[i];
+    const more *with = &w->s->more[i];
+    if (with->trees) {
+        plant(w, p, with, i);
+        return;
+    }
     for (uint32_t k = 0; k < (w->folded ? 1 : p->n); k++) {
-        uint32_t src = p->first + k, dst = p->to == EACH ? (src + p->shift) % w->ranks : p->to;
+        uint32_t src = p->first + k * (with->step ? with->step : 1),
+                 dst = p->to == EACH ? (src + p->shift) % w->ranks : p->to;
         rlt_message m = {.src = src, .dst = dst, .bytes = p->bytes, .tx = i};
         if (w->folded) {
             m.count = p->n;
@@ -171,6 +206,8 @@ static void compare(const world *a, const world *b)
     assert_int_equal(a->net->messages, b->net->messages);
     assert_int_equal(a->net->bytes_offered, b->net->bytes_offered);
     assert_int_equal(a->net->bytes_delivered, b->net->bytes_delivered);
+    assert_int_equal(a->net->bytes_absorbed, b->net->bytes_absorbed);
+    assert_int_equal(a->net->bytes_replicated, b->net->bytes_replicated);
     for (uint32_t l = 0; l < rlt_topology_links(a->t); l++) {
         rlt_link_usage x = rlt_usage_link(a->net->usage, l), y = rlt_usage_link(b->net->usage, l);
         assert_int_equal(x.bytes, y.bytes);
@@ -186,6 +223,23 @@ static void compare(const world *a, const world *b)
     }
 }
 
+/* Links that are alike are one class, however many links an account stands for. */
+static void compare_classes(const world *a, const world *b)
+{
+    rlt_link_class *x, *y;
+    uint32_t n, m;
+    assert_int_equal(rlt_links_list(a->t, a->net->usage, 1000000, true, &x, &n, NULL), 0);
+    assert_int_equal(rlt_links_list(b->t, b->net->usage, 1000000, true, &y, &m, NULL), 0);
+    assert_int_equal(n, m);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(x[i].first, y[i].first);
+        assert_int_equal(x[i].count, y[i].count);
+        assert_int_equal(x[i].usage.bytes, y[i].usage.bytes);
+    }
+    free(x);
+    free(y);
+}
+
 static void same(const scene *s)
 {
     static world whole, folded;
@@ -194,6 +248,7 @@ static void same(const scene *s)
             play(&whole, s, both[m], rules[r], false);
             play(&folded, s, both[m], rules[r], true);
             compare(&whole, &folded);
+            compare_classes(&whole, &folded);
             end(&whole);
             end(&folded);
         }
@@ -218,6 +273,14 @@ static uint32_t by_root(const rlt_topology *t, uint32_t link)
 {
     rlt_link l = rlt_topology_link(t, link);
     return by_direction(t, link) * 3 + (l.src == 0 ? 2u : 0) + (l.dst == 0 ? 1u : 0);
+}
+
+/* Links of the accelerators at one place of each node of four are a class. */
+static uint32_t by_place(const rlt_topology *t, uint32_t link)
+{
+    rlt_link l = rlt_topology_link(t, link);
+    uint32_t n = rlt_topology_accelerators(t), end = l.src < n ? l.src : l.dst;
+    return by_direction(t, link) * 4 + end % 4;
 }
 
 /* Three exchanges at a time over each port, of several sizes; some begin before others end. */
@@ -296,13 +359,15 @@ static void test_fan_in(void **state)
                .n_posts = 3,
                .posts = {{0, 1, 8, 0, 0, 1000003}, {0, 1, 8, 0, 0, 17}, {300000000, 1, 8, 0, 0, 4000}}};
     static world whole, folded;
-    for (int m = 0; m < 2; m++) {
-        play(&whole, &s, both[m], RLT_INJECT_NIC, false);
-        play(&folded, &s, both[m], RLT_INJECT_NIC, true);
+    for (int m = 0; m < 4; m++) {
+        s.bin_ps = m < 2 ? 0 : 700000;
+        play(&whole, &s, both[m % 2], RLT_INJECT_NIC, false);
+        play(&folded, &s, both[m % 2], RLT_INJECT_NIC, true);
         compare(&whole, &folded);
         end(&whole);
         end(&folded);
     }
+    s.bin_ps = 0;
     /* Closed form for the last exchange alone: eight times 4000 bytes at 20 ps a byte, and the latency of two
      * links. */
     s.posts[0] = s.posts[2];
@@ -314,6 +379,38 @@ static void test_fan_in(void **state)
         assert_int_equal(folded.net->bytes_offered, 8 * 4000);
         end(&folded);
     }
+}
+
+/* A tree in each of four nodes, at the same time as messages between them; stopped half-way, too. */
+static void test_trees(void **state)
+{
+    (void)state;
+    scene s = {.topology = "switch:4@100GB/s,500ns,in_network=reduce+multicast*switch:4@25GB/s,1us",
+               .class_of = by_place,
+               .n_posts = 6,
+               .posts = {{.at = 0, .n = 4, .bytes = 1000003},
+                         {.at = 5, .n = 4, .bytes = 3001},
+                         {0, 0, 4, 4, EACH, 400000},
+                         {0, 1, 4, 3, EACH, 300000},
+                         {.at = 9000000, .n = 4, .bytes = 0},
+                         {.at = 30000000, .n = 4, .bytes = 77}},
+               .more = {{.trees = 4},
+                        {.trees = 4, .multicast = true},
+                        {.step = 4},
+                        {.step = 4},
+                        {.trees = 4},
+                        {.trees = 4}}};
+    static world whole, folded;
+    for (rlt_time until = 0; until < 100000000; until = until * 3 + 1000)
+        for (int r = 0; r < 4; r++) {
+            s.until = until;
+            s.bin_ps = r < 2 ? 0 : 700000;
+            play(&whole, &s, &rlt_net_flow, rules[r % 2], false);
+            play(&folded, &s, &rlt_net_flow, rules[r % 2], true);
+            compare(&whole, &folded);
+            end(&whole);
+            end(&folded);
+        }
 }
 
 /* A static route that crosses the cable between two switches forth, back and forth again: twice the bytes on
@@ -453,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_fan_in),        cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_twice),         cmocka_unit_test(test_large),
         cmocka_unit_test(test_crowded_port),  cmocka_unit_test(test_long_paths),
+        cmocka_unit_test(test_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

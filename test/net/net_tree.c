@@ -431,6 +431,48 @@ static void test_sprayed(void **state)
     }
 }
 
+/* Returns when a tree is delivered under a tuning by which a step between nodes of two takes 7 us more, or not. */
+static rlt_time tuned(const rlt_net_model *model, const uint32_t *ranks, uint32_t n, uint32_t root,
+                      bool reduce, bool far)
+{
+    const rlt_tuning tuning = {.on = true,
+                               .protocol = {.wire_num = 1, .wire_den = 1},
+                               .channels = 1,
+                               .together = 1,
+                               .far = far,
+                               .step = {.delay_ps = 7000000, .wire_num = 1, .wire_den = 1}};
+    bench b;
+    begin(&b,
+          "switch:2@50GB/s,100ns,in_network=reduce+multicast*switch:2@10GB/s,1us,in_network=reduce+multicast",
+          model, RLT_INJECT_NIC, RLT_ROUTE_DMODK);
+    assert_int_equal(rlt_topology_node_size(b.t), 2);
+    rlt_tree_message m = {.ranks = ranks, .n = n, .root = root, .bytes = 1000, .rx = 100, .tuning = &tuning};
+    b.n = 1;
+    b.injected[0] = reduce ? b.net->model->reduce_to(b.net, &m) : b.net->model->multicast(b.net, &m);
+    run(&b);
+    rlt_time at = b.delivered[0];
+    end(&b);
+    return at;
+}
+
+/* A tree whose ranks are on several nodes costs what a step between nodes does. */
+static void test_between_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t ranks[2], n, root; /* ranks 0, 0: the first n */
+        bool far;
+    } cases[] = {{{0, 1}, 2, 0, false}, {{2, 3}, 2, 3, false}, {{0, 2}, 2, 0, true}, {{1, 3}, 2, 3, true},
+                 {{0, 0}, 2, 0, false}, {{0, 0}, 1, 1, false}, {{3, 0}, 1, 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int way = 0; way < 4; way++) {
+            const uint32_t *ranks = cases[i].ranks[0] || cases[i].ranks[1] ? cases[i].ranks : NULL;
+            rlt_time with = tuned(both[way / 2], ranks, cases[i].n, cases[i].root, way % 2, true),
+                     without = tuned(both[way / 2], ranks, cases[i].n, cases[i].root, way % 2, false);
+            assert_int_equal(with - without, cases[i].far ? 7000000 : 0);
+        }
+}
+
 /* Stopped half-way: counts the bytes carried so far. */
 static void test_stopped(void **state)
 {
@@ -455,7 +497,7 @@ int main(void)
         cmocka_unit_test(test_unequal),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_read_and_written), cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_sum_for_all),      cmocka_unit_test(test_one_after_another),
-        cmocka_unit_test(test_sprayed),
+        cmocka_unit_test(test_sprayed),          cmocka_unit_test(test_between_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,13 @@ static void counts(void **state)
         assert_int_equal(rlt_topology_links(t), machines[i].links);
         assert_int_equal(rlt_topology_node_size(t), machines[i].node);
         assert_true(facts.min_egress_Bps == machines[i].egress_GBps * 1000000000);
+        assert_true(facts.diameter_hops >= machines[i].hops); /* of a part: any two that meet at most */
+        assert_true(facts.diameter_ps >= machines[i].diameter_ns * RLT_NS);
+        uint64_t links[RLT_MAX_DIMS] = {0};
+        for (uint32_t l = 0; l < machines[i].links; l++)
+            links[rlt_topology_link(t, l).dim]++;
+        for (uint32_t d = 0; d < RLT_MAX_DIMS; d++)
+            assert_int_equal(facts.links_by_dim[d], links[d]);
         if (machines[i].bisection_GBps)
             assert_true(facts.bisection_Bps == machines[i].bisection_GBps * 1000000000);
         rlt_topology_free(t);
@@ -193,6 +200,15 @@ static void a_graph_has_its_own_nics(void **state)
                         "acc3 q.0.0 v.0.0 u.0.0 p.0.0 acc0 p.0.0 m.0.0 sw1.0.0 m.0.1 p.0.1 acc4");
     assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "m.0.1")), RLT_NIC);
     assert_int_equal(rlt_topology_node_kind(t, rlt_topology_find_node(t, "u.0.0")), RLT_CPU);
+    rlt_topology_free(t);
+    t = load(
+        "pair*switch:2@60GB/s,10ns*rail:2@50GB/s,100ns"); /* a node of two graphs with NICs of their own */
+    for (uint32_t a = 0; a < 8; a++) {
+        char text[128], pcie = "pq"[a / 2 % 2], nic = "mn"[a / 2 % 2];
+        snprintf(text, sizeof text, "acc%u %c.0.%u %c.0.%u sw2.0.%u %c.0.%u %c.0.%u acc%u", a, pcie, a / 4,
+                 nic, a / 4, a / 2, nic, a / 4 + 2, pcie, a / 4 + 2, a + 8);
+        assert_string_equal(route(t, a, a + 8), text);
+    }
     rlt_topology_free(t);
     t = load("pair*rail:2@50GB/s,100ns,pxn=off");
     assert_string_equal(route(t, 3, 4), "acc3 q.0.0 n.0.0 sw1.0.1 sw1.0.3 sw1.0.0 m.0.1 p.0.1 acc4");
@@ -370,19 +386,83 @@ static void facts_of_nodes(void **state)
         {"ring:4@20GB/s,1ns*ring:4@20GB/s,1ns", {16, 0, 40, 0, 0, 3}},
         {"ring:4@20GB/s,1ns*ring:4@10GB/s,1ns", {16, 0, 30, 0, 0, 3}}, /* half is not less than half */
         {"ring:4@22GB/s,1ns*ring:4@10GB/s,1ns", {4, 4, 22, 10, 0, 0}},
-        {"ring:4@20GB/s,1ns*mesh:4@1GB/s,1ns", {16, 0, 20, 0, 0, 3}}, /* that of a mesh is unknown */
+        /* The first accelerator is at the border of a mesh, and has half. */
+        {"ring:4@20GB/s,1ns*mesh:4@2GB/s,1ns", {16, 0, 21, 0, 0, 3}},
+        {"mesh:4@20GB/s,1ns*ring:3@10GB/s,1ns,nics=4", {4, 4, 10, 10, 0, 0}},
         {"pair*rail:3@50GB/s,100ns", {4, 2, 120, 50, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rlt_topology *t = load(cases[i].spec);
         const rlt_node_facts *is = rlt_topology_node(t), *f = &cases[i].f;
         const uint64_t GB = 1000000000;
-        uint64_t inside = strstr(cases[i].spec, "mesh") ? is->inside_Bps : f->inside_Bps * GB;
-        if (is->accelerators != f->accelerators || is->nics != f->nics || is->inside_Bps != inside ||
-            is->nic_Bps != f->nic_Bps * GB || is->in_network != f->in_network || is->outside != f->outside)
+        if (is->accelerators != f->accelerators || is->nics != f->nics ||
+            is->inside_Bps != f->inside_Bps * GB || is->nic_Bps != f->nic_Bps * GB ||
+            is->in_network != f->in_network || is->outside != f->outside)
             fail_msg("%s: %u accelerators, %u NICs, %llu and %llu B/s, can %u and %u", cases[i].spec,
                      is->accelerators, is->nics, (unsigned long long)is->inside_Bps,
                      (unsigned long long)is->nic_Bps, is->in_network, is->outside);
+        rlt_topology_free(t);
+    }
+}
+
+/* Products that differ in one thing: the order of their dimensions, one class of links, NICs, planes, what passes
+ * inside a node, or the graph of a node. */
+static void hashes_of_products(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "ring:4@20GB/s,1ns*ring:6@20GB/s,1ns",
+        "ring:6@20GB/s,1ns*ring:4@20GB/s,1ns",
+        "switch:4@20GB/s,1ns*switch:6@20GB/s,1ns",
+        "switch:6@20GB/s,1ns*switch:4@20GB/s,1ns",
+        "switch:4@20GB/s,1ns",
+        "switch:4@21GB/s,1ns",
+        "switch:4@20GB/s,2ns",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=4",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=8",
+        "fat-tree:16@20GB/s,1ns,hosts_per_leaf=4,oversubscription=2",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=4",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2,pcie=50GB/s",
+        "switch:8@300GB/s,1ns*switch:4@25GB/s,10ns,nics=2,pcie=60GB/s",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=8",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,planes=4",
+        "switch:8@300GB/s,1ns*rail:4@25GB/s,10ns,pxn=off",
+        "pair*rail:3@50GB/s,100ns",
+    };
+    enum { N = sizeof specs / sizeof *specs };
+    uint64_t hash[N];
+    for (int i = 0; i < N; i++) {
+        rlt_topology *t = load(specs[i]);
+        hash[i] = rlt_topology_hash(t);
+        rlt_topology_free(t);
+        for (int k = 0; k < i; k++)
+            if (hash[i] == hash[k])
+                fail_msg("%s and %s have one hash", specs[k], specs[i]);
+    }
+}
+
+/* The steps between nodes have one class of network, which any dimension may state. */
+static void one_class_of_network(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *why;
+    } cases[] = {
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns,network=roce", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns*switch:2@5GB/s,1ns,network=roce", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns", NULL},
+        {"ring:4@20GB/s,1ns*switch:2@10GB/s,1ns,network=roce*switch:2@5GB/s,1ns,network=efa",
+         "network=efa, but a dimension before it states roce: the steps between nodes have one class"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_load(cases[i].spec, NULL, &t, &err), cases[i].why ? RLT_ESCHEMA : 0);
+        if (cases[i].why)
+            assert_string_equal(err.what, cases[i].why);
         rlt_topology_free(t);
     }
 }
@@ -577,6 +657,8 @@ int main(void)
         cmocka_unit_test(parts_stand_for_their_dimensions),
         cmocka_unit_test(names_of_nodes),
         cmocka_unit_test(facts_of_nodes),
+        cmocka_unit_test(hashes_of_products),
+        cmocka_unit_test(one_class_of_network),
         cmocka_unit_test(uniform_bandwidth),
         cmocka_unit_test(dimensions_are_scaled),
         cmocka_unit_test(wrong_parts),

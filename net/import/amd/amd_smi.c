@@ -113,7 +113,6 @@ static int set_size(reader *r, uint32_t n)
     r->pairs = rlt_arena_array(&r->m.arena, (size_t)n * n, sizeof *r->pairs);
     if (!r->pairs)
         return rlt_nomem(r->m.err);
-    memset(r->pairs, 0, (size_t)n * n * sizeof *r->pairs);
     for (uint32_t i = 0; i < n; i++)
         r->numa[i] = RLT_NONE;
     return 0;

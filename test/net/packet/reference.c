@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "net/network.h"
+#include "net/packet/internal.h"
+#include "net/packet/packet.h"
 #include "sim/base/time.h"
 #include "test/support/networks/packet_case.h"
 #include "test/support/networks/packet_model.h"
@@ -102,8 +104,37 @@ static void random_cases_take_the_time_of_the_reference(void **state)
     free(s);
 }
 
+static void look_at_records(subject *s, void *most)
+{
+    const rlt__packet_net *net = (const rlt__packet_net *)(const void *)s->net;
+    uint32_t *n = most;
+    *n = net->messages.n > *n ? net->messages.n : *n;
+}
+
+/* Chains of long messages: a record is used again when its message has been acknowledged, soon after it was
+ * delivered, or at once if nothing is. */
+static void records_are_used_again(void **state)
+{
+    (void)state;
+    static test_case c;
+    static subject s;
+    for (uint64_t ack = 0; ack < 2; ack++) {
+        uint32_t most = 0;
+        dice d = {.seed = 1};
+        c = (test_case){.set = rlt_packet_default()};
+        c.set.ack = ack;
+        tree_draw(&c, &d, false, 10 * c.set.mtu);
+        for (uint32_t i = 0; i < MESSAGES; i++)
+            c.messages[i].bytes = 100 * c.set.mtu;
+        s = (subject){.c = &c, .look = look_at_records, .ctx = &most};
+        run_ringlet(&s, &rlt_net_packet, false, 0);
+        assert_in_range(most, CHAINS, ack ? 2 * CHAINS : CHAINS);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases_take_the_time_of_the_reference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases_take_the_time_of_the_reference),
+                                       cmocka_unit_test(records_are_used_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ typedef struct turn {
 
 typedef struct outcome {
     rlt_time injected[MESSAGES], delivered[MESSAGES];
+    rlt_time busy[LINKS], active[LINKS];
     uint64_t packets[LINKS], bytes[LINKS], drops[LINKS], losses[LINKS], marks[LINKS];
     uint64_t events, waits; /* waits: flows that are not done, of which `text` names the first */
     char text[400];
@@ -59,6 +60,8 @@ typedef struct test_case {
     bool spray; /* a tree has one way, but the network does not know */
     turn turns[TURNS];
     uint32_t n_turns;
+    rlt_injection injection;
+    rlt_time until;          /* when the run is stopped; 0: at its end */
     uint32_t from[MESSAGES]; /* of the first CHAINS messages; of later ones, where an earlier one arrived */
     wanted messages[MESSAGES];
 } test_case;
@@ -125,6 +128,8 @@ typedef struct subject {
     rlt_sim *sim;
     rlt_net *net;
     uint32_t to[MESSAGES];
+    void (*look)(struct subject *s, void *ctx); /* at the network, after the run; may be NULL */
+    void *ctx;
 } subject;
 
 static inline void send_message(subject *s, uint32_t i, uint32_t src)
@@ -213,6 +218,7 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
                           .series_bin_ps = bin_ps,
                           .changes = s->c->n_turns ? RLT_LINKS_FAIL : RLT_LINKS_STAY,
                           .packet = &s->c->set};
+    cfg.endpoint.injection = s->c->injection;
     if (model->create(&cfg, &s->net, &err))
         fail_msg("%s: %s", err.where, err.what);
     for (uint32_t i = 0; i < MESSAGES; i++)
@@ -223,8 +229,8 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
     }
     for (uint32_t i = 0; i < CHAINS; i++)
         send_message(s, i, s->c->from[i]);
-    int rc = rlt_sim_run(s->sim, RLT_TIME_MAX, &err);
-    if (rc && rc != RLT_ESTALL)
+    int rc = rlt_sim_run(s->sim, s->c->until ? s->c->until : RLT_TIME_MAX, &err);
+    if (rc < 0 && rc != RLT_ESTALL)
         fail_msg("%s: %s", err.where, err.what);
     s->out.gave_up = rc != 0;
     s->out.events = rlt_sim_events(s->sim);
@@ -237,10 +243,14 @@ static inline void run_ringlet(subject *s, const rlt_net_model *model, bool loca
         bool counts = rlt_usage_port(s->net->usage, i, &n);
         s->out.packets[i] = counts ? n.packets : u.messages;
         s->out.bytes[i] = u.bytes;
+        s->out.busy[i] = u.busy_ps;
+        s->out.active[i] = u.active_ps;
         s->out.drops[i] = n.drops;
         s->out.losses[i] = n.losses;
         s->out.marks[i] = n.marks;
     }
+    if (s->look)
+        s->look(s, s->ctx);
     rlt_net_free(s->net);
     rlt_sim_free(s->sim);
     rlt_router_free(router);
