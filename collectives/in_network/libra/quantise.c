@@ -42,8 +42,8 @@ int rlt_num_parse(const char *name, const char *where, rlt_num_mode *mode, rlt_e
                     name);
 }
 
-/* Smallest e with 2^e > |x| for all values of the block, since frexp's significand is below 1. 0 if all are
- * 0. */
+/* Smallest e with 2^e > |x| for all values of the block, since frexp's significand is below 1; its exponent of 0
+ * is 0. */
 static int exponent(const sums *s, size_t first, size_t end)
 {
     double most = 0;
@@ -52,7 +52,7 @@ static int exponent(const sums *s, size_t first, size_t end)
         for (size_t i = first; i < end; i++)
             most = fmax(most, fabs((double)s->x[w][i]));
     frexp(most, &e);
-    return most > 0 ? e : 0;
+    return e;
 }
 
 static double add_integers(sums *s, size_t i, double scale)

@@ -585,6 +585,15 @@ static void words_and_limits(void **state)
     assert_int_equal(rlt_num_sum(&cfg, RLT_MAX_SUMMANDS, 3, x, sum, &r, NULL), 0);
     assert_true(same(sum[2], RLT_MAX_SUMMANDS) && same(r.worst, 0));
     assert_int_equal(rlt_num_sum(&cfg, RLT_MAX_SUMMANDS + 1, 3, x, sum, &r, NULL), RLT_ERANGE);
+    static const float first[] = {INFINITY, 1, 1}, last[] = {1, 1, -INFINITY};
+    for (uint32_t i = 0; i < 2; i++) {
+        x[1] = i ? last : first;
+        rlt_error refusal = {0};
+        assert_int_equal(rlt_num_sum(&cfg, 2, 3, x, sum, &r, &refusal), RLT_ERANGE);
+        assert_string_equal(refusal.what,
+                            i ? "value 2 of worker 1 is not finite" : "value 0 of worker 1 is not finite");
+    }
+    x[1] = ones;
     uint32_t asked = 0;
     rlt_watch watch = {.ctx = &asked, .stopped = at_once};
     cfg.watch = &watch;
