@@ -548,12 +548,84 @@ static void plans(void **state)
     }
 }
 
+/* The hot set is sought among recorded counts, or by Zipf's law: the report says what seeking it by hand finds, and
+ * what its place takes. Registers are one packet's for each that the hot set fills, or those that a step sends. */
+static void compare_found(dice *d, bool recorded)
+{
+    static const char counts[] = "9\n100\n40\n3\n3\n3\n1\n1\n20\n5\n5\n60\n8\n2\n2\n";
+    uint32_t values = 1 + below(d, 6), arrays = 1 + below(d, 4), steps = 1 + below(d, 3);
+    bool random = below(d, 2);
+    rlt_hot_request q = {.workers = 2 + below(d, 4),
+                         .updates = 20 + roll(d, 300),
+                         .steps = 1 + below(d, 9),
+                         .sampled = 0.5,
+                         .memory_bytes = 1 + roll(d, 100),
+                         .arrays = arrays,
+                         .entry_bytes = 4,
+                         .seed = roll(d, 50)};
+    rlt_skew k;
+    rlt_hot_set h;
+    rlt_hot_layout place;
+    rlt_error err = {0};
+    if (recorded)
+        assert_int_equal(rlt_skew_parse(counts, strlen(counts), "f", &k, &err), 0);
+    else
+        assert_int_equal(rlt_skew_zipf(1.25, 50, &k, &err), 0);
+    assert_int_equal(rlt_hot_find(&k, &q, &h, &err), 0);
+    uint64_t n = h.n ? h.n : 100 * (uint64_t)values;
+    assert_int_equal(
+        rlt_hot_place(n, values, arrays, random ? RLT_PLACE_RANDOM : RLT_PLACE_HEAT, q.seed, &place, &err),
+        0);
+    char settings[256];
+    snprintf(
+        settings, sizeof settings,
+        "parameters=%u zipf=%s training_steps=%u sampled=0.5 memory=%uB arrays=%u payload=%uB seed=%u steps=%u "
+        "order=%s window=9",
+        recorded ? 0 : 50, recorded ? "3" : "1.25", q.steps, (uint32_t)q.memory_bytes, arrays, 4 * values,
+        (uint32_t)q.seed, steps, random ? "random" : "heat");
+    test_leaves net = {.workers = q.workers + 1, .leaf_can = "reduce+multicast"};
+    test_fabric x = test_fabric_open(&net, test_fabric_config());
+    rlt_react_request r = test_request("libra", settings, net.workers, 4 * q.updates);
+    r.updates = recorded ? &k : NULL;
+    uint32_t job = test_add(&x, &r);
+    rlt_libra_report l;
+    test_finish(&x);
+    assert_int_equal(rlt_libra_report_of(x.fabric, job, &l, &err), 0);
+    assert_true(l.parameters == k.n && l.hot == h.n && l.counted == h.counted && l.updates == q.updates);
+    assert_true(same(l.share, h.share) && same(l.touched, h.touched) && same(l.packet_share, l.share));
+    assert_true(same(l.passes, place.passes_mean) &&
+                same(l.passes_random, rlt_passes_random(values, arrays)));
+    uint64_t chunks = (q.updates + values - 1) / values, hot = (uint64_t)floor((double)chunks * h.share);
+    uint64_t slots = h.n ? (h.n + values - 1) / values : hot;
+    slots = slots < hot ? slots : hot;
+    assert_true(l.hot_packets == hot && l.hot_packets + l.cold_packets == chunks);
+    assert_int_equal(l.register_bytes, hot ? slots * 4 * values : 0);
+    /* as many chunks on their way as registers have room for their hot ones */
+    rlt_react_result got = rlt_fabric_result(x.fabric, job);
+    double window =
+        slots && slots < hot && floor((double)slots / h.share) < 9 ? floor((double)slots / h.share) : 9;
+    assert_true(same(got.window, window));
+    assert_int_equal(got.switches.collisions, 0);
+    test_fabric_close(&x);
+    rlt_hot_layout_free(&place);
+    rlt_hot_free(&h);
+    rlt_skew_free(&k);
+}
+
+static void found(void **state)
+{
+    (void)state;
+    dice d = {.seed = 8};
+    for (uint32_t i = 0; i < 60; i++)
+        compare_found(&d, i % 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),      cmocka_unit_test(files),   cmocka_unit_test(hot_sets),
         cmocka_unit_test(hot_bounds), cmocka_unit_test(layouts), cmocka_unit_test(random_places),
-        cmocka_unit_test(touched),    cmocka_unit_test(plans),
+        cmocka_unit_test(touched),    cmocka_unit_test(plans),   cmocka_unit_test(found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
