@@ -14,8 +14,8 @@
 #include "test/support/dice.h"
 #include "test/support/support.h"
 
-static const char *const versions[] = {"2.18.1", "2.18.3", "2.19.3", "2.20.5", "2.22.3", "2.24.3",
-                                       "2.25.1", "2.26.2", "2.27.3", "2.28.3", "2.29.2", "2.30.7"};
+static const uint32_t versions[] = {21801, 21803, 21900, 21905, 22000, 22203, 22403, 22500,
+                                    22602, 22700, 22800, 22807, 22900, 22907, 23000, 23007};
 
 /* Speeds by architecture, inside a node alone and between nodes, in MB/s; 0 ends a list. */
 static const uint32_t old_intra[] = {40000, 30000, 20000, 18000, 15000, 12000, 10000,
@@ -249,7 +249,7 @@ static rlt_tuner_node any_node(dice *d)
                         .plugin_us = below(d, 3),
                         .split_nvlink = below(d, 6) == 0};
     static const double lane[] = {20, 20, 20.6, 40.1};
-    assert_int_equal(rlt_library_version_parse(versions[below(d, 12)], &n.version, NULL), 0);
+    n.version.number = versions[below(d, 16)];
     n.nvlink_GBps = below(d, 4)   ? lanes[below(d, 6)] * lane[n.arch]
                     : below(d, 3) ? 900 * fraction(d)
                                   : rate(d);
