@@ -314,8 +314,33 @@ static void random_launches(void **state)
         assert_true(run[a] > 300);
 }
 
+/* Each figure of each pattern at its bounds, and beyond them. */
+static void bounds_of_patterns(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 5 * 11; i++) {
+        rlt_tuner_pattern good = {.channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL};
+        rlt_tuner_machine m = {.version.number = 23007, .nodes = 2, .gpus = 8, .ring = good, .tree = good};
+        rlt_tuner_pattern *const patterns[] = {&m.ring, &m.tree, &m.nvls, &m.collnet_chain,
+                                               &m.collnet_direct};
+        rlt_tuner_pattern *p = patterns[i % 5];
+        static const char *const names[] = {"ring", "tree", "nvls", "collnet_chain", "collnet_direct"};
+        rlt_error err = {0};
+        *p = good;
+        p->channels = i / 5 == 0 ? 1 << 16 : i / 5 == 1 ? (1 << 16) + 1 : p->channels;
+        p->intra_GBps = i / 5 == 2 ? -.1 : i / 5 == 3 ? 1000000.5 : i / 5 == 4 ? 1e6 : p->intra_GBps;
+        p->inter_GBps = i / 5 == 5 ? -.1 : i / 5 == 6 ? 1000000.5 : i / 5 == 7 ? 1e6 : p->inter_GBps;
+        p->intra = i / 5 == 8 ? RLT_VIAS : p->intra;
+        p->inter = i / 5 == 9 ? RLT_VIAS : i / 5 == 10 ? RLT_VIAS - 1 : p->inter;
+        bool fits = i / 5 == 0 || i / 5 == 4 || i / 5 == 7 || i / 5 == 10;
+        assert_int_equal(rlt_tuner_check(&m, &err), fits ? 0 : RLT_ERANGE);
+        assert_string_equal(err.where, fits ? "" : names[i % 5]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_launches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_launches),
+                                       cmocka_unit_test(bounds_of_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
