@@ -42,8 +42,8 @@ int rlt_num_parse(const char *name, const char *where, rlt_num_mode *mode, rlt_e
                     name);
 }
 
-/* Smallest e with 2^e > |x| for all values of the block, since frexp's significand is below 1; its exponent of 0
- * is 0. */
+/* Smallest e with 2^e > |x| for all values of the block, since frexp's significand is below 1. 0 if all are
+ * 0. */
 static int exponent(const sums *s, size_t first, size_t end)
 {
     double most = 0;

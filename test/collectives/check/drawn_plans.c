@@ -11,6 +11,7 @@
 #include "collectives/collective.h"
 #include "collectives/plan.h"
 #include "sim/base/error.h"
+#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
 

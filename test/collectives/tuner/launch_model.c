@@ -8,6 +8,7 @@
 
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/tuner.h"
+#include "sim/base/error.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
 

@@ -19,7 +19,6 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
 
