@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Drawn requests of few members to every algorithm, on networks of one and of several dimensions: each plan is proved,
- * or refused with a reason. What it says about its symmetry is tried on each member, and each lane sends as many bytes
- * and messages as members await.
+ * Drawn requests of few members to every algorithm, on networks of one and of several dimensions: each plan
+ * is proved, or refused with a reason. Each message is awaited by the step that it names, and what a plan
+ * says about its symmetry is tried on each member.
  */
 #include <stdio.h>
 
@@ -105,7 +105,8 @@ static void same_step(const rlt_step *a, const rlt_step *b, uint32_t by, const u
     assert_true(a->wait_lane == b->wait_lane && (a->wait_lane == RLT_NONE || a->wait_step == b->wait_step));
 }
 
-/* Blocks have one size, lanes their own blocks, and nothing is done by the network: a translation maps each member's steps to another's. */
+/* Blocks have one size, lanes their own blocks, and nothing is done by the network: a translation maps each
+ * member's steps to another's. */
 static uint32_t same_when_moved(const rlt_plan *plan)
 {
     uint32_t sizes[RLT_MAX_TRANSLATIONS], product = 1, tried = 0;
@@ -137,12 +138,12 @@ static bool prove(const rlt_algorithm *a, const rlt_coll_request *r, const char 
         return false;
     }
     if (rc || rlt_plan_check(&plan, &err))
-        fail_msg(
-            "%s by %s on %s, %llu bytes%s, root %u, %u channels, %u chunks, %u directions, window %u, %u servers: "
-            "%s: %s",
-            rlt_coll_name(r->kind), a->name, where, (unsigned long long)r->bytes,
-            r->counts ? " with counts" : "", r->root, r->params.channels, r->params.chunks,
-            r->params.directions, r->params.window, r->params.servers, err.where, err.what);
+        fail_msg("%s by %s on %s, %llu bytes%s, root %u, %u channels, %u chunks, %u directions, "
+                 "window %u, %u servers: "
+                 "%s: %s",
+                 rlt_coll_name(r->kind), a->name, where, (unsigned long long)r->bytes,
+                 r->counts ? " with counts" : "", r->root, r->params.channels, r->params.chunks,
+                 r->params.directions, r->params.window, r->params.servers, err.where, err.what);
     same_messages(&plan);
     if (!r->counts && r->bytes == 5 * 7 * 9 * 2048 && !plan.reduces && !plan.multicasts && !plan.shared &&
         r->n > 1)

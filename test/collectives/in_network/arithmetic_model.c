@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Second models of the arithmetic of switches. Addition by tables: each entry is computed anew for the middle of
- * its cell, for random shapes. Sums of arrays: each mode restated value by value, with its report. In random
- * order, sums are those of all orders, each as often as the others.
+ * Second models of the arithmetic of switches. Addition by tables: each entry is computed anew for the middle
+ * of its cell, for random shapes. Sums of arrays: each mode restated value by value, with its report. In
+ * random order, sums are those of all orders, each as often as the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,8 +182,8 @@ static double any_value(dice *d, const rlt_float_shape *s, double last)
     return below(d, 2) ? x : -x;
 }
 
-/* 2 bytes where an entry's bits fit, else 4: a sign of none, but five bits before the point of -D, which comes up
- * to fraction_bits + 1, and one before that of the others. */
+/* An entry takes 2 bytes, or 4 if it has more than 16 bits: those of -D have five before the point, as -D
+ * comes up to fraction_bits + 1, all others one. */
 static size_t memory_of(const rlt_float_shape *s)
 {
     size_t n_plus = 0, n_minus = (size_t)power(s->minus_bits);
@@ -498,8 +498,8 @@ static void tenths(void **state)
     assert_true(fabs(r.bound / 1.5e-6 - 1) < 2e-6);
 }
 
-/* Three values whose float sum depends on which comes last: each is the last one in a third of all sums. Four: each
- * order of the first sum's 24 in a 24th. */
+/* In random order, each order of the summands is as likely: 1 and two large values, where 1 is lost in two
+ * orders of six; and four values that saturate, in all 24 orders. */
 static void any_order(void **state)
 {
     (void)state;

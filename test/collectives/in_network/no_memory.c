@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The k-th allocation fails, for each k: in each protocol of in-network aggregation from its request to its end, in
- * Libra's choice of hot parameters, in tables of floating-point numbers, and in sums. The result is the same, or there
- * is no memory; and all memory is given back.
+ * The k-th allocation fails, for each k: in each protocol of in-network aggregation from its request to its
+ * end, in Libra's choice of hot parameters, in tables of floating-point numbers, and in sums. The result is
+ * the same, or there is no memory; and all memory is given back.
  */
 #include "test/support/failing.h"
 

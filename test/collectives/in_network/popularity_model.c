@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Second models of Libra's parts. Recorded counts: random texts, taken apart word by word. The hot set: all
- * sampled updates are drawn again and counted. Places: packets and arrays of random layouts counted again, and
- * the fullest array by the binomial law. What a plan makes of random settings: its packets, connections, law.
+ * sampled updates are drawn again and counted. Places: packets and arrays of random layouts counted again,
+ * and the fullest array by the binomial law. What a plan makes of random settings: its packets, connections,
+ * law.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -362,8 +363,8 @@ static void compare_layout(dice *d)
     assert_true(!l.array && !l.n);
 }
 
-/* Chance that none of the last `a` arrays gets more than `most` of k values: the first one of them gets i by the
- * binomial law. */
+/* Chance that none of the last `a` arrays gets more than `most` of k values: the first one of them gets i by
+ * the binomial law. */
 static double none_above(uint32_t k, uint32_t a, uint32_t most)
 {
     static double chance[65][65];
@@ -548,8 +549,9 @@ static void plans(void **state)
     }
 }
 
-/* The hot set is sought among recorded counts, or by Zipf's law: the report says what seeking it by hand finds, and
- * what its place takes. Registers are one packet's for each that the hot set fills, or those that a step sends. */
+/* The hot set is sought among recorded counts, or by Zipf's law: the report says what seeking it by hand
+ * finds, and what its place takes. Registers are one packet's for each that the hot set fills, or those that
+ * a step sends. */
 static void compare_found(dice *d, bool recorded)
 {
     static const char counts[] = "9\n100\n40\n3\n3\n3\n1\n1\n20\n5\n5\n60\n8\n2\n2\n";
@@ -577,12 +579,12 @@ static void compare_found(dice *d, bool recorded)
         rlt_hot_place(n, values, arrays, random ? RLT_PLACE_RANDOM : RLT_PLACE_HEAT, q.seed, &place, &err),
         0);
     char settings[256];
-    snprintf(
-        settings, sizeof settings,
-        "parameters=%u zipf=%s training_steps=%u sampled=0.5 memory=%uB arrays=%u payload=%uB seed=%u steps=%u "
-        "order=%s window=9",
-        recorded ? 0 : 50, recorded ? "3" : "1.25", q.steps, (uint32_t)q.memory_bytes, arrays, 4 * values,
-        (uint32_t)q.seed, steps, random ? "random" : "heat");
+    snprintf(settings, sizeof settings,
+             "parameters=%u zipf=%s training_steps=%u sampled=0.5 memory=%uB arrays=%u payload=%uB "
+             "seed=%u steps=%u "
+             "order=%s window=9",
+             recorded ? 0 : 50, recorded ? "3" : "1.25", q.steps, (uint32_t)q.memory_bytes, arrays,
+             4 * values, (uint32_t)q.seed, steps, random ? "random" : "heat");
     test_leaves net = {.workers = q.workers + 1, .leaf_can = "reduce+multicast"};
     test_fabric x = test_fabric_open(&net, test_fabric_config());
     rlt_react_request r = test_request("libra", settings, net.workers, 4 * q.updates);

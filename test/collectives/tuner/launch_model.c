@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A second model of launches: the channels in use, those of a call, its threads and chunks, from the rules of NCCL's
- * src/enqueue.cc and src/transport/nvls.cc stated as largest and smallest values. Random machines and sizes, many of
- * them at the sizes where a rule begins to hold, have the same ones.
+ * A second model of launches: the channels in use, those of a call, its threads and chunks, from the rules of
+ * NCCL's src/enqueue.cc and src/transport/nvls.cc stated as largest and smallest values. Random machines and
+ * sizes, many of them at the sizes where a rule begins to hold, have the same ones.
  */
 #include <stdio.h>
 
@@ -29,8 +29,8 @@ static bool one_way(rlt_tuner_kind kind)
     return kind == RLT_TUNER_BROADCAST || kind == RLT_TUNER_REDUCE;
 }
 
-/* 16 on Hopper, and on Blackwell before 2.25. Then 32; 24 in a node since 2.27, and between more than two nodes since
- * 2.30 with ports of 400 Gb/s, unless they have 800 Gb/s and more than 8 GPUs. */
+/* 16 on Hopper, and on Blackwell before 2.25. Then 32; 24 in a node since 2.27, and between more than two
+ * nodes since 2.30 with ports of 400 Gb/s, unless they have 800 Gb/s and more than 8 GPUs. */
 static uint32_t on_switch(const rlt_tuner_machine *m)
 {
     uint32_t v = m->version.number;
@@ -83,8 +83,8 @@ static uint64_t thread_bytes(const rlt_tuner_machine *m, rlt_tuner_algorithm a, 
     return p == RLT_TUNER_LL && a == RLT_TUNER_RING ? 8 * m->nodes * m->gpus : 8;
 }
 
-/* Bytes from which c channels of CollNet Direct are used, if it began with `most`: half as much for each thread below
- * 24, 12, 6 and 3 channels. */
+/* Bytes from which c channels of CollNet Direct are used, if it began with `most`: half as much for each
+ * thread below 24, 12, 6 and 3 channels. */
 static uint64_t direct_from(const rlt_tuner_machine *m, uint32_t c, uint32_t most)
 {
     uint64_t each = 512;
@@ -124,7 +124,8 @@ static void blocks(const rlt_tuner_machine *m, uint64_t bytes, rlt_tuner_algorit
     *threads = *threads < 96 ? 96 : *threads;
 }
 
-/* Halves a chunk to no less than half of what is above `floor`, while each channel passes on fewer than `loops`. */
+/* Halves a chunk to no less than half of what is above `floor`, while each channel passes on fewer than
+ * `loops`. */
 static uint64_t halved(uint64_t chunk, uint64_t bytes, uint64_t channels, double loops, uint64_t floor)
 {
     for (; chunk > floor; chunk /= 2)
@@ -294,12 +295,12 @@ static void compare(dice *d, uint32_t *run)
         rlt_tuner_launch want = model(&m, &call, a, p), got = rlt_tuner_launch_of(&m, &call, a, p);
         if (got.channels != want.channels || got.threads != want.threads ||
             got.chunk_bytes != want.chunk_bytes || got.slice_bytes != want.slice_bytes)
-            fail_msg(
-                "%s, %s, kind %d of %llu bytes on %u nodes of %u, arch %u, %u: %u x %u, %llu, expected %u x %u, %llu",
-                rlt_tuner_algorithm_name(a), rlt_tuner_protocol_name(p), call.kind,
-                (unsigned long long)call.bytes, m.nodes, m.gpus, m.arch, m.version.number, got.channels,
-                got.threads, (unsigned long long)got.chunk_bytes, want.channels, want.threads,
-                (unsigned long long)want.chunk_bytes);
+            fail_msg("%s, %s, kind %d of %llu bytes on %u nodes of %u, arch %u, "
+                     "%u: %u x %u, %llu, expected %u x %u, %llu",
+                     rlt_tuner_algorithm_name(a), rlt_tuner_protocol_name(p), call.kind,
+                     (unsigned long long)call.bytes, m.nodes, m.gpus, m.arch, m.version.number, got.channels,
+                     got.threads, (unsigned long long)got.chunk_bytes, want.channels, want.threads,
+                     (unsigned long long)want.chunk_bytes);
         run[a]++;
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A second model of the search for channels: for each speed of a falling list, all numbers of channels are tried
- * against links, ports, cards and lanes. Thousands of random nodes have the same channels, speeds and paths for
- * every pattern.
+ * A second model of the search for channels: for each speed of a falling list, all numbers of channels are
+ * tried against links, ports, cards and lanes. Thousands of random nodes have the same channels, speeds and
+ * paths for every pattern.
  */
 #include <math.h>
 #include <stdio.h>
