@@ -165,6 +165,7 @@ static void who_has_boxes(void **state)
         {2, {8, 3}, 4, 24, {"fully-connected", "switch"}, false},
         {2, {4, 6}, 8, 24, {"fully-connected", "switch"}, false},
         {0, {0}, 8, 24, {0}, false},
+        {1, {1, 8}, 8, 24, {"switch", "fully-connected"}, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
