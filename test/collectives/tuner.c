@@ -297,6 +297,11 @@ static void bandwidths(void **state)
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 20.4 / 2);
     m.cpu = RLT_TUNER_MIXED;
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 19. / 2);
+    /* one slow channel: its own part is the bound */
+    m.tree.channels = 1;
+    m.tree.inter_GBps = 10;
+    near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 10 * .92 / 3.8 / 2);
+    m.tree = m.ring;
     m.nodes = 1; /* that of the GPU */
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL), 141. * 8 / 14);
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL128), 8 * 40 * .92 * 7 / 9 / 2);
