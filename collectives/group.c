@@ -96,16 +96,20 @@ static void find_dims(rlt_group *group, const rlt_topology *t, const uint32_t *a
     group->axes[0] = RLT_NONE;
 }
 
-/* Returns the members of a node, if they stand in order of nodes and are as many on each; else 0. */
-static uint32_t members_of_node(const rlt_topology *t, const uint32_t *acc, uint32_t n)
+/* Finds the members of a node, if they stand in order of nodes and are as many on each; else 0. */
+static int members_of_node(const rlt_topology *t, const uint32_t *acc, uint32_t n, uint32_t *out,
+                           rlt_error *err)
 {
     uint32_t size = rlt_topology_node_size(t), most = rlt_topology_accelerators(t) / size, node = 1;
     while (node < n && acc[node] / size == acc[0] / size)
         node++;
+    *out = 0;
     if (n % node || n / node > most)
         return 0;
     unsigned char *seen = calloc(most / 8 + 1, 1);
-    bool regular = seen != NULL;
+    bool regular = true;
+    if (!seen)
+        return rlt_nomem(err);
     for (uint32_t m = 0; m < n && regular; m++) {
         uint32_t at = acc[m] / size;
         if (m % node == 0) {
@@ -116,7 +120,8 @@ static uint32_t members_of_node(const rlt_topology *t, const uint32_t *acc, uint
         }
     }
     free(seen);
-    return regular ? node : 0;
+    *out = regular ? node : 0;
+    return 0;
 }
 
 /* Restricts each recommended ring to the group's members, in the ring's order. */
@@ -225,9 +230,10 @@ int rlt_group_create(const rlt_topology *t, const rlt_placement *p, const uint32
     int rc = place_ranks(out, t, p, ranks, acc, err);
     if (rc == 0) {
         find_dims(out, t, acc);
-        out->node = members_of_node(t, acc, n);
-        rc = find_rings(out, t, acc, err);
+        rc = members_of_node(t, acc, n, &out->node, err);
     }
+    if (rc == 0)
+        rc = find_rings(out, t, acc, err);
     free(acc);
     if (rc)
         rlt_group_free(out);

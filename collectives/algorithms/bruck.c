@@ -148,8 +148,7 @@ static void all_to_all(const rlt_plan *plan, uint32_t r, uint32_t lane, uint32_t
         begin += steps;
     }
     /* A block that came over distance d is from member r - d. */
-    copy(out, 1, rlt_blocks_run(0, n), 2,
-         (rlt_blocks){.first = r, .run = 1, .stride = n > 1 ? n - 1 : 0, .reps = n});
+    copy(out, 1, rlt_blocks_run(0, n), 2, (rlt_blocks){.first = r, .run = 1, .stride = n - 1, .reps = n});
 }
 
 static uint32_t all_to_all_steps(const rlt_plan *plan)

@@ -150,9 +150,9 @@ static uint64_t nvls_chunk(const rlt_tuner_machine *m, uint64_t bytes, uint32_t 
         chunk = 32 * KIB;
     if (bytes < 64 * at_once * chunk && chunk > 64 * KIB)
         chunk = 64 * KIB;
-    if (bytes < 8 * at_once * chunk && chunk > 32 * KIB)
+    if (bytes < 8 * at_once * chunk)
         chunk = 32 * KIB;
-    if (bytes < 2 * at_once * chunk && chunk > 16 * KIB)
+    if (bytes < 2 * at_once * chunk)
         chunk = 16 * KIB;
     return chunk;
 }

@@ -380,10 +380,10 @@ static void large_machines(void **state)
         c.topology = "hgx-h100-8*rail:2048@400Gbps,500ns";
         outcome rail = run(&c, true);
         assert_int_equal(rail.classes, 1);
-        assert_int_equal(rail.time_ps, flat.time_ps);
-        assert_int_equal(rail.messages, flat.messages);
-        assert_int_equal(rail.events, flat.events);
-        flat_events = flat.events;
+        assert_int_equal(rail.all.time_ps, flat.all.time_ps);
+        assert_int_equal(rail.all.messages, flat.all.messages);
+        assert_int_equal(rail.all.events, flat.all.events);
+        flat_events = flat.all.events;
         free(flat.links);
         free(rail.links);
     }
@@ -394,7 +394,7 @@ static void large_machines(void **state)
                    .bytes = 64 << 20};
     outcome tree = run(&c, true);
     assert_int_equal(tree.classes, 64);
-    assert_true(tree.events < 2 * 64 * flat_events);
+    assert_true(tree.all.events < 2 * 64 * flat_events);
     free(tree.links);
 }
 
@@ -414,10 +414,10 @@ static void millions(void **state)
                        .bytes = n * m};
         outcome o = run(&c, true);
         assert_int_equal(o.classes, 1);
-        assert_int_equal(o.time_ps, 2 * (n - 1) * (20 * m + 1000000));
-        assert_int_equal(o.messages, 2 * n * (n - 1));
-        assert_int_equal(o.offered, 2 * n * (n - 1) * m);
-        assert_true(o.events < 100);
+        assert_int_equal(o.all.time_ps, 2 * (n - 1) * (20 * m + 1000000));
+        assert_int_equal(o.all.messages, 2 * n * (n - 1));
+        assert_int_equal(o.all.offered, 2 * n * (n - 1) * m);
+        assert_true(o.all.events < 100);
         if (o.links)
             assert_int_equal(o.links[0].bytes, 2 * (n - 1) * m);
         free(o.links);

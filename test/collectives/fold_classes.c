@@ -412,10 +412,10 @@ static void repeated_steps_are_leapt_over(void **state)
                        .bytes = 67 * n};
         outcome o = run(&c, true);
         assert_int_equal(o.classes, 1);
-        assert_int_equal(o.time_ps, 2 * (n - 1) * (20 * 67 + 1000000));
-        assert_int_equal(o.messages, 2 * n * (n - 1));
+        assert_int_equal(o.all.time_ps, 2 * (n - 1) * (20 * 67 + 1000000));
+        assert_int_equal(o.all.messages, 2 * n * (n - 1));
         assert_int_equal(o.links[0].bytes, 2 * (n - 1) * 67);
-        assert_true(o.events < 30);
+        assert_true(o.all.events < 30);
         free(o.links);
     }
 }

@@ -304,7 +304,7 @@ static void lists_of_ranks(void **state)
 
 static void refusals_name_ranks(void **state)
 {
-    uint32_t nowhere[] = {0, 4, 2, 3}, ranks[] = {0, 3, 3}, wide[20];
+    uint32_t nowhere[] = {0, 4, 2, 3}, ranks[] = {0, 3, 3}, wide[90];
     rlt_topology *t = load("ring:4@200GB/s,500ns");
     rlt_placement all = {.n = 4}, beyond = {.n = 4, .accelerator = nowhere};
     rlt_group g;
@@ -331,14 +331,14 @@ static void refusals_name_ranks(void **state)
     }
     rlt_topology_free(t);
     /* any rank may be the one that comes twice */
-    t = load("ring:20@200GB/s,500ns");
-    all.n = 20;
-    for (uint32_t i = 1; i < 20; i++) {
-        for (uint32_t m = 0; m < 20; m++)
+    t = load("ring:90@200GB/s,500ns");
+    all.n = 90;
+    for (uint32_t i = 1; i < 90; i++) {
+        for (uint32_t m = 0; m < 90; m++)
             wide[m] = m == 0 ? i : m;
-        assert_int_equal(rlt_group_create(t, &all, wide, 20, &g, NULL), RLT_ESCHEMA);
+        assert_int_equal(rlt_group_create(t, &all, wide, 90, &g, NULL), RLT_ESCHEMA);
         wide[i] = 0;
-        assert_int_equal(rlt_group_create(t, &all, wide, 20, &g, NULL), 0);
+        assert_int_equal(rlt_group_create(t, &all, wide, 90, &g, NULL), 0);
         rlt_group_free(&g);
     }
     rlt_topology_free(t);

@@ -547,6 +547,33 @@ static void refusals_of_heads(void **state)
     assert_string_equal(err.where, "plan");
 }
 
+/* A source of one letter stands in place of the name; without any lane there is one, of no steps. */
+static void sources_and_no_lanes(void **state)
+{
+    const rlt_listing_head most = {"many", RLT_BARRIER, 65536, 65535, 1, 1, 0};
+    rlt_listing *l = NULL;
+    rlt_listed out;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_listing_create(&most, &l, NULL), 0);
+    rlt_listing_source(l, "f");
+    for (uint32_t i = 0; i < 65; i++)
+        rlt_listing_lane(l, 7);
+    assert_int_equal(rlt_listing_finish(l, &out, &err), RLT_ERANGE);
+    assert_string_equal(err.where, "f");
+    l = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+    rlt_listing_source(l, "g");
+    for (uint32_t i = 0; i <= RLT_MAX_LANES; i++)
+        rlt_listing_lane(l, 0);
+    err = (rlt_error){0};
+    assert_int_not_equal(rlt_listing_finish(l, &out, &err), 0);
+    assert_string_equal(err.where, "g");
+    l = begin(RLT_ALL_REDUCE, 2, 0, 1, 1, 0);
+    assert_int_equal(rlt_listing_finish(l, &out, NULL), 0);
+    assert_true(out.lanes == 1 && out.first[0] == 0 && out.first[2] == 0);
+    rlt_listed_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +592,7 @@ int main(void)
         cmocka_unit_test(who_is_heard),
         cmocka_unit_test(places_have_names),
         cmocka_unit_test(refusals_of_heads),
+        cmocka_unit_test(sources_and_no_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,6 +381,9 @@ static void the_fastest_by_far(void **state)
         {"switch:8@50GB/s,500ns", RLT_BROADCAST, 8, "direct"},
         {"switch:8@50GB/s,500ns", RLT_REDUCE, 8, "direct"},
         {"switch:8@50GB/s,500ns", RLT_BROADCAST, 1 << 30, "ring"},
+        /* 1 us and 2 M/B against 2 us and 2 M/B: 1.5 times as fast up to M/B = 0.5 us */
+        {"switch:3@50GB/s,500ns", RLT_BROADCAST, 24900, "direct"},
+        {"switch:3@50GB/s,500ns", RLT_BROADCAST, 25100, "ring"},
         /* all to all of 300 members: too many messages for links, not for one switch */
         {"fully-connected:300@50GB/s,500ns", RLT_BARRIER, 0, "hierarchical"},
         {"fully-connected:256@50GB/s,500ns", RLT_BARRIER, 0, "direct"},

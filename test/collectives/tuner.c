@@ -297,6 +297,11 @@ static void bandwidths(void **state)
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 20.4 / 2);
     m.cpu = RLT_TUNER_MIXED;
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 19. / 2);
+    /* one slow channel: its own part is the bound */
+    m.tree.channels = 1;
+    m.tree.inter_GBps = 10;
+    near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL), 10 * .92 / 3.8 / 2);
+    m.tree = m.ring;
     m.nodes = 1; /* that of the GPU */
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL), 141. * 8 / 14);
     near(bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, RLT_TUNER_LL128), 8 * 40 * .92 * 7 / 9 / 2);
@@ -333,6 +338,35 @@ static void correction(void **state)
     /* time = latency + bytes / (1000 bandwidth) */
     near(predict(&m, RLT_TUNER_ALL_REDUCE, MI(512), RLT_TUNER_TREE, RLT_TUNER_SIMPLE).time_us,
          8.4 + 2 * (7 * 4 + 2 * 14) + MI(512) / (1000 * whole));
+}
+
+/* The whole table: a factor for each doubling from 64 B on, 1 below 64 B and past the end. NVLSTree on Blackwell has one
+ * entry more. */
+static void corrections_by_size(void **state)
+{
+    static const double factors[RLT_TUNER_PROTOCOLS][25] = {
+        {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1, 1},
+        {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
+        {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1}};
+    rlt_tuner_machine m = h100("2.30.7", 4, 8, 40);
+    (void)state;
+    for (uint32_t p = 0; p < RLT_TUNER_PROTOCOLS; p++) {
+        double whole = bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_TREE, (rlt_tuner_protocol)p);
+        near(predict(&m, RLT_TUNER_ALL_REDUCE, 63, RLT_TUNER_TREE, (rlt_tuner_protocol)p).bandwidth_GBps,
+             whole);
+        for (uint32_t i = 0; i < 25; i++)
+            for (uint64_t last = 0; last < 2; last++)
+                near(predict(&m, RLT_TUNER_ALL_REDUCE, (UINT64_C(64) << (i + last)) - last, RLT_TUNER_TREE,
+                             (rlt_tuner_protocol)p)
+                         .bandwidth_GBps,
+                     (i < 23 ? factors[p][i] : 1) * whole);
+    }
+    m.arch = m.newest = RLT_TUNER_BLACKWELL;
+    double whole = bandwidth(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE);
+    for (uint32_t i = 0; i < 25; i++)
+        near(predict(&m, RLT_TUNER_ALL_REDUCE, UINT64_C(64) << i, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE)
+                 .bandwidth_GBps,
+             factors[RLT_TUNER_SIMPLE][i] * whole);
 }
 
 /* NCCL puts rings last for 8-bit floats of more than 8 ranks, since 2.24. */
@@ -400,6 +434,7 @@ int main(void)
         cmocka_unit_test(bandwidths),
         cmocka_unit_test(network_bandwidths),
         cmocka_unit_test(correction),
+        cmocka_unit_test(corrections_by_size),
         cmocka_unit_test(narrow_floats),
         cmocka_unit_test(mi300x),
     };

@@ -76,6 +76,26 @@ typedef struct test_net {
     const rlt_packet_settings *packet; /* NULL: the defaults */
 } test_net;
 
+/* Runs a collective that was added to an executor to its end, and reads its totals. Returns its network. */
+static inline const rlt_net *test_to_end(rlt_sim *sim, rlt_exec *x, uint32_t id, test_run *out)
+{
+    char text[200];
+    assert_int_not_equal(id, RLT_NONE);
+    rlt_exec_arrive_all(x, id);
+    out->rc = rlt_sim_run(sim, RLT_TIME_MAX, &out->err);
+    if (out->rc)
+        fail_msg("%s: %s", out->err.where, out->err.what);
+    assert_int_equal(rlt_exec_pending(x, text, sizeof text), 0);
+    rlt_net *net = rlt_exec_net(x);
+    rlt_net_settle(net);
+    out->time_ps = rlt_sim_now(sim);
+    out->messages = net->messages;
+    out->offered = net->bytes_offered;
+    out->delivered = net->bytes_delivered;
+    out->events = rlt_sim_events(sim);
+    return net;
+}
+
 /* Runs `kind` with `bytes` to its end; asserts that every account balances. */
 static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, uint64_t bytes,
                                        const uint64_t *counts)
@@ -120,20 +140,7 @@ static inline test_run test_collective(const test_net *n, rlt_coll_kind kind, ui
     }
     if (rlt_plan_create(algorithm, &req, &plan, &out.err) < 0)
         fail_msg("%s: %s", out.err.where, out.err.what);
-    uint32_t id = rlt_exec_add(x, &plan, &client, 0, 0);
-    assert_int_not_equal(id, RLT_NONE);
-    rlt_exec_arrive_all(x, id);
-    out.rc = rlt_sim_run(sim, RLT_TIME_MAX, &out.err);
-    assert_int_equal(out.rc, 0);
-    char text[200];
-    assert_int_equal(rlt_exec_pending(x, text, sizeof text), 0);
-    rlt_net *net = rlt_exec_net(x);
-    rlt_net_settle(net);
-    out.time_ps = rlt_sim_now(sim);
-    out.messages = net->messages;
-    out.offered = net->bytes_offered;
-    out.delivered = net->bytes_delivered;
-    out.events = rlt_sim_events(sim);
+    const rlt_net *net = test_to_end(sim, x, rlt_exec_add(x, &plan, &client, 0, 0), &out);
     assert_int_equal(out.offered + net->bytes_replicated, out.delivered + net->bytes_absorbed);
     assert_int_equal(rlt_plan_bound(&plan, router, 1, 1, &bound, &out.err), 0);
     out.bound_ps = rlt_bound_under(&bound, n->model);

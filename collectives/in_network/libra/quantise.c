@@ -52,7 +52,7 @@ static int exponent(const sums *s, size_t first, size_t end)
         for (size_t i = first; i < end; i++)
             most = fmax(most, fabs((double)s->x[w][i]));
     frexp(most, &e);
-    return most > 0 ? e : 0;
+    return e;
 }
 
 static double add_integers(sums *s, size_t i, double scale)

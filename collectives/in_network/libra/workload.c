@@ -83,17 +83,17 @@ static int by_count(const void *a, const void *b)
     return x->count > y->count ? -1 : x->count < y->count ? 1 : by_id(a, b);
 }
 
+/* Reads digits, if there are any; what follows them is for the caller to judge. */
 static int number(const char **p, const char *end, uint64_t *out)
 {
     uint64_t v = 0;
-    const char *begin = *p;
     for (; *p < end && **p >= '0' && **p <= '9'; (*p)++) {
         if (v > (UINT64_MAX - 9) / 10)
             return -1;
         v = v * 10 + (uint64_t)(**p - '0');
     }
     *out = v;
-    return *p > begin ? 0 : -1;
+    return 0;
 }
 
 static void skip_blanks(const char **p, const char *end)

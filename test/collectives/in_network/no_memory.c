@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The k-th allocation fails, for each k: in each protocol of in-network aggregation from its request to its end, in
- * Libra's choice of hot parameters, and in tables of floating-point numbers. The result is the same, or there is no
- * memory; and all memory is given back.
+ * The k-th allocation fails, for each k: in each protocol of in-network aggregation from its request to its
+ * end, in Libra's choice of hot parameters, in tables of floating-point numbers, and in sums. The result is
+ * the same, or there is no memory; and all memory is given back.
  */
 #include "test/support/failing.h"
 
@@ -12,6 +12,7 @@
 
 #include "collectives/in_network/libra/float_tables.h"
 #include "collectives/in_network/libra/place.h"
+#include "collectives/in_network/libra/quantise.h"
 #include "collectives/in_network/libra/workload.h"
 #include "collectives/in_network/reactive.h"
 #include "net/topology/placement.h"
@@ -99,6 +100,16 @@ static int make_tables(const void *what, uint64_t *result, rlt_error *err)
     return rc;
 }
 
+static int add_up(const void *what, uint64_t *result, rlt_error *err)
+{
+    static const float values[] = {1, 2, 3}, *const x[] = {values, values};
+    double sum[3] = {0};
+    rlt_num_report r;
+    int rc = rlt_num_sum(what, 2, 3, x, sum, &r, err);
+    *result = rc ? 0 : rlt_hash_bytes(sum, sizeof sum, r.table_bytes);
+    return rc;
+}
+
 static void hot_parameters(void **state)
 {
     (void)state;
@@ -106,6 +117,9 @@ static void hot_parameters(void **state)
                     4 ||
                 !TEST_COUNTED);
     assert_true(test_each_allocation("tables", make_tables, NULL, false) == 4 || !TEST_COUNTED);
+    const rlt_num_config native = {.mode = RLT_NUM_NATIVE}, wide = {.mode = RLT_NUM_TABLE32};
+    assert_true(test_each_allocation("native", add_up, &native, false) == 1 || !TEST_COUNTED);
+    assert_true(test_each_allocation("table32", add_up, &wide, false) == 5 || !TEST_COUNTED);
 }
 
 int main(void)

@@ -146,6 +146,38 @@ static void bandwidth(void **state)
     }
 }
 
+/* Dimensions of one member before the nodes say nothing; nor does one of eight behind another. */
+static void who_has_boxes(void **state)
+{
+    static const struct {
+        uint32_t n_dims, dims[3], node, n;
+        const char *shapes[3];
+        bool boxes;
+    } rows[] = {
+        {2, {8, 3}, 8, 24, {"fully-connected", "switch"}, true},
+        {3, {1, 8, 3}, 8, 24, {"switch", "fully-connected", "switch"}, true},
+        {3, {1, 1, 8}, 8, 24, {"switch", "switch", "fully-connected"}, true},
+        {3, {1, 1, 1}, 8, 24, {"switch", "switch", "switch"}, false},
+        {2, {3, 8}, 8, 24, {"switch", "fully-connected"}, false},
+        {1, {8}, 8, 8, {"fully-connected"}, false},
+        {2, {8, 3}, 8, 24, {"switch", "fully-connected"}, false},
+        {2, {8, 3}, 8, 24, {NULL, "fully-connected"}, false},
+        {2, {8, 3}, 4, 24, {"fully-connected", "switch"}, false},
+        {2, {4, 6}, 8, 24, {"fully-connected", "switch"}, false},
+        {0, {0}, 8, 24, {0}, false},
+        {1, {1, 8}, 8, 24, {"switch", "fully-connected"}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_coll_request req = {
+            .kind = RLT_ALL_REDUCE, .n = rows[i].n, .node = rows[i].node, .n_dims = rows[i].n_dims};
+        memcpy(req.dims, rows[i].dims, sizeof rows[i].dims);
+        memcpy(req.shapes, rows[i].shapes, sizeof rows[i].shapes);
+        if (rlt_xgmi_nodes(&req) != rows[i].boxes)
+            fail_msg("row %zu", i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +187,7 @@ int main(void)
         cmocka_unit_test(proof),
         cmocka_unit_test(where_not),
         cmocka_unit_test(bandwidth),
+        cmocka_unit_test(who_has_boxes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The k-th allocation fails, for each k, while a collective is planned, folded and run, and several run at
- * once: it ends when it would, or says that there is no memory; and all memory is given back.
+ * The k-th allocation fails, for each k, while a group is formed, while a collective is planned, folded
+ * and run, and while several run at once: it ends when it would, or says that there is no memory; and all
+ * memory is given back.
  */
 #include "test/support/failing.h"
 
@@ -167,9 +168,42 @@ static void relays_without_memory(void **state)
     }
 }
 
+/* The ranks of a group, its nodes, and its share of rings that a file recommends. */
+static int form_group(const void *what, uint64_t *result, rlt_error *err)
+{
+    static const uint32_t ranks[] = {3, 0, 2};
+    rlt_group g;
+    (void)what;
+    int rc = rlt_group_create(topology, &place, ranks, 3, &g, err);
+    *result = rc ? 0 : g.n_rings + 10 * g.rings[1][0] + 100 * g.node;
+    rlt_group_free(&g);
+    return rc;
+}
+
+static void groups_without_memory(void **state)
+{
+    static const char graph[] =
+        "{\"nodes\":[{\"id\":\"s\",\"kind\":\"switch\"},{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],"
+        "\"links\":["
+        "{\"src\":\"g0\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g1\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g2\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g3\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"}],"
+        "\"rings\":[[0,1,2,3],[3,1,0,2]]}";
+    rlt_error err = {0};
+    (void)state;
+    if (rlt_topology_load(graph, NULL, &topology, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    place = (rlt_placement){.n = 4};
+    unsigned long failed = test_each_allocation("group", form_group, NULL, false);
+    assert_true(!TEST_COUNTED || failed > 6);
+    rlt_topology_free(topology);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(collectives_without_memory),
-                                       cmocka_unit_test(relays_without_memory)};
+                                       cmocka_unit_test(relays_without_memory),
+                                       cmocka_unit_test(groups_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

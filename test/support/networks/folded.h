@@ -19,7 +19,6 @@
 #include "net/topology/topology.h"
 #include "net/usage.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "sim/sim.h"
 #include "test/support/support.h"
 
@@ -36,8 +35,7 @@ typedef struct fold_case {
 } fold_case;
 
 typedef struct outcome {
-    rlt_time time_ps;
-    uint64_t messages, offered, delivered, events;
+    test_run all;
     rlt_link_usage *links;
     uint32_t n_links, classes;
     bool planned;
@@ -106,19 +104,9 @@ static inline outcome run(const fold_case *c, bool folded)
     cfg.endpoint.injection = c->injection;
     if (rlt_exec_create(c->model, &cfg, &x, &err) < 0)
         fail_msg("%s: %s", err.where, err.what);
-    uint32_t id = rlt_exec_add_folded(x, &plan, fold.n_classes ? &fold : NULL, &client, 0, 0);
-    assert_int_not_equal(id, RLT_NONE);
-    rlt_exec_arrive_all(x, id);
-    if (rlt_sim_run(sim, RLT_TIME_MAX, &err))
-        fail_msg("%s: %s", err.where, err.what);
+    const rlt_fold *folding = fold.n_classes ? &fold : NULL;
+    const rlt_net *net = test_to_end(sim, x, rlt_exec_add_folded(x, &plan, folding, &client, 0, 0), &out.all);
     assert_true(done);
-    rlt_net *net = rlt_exec_net(x);
-    rlt_net_settle(net);
-    out.time_ps = rlt_sim_now(sim);
-    out.messages = net->messages;
-    out.offered = net->bytes_offered;
-    out.delivered = net->bytes_delivered;
-    out.events = rlt_sim_events(sim);
     out.n_links = rlt_topology_links(t);
     if (out.n_links < 1 << 20) {
         out.links = calloc(out.n_links + 1, sizeof *out.links);
@@ -155,12 +143,13 @@ static inline uint32_t compare(fold_case *c)
     outcome a = run(c, true), b = run(c, false);
     assert_int_equal(a.planned, b.planned);
     c->folds = a.classes < b.classes;
-    if (a.time_ps != b.time_ps)
+    if (a.all.time_ps != b.all.time_ps)
         fail_msg("%s: %lld ps folded to %u, %lld ps whole", name_of(c, name, sizeof name),
-                 (long long)a.time_ps, a.classes, (long long)b.time_ps);
-    if (a.messages != b.messages || a.offered != b.offered || a.delivered != b.delivered)
+                 (long long)a.all.time_ps, a.classes, (long long)b.all.time_ps);
+    if (a.all.messages != b.all.messages || a.all.offered != b.all.offered ||
+        a.all.delivered != b.all.delivered)
         fail_msg("%s: %llu messages folded, %llu whole", name_of(c, name, sizeof name),
-                 (unsigned long long)a.messages, (unsigned long long)b.messages);
+                 (unsigned long long)a.all.messages, (unsigned long long)b.all.messages);
     for (uint32_t i = 0; i < a.n_links; i++) {
         const rlt_link_usage *x = &a.links[i], *y = &b.links[i];
         if (x->bytes != y->bytes || x->messages != y->messages || x->busy_ps != y->busy_ps ||
