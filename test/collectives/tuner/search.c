@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Channels of real nodes, and how a call is launched: NCCL's search, channels, threads and chunks. */
-#include "collectives/tuner/channels.h"
 #include "collectives/tuner/search.h"
+#include "collectives/tuner/channels.h"
 #include "collectives/tuner/tuner.h"
 #include "net/endpoint/version.h"
 #include "sim/base/error.h"
