@@ -248,6 +248,38 @@ static void tied(void **state)
     }
 }
 
+/* With the optimizer's state in the host's memory, a rank's first step of it waits for the sum of its tied
+ * gradients, and later steps follow the first. */
+static void tied_offloaded(void **state)
+{
+    static const char *const settings[][2] = {{"pp", "2"},       {"dp", "1"},
+                                              {"batch", "4"},    {"overlap", "off"},
+                                              {"offload", "on"}, {"offload_bucket", "1000"}};
+    fixture f;
+    (void)state;
+    open_tied(&f, BLOCKS, 30000);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        test_set(&f, settings[i][0], settings[i][1]);
+    rlt_program *p = test_program(&f, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t steps = 0, sum = RLT_NONE;
+        for (uint32_t i = p->rank_first[r]; i < p->rank_first[r + 1]; i++) {
+            const rlt_op *o = &p->ops[i];
+            uint32_t waits = 0;
+            if (strcmp(rlt_program_string(p, o->name), "tied gradients") == 0)
+                sum = i;
+            if (strcmp(rlt_program_string(p, o->name), "offloaded optimizer") != 0)
+                continue;
+            for (uint32_t k = 0; k < o->n_deps; k++)
+                waits += p->deps[o->first_dep + k] == sum;
+            assert_int_equal(waits, steps++ == 0);
+        }
+        assert_true(sum != RLT_NONE && steps > 1);
+    }
+    rlt_program_free(p);
+    rlt_model_free(&f.model);
+}
+
 /* Messages by rank: AxoNN's counts are m for the first and last stage, 2 m between (forward and backward). */
 static void messages(void **state)
 {
@@ -496,6 +528,23 @@ static void states(void **state)
     rlt_model_free(&f.model);
 }
 
+/* 2^29 operations at least, of which each step has 2^19. */
+static void too_much_work(void **state)
+{
+    fixture f;
+    rlt_program *p;
+    (void)state;
+    open_fixture(&f, 4);
+    test_set(&f, "tp", "8");
+    test_set(&f, "batch", "65536");
+    test_set(&f, "steps", "1024");
+    assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+    assert_int_equal(rlt_training_program(&f.t, &p, &f.err), RLT_ERANGE);
+    assert_string_equal(f.err.what, "8 ranks x 65536 microbatches x 1024 steps exceed the limit of 268435456 "
+                                    "operations in a run");
+    rlt_model_free(&f.model);
+}
+
 static void refused(void **state)
 {
     static const struct {
@@ -532,6 +581,7 @@ int main(void)
         cmocka_unit_test(recomputed_blocks),
         cmocka_unit_test(without_model_or_accelerator),
         cmocka_unit_test(tied),
+        cmocka_unit_test(tied_offloaded),
         cmocka_unit_test(messages),
         cmocka_unit_test(gradients),
         cmocka_unit_test(shares),
@@ -539,6 +589,7 @@ int main(void)
         cmocka_unit_test(in_flight),
         cmocka_unit_test(states),
         cmocka_unit_test(refused),
+        cmocka_unit_test(too_much_work),
         cmocka_unit_test(tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,8 +250,12 @@ static void nothing_saved(void **state)
         double selective = rlt_training_memory_of(&f.t, 0).total;
         test_set(&f, "recompute", "none");
         bool same = selective == rlt_training_memory_of(&f.t, 0).total;
-        if (cases[i].nothing)
+        if (cases[i].nothing) {
             assert_true(same);
+            test_set(&f, "recompute", "selective");
+            f.model.layers[0].saved_scores = 1;
+            assert_false(rlt_training_saves_nothing(&f.t));
+        }
         rlt_model_free(&f.model);
     }
 }
