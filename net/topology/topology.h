@@ -204,8 +204,10 @@ RLT_API const rlt_endpoint *rlt_topology_endpoint(const rlt_topology *t);
  * thread only.
  */
 typedef struct rlt_topology_facts {
-    uint32_t diameter_hops; /* largest number of links between two accelerators */
-    rlt_time diameter_ps;   /* largest zero-load latency between two accelerators */
+    /* largest number of links, and zero-load latency, between two accelerators; more than any route has, if
+     * accelerators of a node share several NICs */
+    uint32_t diameter_hops;
+    rlt_time diameter_ps;
     uint64_t bisection_Bps; /* least cut between halves: by number, and by each coordinate of a product */
     uint64_t min_egress_Bps, max_egress_Bps;
     uint32_t links_by_dim[RLT_MAX_DIMS];
