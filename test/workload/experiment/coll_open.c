@@ -10,6 +10,7 @@
 #include "collectives/in_network/reactive.h"
 #include "collectives/listed.h"
 #include "sim/base/error.h"
+#include "sim/base/registry.h"
 #include "sim/watch.h"
 #include "test/support/ask.h"
 #include "test/support/support.h"
@@ -573,6 +574,36 @@ static void test_lent(void **state)
     assert_int_equal(files.n_plans, 0);
 }
 
+/* A row for each of all algorithms, as far as there is room; protocols that have none are refused. */
+static void test_most_algorithms(void **state)
+{
+    static rlt_algorithm more[RLT_COLL_ALGORITHMS];
+    static char names[RLT_COLL_ALGORITHMS][8];
+    test_ask a;
+    (void)state;
+    for (uint32_t n = algorithms(); n <= RLT_COLL_ALGORITHMS; n++) {
+        const char *text = ADDS "bytes=1KiB algorithm=all network=packet";
+        rlt_error err = {0};
+        if (n + protocols() <= RLT_COLL_ALGORITHMS)
+            hold_all(text, false, protocols());
+        else {
+            test_ask_read(&a, text);
+            assert_int_equal(rlt_coll_open(&a.ask, false, &err), RLT_EUSAGE);
+            assert_string_equal(err.where, "--algorithm");
+            assert_string_equal(err.what, "expected at most 64 algorithms");
+            test_ask_free(&a);
+        }
+        hold_all("topology=switch:64@10GB/s,0ns bytes=1KiB", true, 0);
+        snprintf(names[n - 1], sizeof names[n - 1], "mine%u", (unsigned)n % 100);
+        more[n - 1] = rlt_direct;
+        more[n - 1].name = names[n - 1];
+        assert_int_equal(rlt_registry_add(rlt_algorithms(), &more[n - 1], "this test", NULL), 0);
+    }
+    test_ask_open(&a, "topology=switch:64@10GB/s,0ns bytes=1KiB", true);
+    assert_int_equal(a.ask.n_algorithms, RLT_COLL_ALGORITHMS);
+    test_ask_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_lent),
         cmocka_unit_test(test_plan_with_counts),
         cmocka_unit_test(test_limits_of_plans),
+        cmocka_unit_test(test_most_algorithms), /* adds some: the last one */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,15 @@ static void test_ring(void **state)
     row_end(&r);
 }
 
+/* A member of one lane takes an event for each message that it gets; all begin in one. */
+static void test_events(void **state)
+{
+    row r;
+    (void)state;
+    assert_int_equal(row_run(&r, STAR8 "no-fold")->events, 14 * 8 + 1);
+    row_end(&r);
+}
+
 /* What changes neither time nor messages; who is simulated for whom. */
 static void test_folds(void **state)
 {
@@ -655,16 +664,16 @@ static void test_prime(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring),         cmocka_unit_test(test_folds),
-        cmocka_unit_test(test_even),         cmocka_unit_test(test_straggler),
-        cmocka_unit_test(test_tenants),      cmocka_unit_test(test_no_bytes),
-        cmocka_unit_test(test_threads),      cmocka_unit_test(test_wrong_plans),
-        cmocka_unit_test(test_switchml),     cmocka_unit_test(test_late_worker),
-        cmocka_unit_test(test_server),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_shared_slots), cmocka_unit_test(test_second_server),
-        cmocka_unit_test(test_fallbacks),    cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_fullest),      cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_prime),
+        cmocka_unit_test(test_ring),          cmocka_unit_test(test_events),
+        cmocka_unit_test(test_folds),         cmocka_unit_test(test_even),
+        cmocka_unit_test(test_straggler),     cmocka_unit_test(test_tenants),
+        cmocka_unit_test(test_no_bytes),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_wrong_plans),   cmocka_unit_test(test_switchml),
+        cmocka_unit_test(test_late_worker),   cmocka_unit_test(test_server),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_shared_slots),
+        cmocka_unit_test(test_second_server), cmocka_unit_test(test_fallbacks),
+        cmocka_unit_test(test_losses),        cmocka_unit_test(test_fullest),
+        cmocka_unit_test(test_progress),      cmocka_unit_test(test_prime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/support.h"
+#include "workload/experiment/figures.h"
 
 enum { N = 6 };
 
@@ -134,9 +135,26 @@ static void collectives(void **state)
     }
 }
 
+/* A column by its name; another name's error has the nearest one, or all. */
+static void columns(void **state)
+{
+    rlt_error err = {0};
+    (void)state;
+    for (int i = 0; i < RLT_FIGURES; i++)
+        assert_int_equal(rlt_figure_find(rlt_figure_infos[i].name, &err), i);
+    assert_int_equal(rlt_figure_find("tme_ps", &err), RLT_FIGURES);
+    assert_int_equal(err.code, RLT_ESCHEMA);
+    assert_string_equal(err.what, "no column 'tme_ps'; did you mean 'time_ps'?");
+    err = (rlt_error){0};
+    assert_int_equal(rlt_figure_find("xyzzyxyzzy", &err), RLT_FIGURES);
+    assert_int_equal(err.code, RLT_ESCHEMA);
+    assert_non_null(strstr(err.what, "no column 'xyzzyxyzzy'; there are "));
+    assert_non_null(strstr(err.what, rlt_figure_infos[0].name));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_vary), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(collectives)};
+                                       cmocka_unit_test(collectives), cmocka_unit_test(columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,6 +396,58 @@ static void no_floor(void **state)
     }
 }
 
+static void find_fleets(rlt_fleets *c, search_asked *a, const search_words *w, const char *list)
+{
+    rlt_error err = {0};
+    const rlt_layout_search how = {.within = 0};
+    search_ask(a, w);
+    if (rlt_fleets_open(c, list, &a->settings, &a->args, &err) || rlt_fleets_find(c, &how, &err))
+        fail_msg("%s: %s", err.where, err.what);
+}
+
+/* More accelerators than the fewest are not searched, with or without a floor. */
+static void fewest(void **state)
+{
+    static const char *const models[] = {"transformer:layers=2,hidden=256,heads=4",
+                                         "transformer:layers=2,hidden=256,heads=4,experts=4"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        search_asked a;
+        search_words w = space;
+        rlt_fleets c = {.goals = {RLT_GOAL_ACCELERATORS}, .n_goals = 1};
+        w.model = models[i];
+        w.layout = "cp=1,tp=1+2,pp=1,order=tp-cp-dp-pp";
+        w.train = "batch=48";
+        find_fleets(&c, &a, &w, "4+8");
+        assert_int_equal(c.n, 2);
+        assert_int_equal(c.searches, 1);
+        assert_int_equal(c.at[0].end, RLT_FLEET_FOUND);
+        assert_int_equal(c.at[1].end, RLT_FLEET_SKIPPED);
+        assert_int_equal(c.n_found, 1);
+        rlt_fleets_close(&c);
+        rlt_parsed_free(&a.args);
+    }
+}
+
+/* The only layout there is stays found where less memory is asked for after it. */
+static void only_layout(void **state)
+{
+    search_asked a;
+    search_words w = space;
+    rlt_fleets c = {.goals = {RLT_GOAL_MEMORY}, .n_goals = 1};
+    (void)state;
+    w.layout = "cp=1,order=tp-cp-dp-pp,sp=off,vp=1,tp=1,pp=1";
+    w.train = "batch=48,microbatch=2,recompute=none,zero=1,schedule=1f1b";
+    find_fleets(&c, &a, &w, "4");
+    assert_int_equal(c.searches, 2);
+    assert_int_equal(c.n_found, 1);
+    assert_int_equal(c.at[0].end, RLT_FLEET_FOUND);
+    assert_true(c.at[0].layouts->result.total > 0 && c.at[0].layouts->result.total < 2);
+    assert_int_equal(c.at[0].layouts->result.n, 1);
+    rlt_fleets_close(&c);
+    rlt_parsed_free(&a.args);
+}
+
 static bool stop_after(void *left)
 {
     uint32_t *n = left;
@@ -502,6 +554,8 @@ int main(void)
         cmocka_unit_test(lists_of_numbers),
         cmocka_unit_test(random_numbers),
         cmocka_unit_test(no_floor),
+        cmocka_unit_test(fewest),
+        cmocka_unit_test(only_layout),
         cmocka_unit_test(stopped_and_full),
         cmocka_unit_test(floors_by_hand),
     };

@@ -330,6 +330,30 @@ static void same_as_walk(void **state)
     print_message("# %g simulations, %g by the walk\n", searched, walks);
 }
 
+/* Rows stand in the order of their times, also where the best split is none of the grid's. */
+static void rows_in_order(void **state)
+{
+    dice r = {.seed = 3};
+    uint32_t off_grid = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        drawn d;
+        rlt_error err = {0};
+        rlt_network_plan p = {.n = 0};
+        const rlt_layout_search how = {.within = 0.05};
+        draw(&d, &r);
+        if (rlt_network_open(&p, &d.budget, &d.asked.settings, &d.asked.args, &err) ||
+            rlt_network_find(&p, &how, &err))
+            fail_msg("%s: %s: %s", d.topology, err.where, err.what);
+        for (uint32_t k = 1; k < p.n; k++)
+            assert_true(p.points[k].layout.time_ps >= p.points[k - 1].layout.time_ps);
+        off_grid += p.n > 1 && p.points[0].layout.time_ps < p.shares.points[0].time_ps;
+        rlt_network_close(&p);
+        rlt_parsed_free(&d.asked.args);
+    }
+    assert_true(off_grid > 0);
+}
+
 /* A step buys at least a byte a second of each dimension, and less than 10^18 in all. */
 static void budgets(void **state)
 {
@@ -402,7 +426,8 @@ static void networks_that_can_be_split(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(budgets),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(rows_in_order),
+                                       cmocka_unit_test(budgets),
                                        cmocka_unit_test(networks_that_can_be_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
