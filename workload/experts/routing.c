@@ -83,8 +83,8 @@ static int read_file(const char *path, const matrix *m, rlt_error *err)
             else if (!(rc = read_line(&t, m->g, m->shares + (size_t)lines * n, err)))
                 lines++;
         }
-        size_t rest = rc ? 0 : strcspn(t.at, "\n");
-        t.at += rest + (!rc && t.at[rest]);
+        t.at += strcspn(t.at, "\n");
+        t.at += *t.at != '\0';
         t.begin = t.at;
         t.line++;
     }
@@ -185,7 +185,7 @@ int rlt_routing_load(const char *routing, const rlt_expert_group *g, double capa
     *out = (rlt_expert_load){.experts = 1, .exchange = 1};
     if (strcmp(routing, "balanced") == 0 && (capacity <= 0 || capacity >= 1))
         return 0;
-    if (!(m.shares = malloc((n + 1) * sizeof *m.shares)))
+    if (!(m.shares = malloc(n * sizeof *m.shares)))
         return rlt_nomem(err);
     if (strcmp(routing, "balanced") == 0)
         rc = zipf("0", &m, err);

@@ -299,6 +299,9 @@ static void own_dispatchers(void **state)
     assert_int_equal(rlt_dispatcher_find(all, n, "least", &one, &err), 0);
     assert_true(one.host_ps == 0 && one.message_ps == 0);
     assert_true(one.hidden == 1 && one.multiprocessors == 0 && one.moved == 0);
+    assert_int_equal(rlt_dispatcher_find(all, n, "minee", &one, &err), RLT_EUSAGE);
+    assert_string_equal(err.what, "no dispatcher 'minee'; did you mean 'mine'?");
+    err = (rlt_error){0};
     assert_int_equal(load_two(whole, LEAST("mine"), all, 1, &n, &err), 0);
     assert_int_equal(n, 1);
     assert_string_equal(all[0].source, "measured");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models read from config.json: the sizes of published weights against their published totals. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -269,6 +270,17 @@ static void ways_of_writing(void **state)
     open_good(LLAMA_31_8B, spec, &m);
     assert_int_equal(rlt_model_sum(&m).blocks, 1);
     rlt_model_free(&m);
+    /* a folder is named with a slash or a dot: a name alone is that of a model */
+    int back = open(".", O_RDONLY);
+    rlt_error err = {0};
+    assert_true(back >= 0 && chdir(dir) == 0);
+    open_good(LLAMA_31_8B, ".", &m);
+    assert_int_equal(m.parameters, 8030261248);
+    rlt_model_free(&m);
+    assert_int_equal(chdir(".."), 0);
+    int rc = rlt_model_open(strrchr(dir, '/') + 1, &m, &err);
+    assert_true(fchdir(back) == 0 && close(back) == 0);
+    assert_int_equal(rc, RLT_EUSAGE);
     open_good("{'model_type':'other','text_config':{'model_type':'llama'," SMALL "}}", NULL, &m);
     open_good("{'model_type':'llama'," SMALL "}", NULL, &plain);
     assert_int_equal(m.parameters, plain.parameters);

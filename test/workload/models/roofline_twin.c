@@ -18,7 +18,7 @@
 #include "workload/models/precision.h"
 #include "workload/models/stack.h"
 
-static const char *const precisions[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "mxfp4", "int8", "fp32x"};
+static const char *const precisions[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "mxfp4", "tf32x", "fp32x"};
 enum { PRECISIONS = sizeof precisions / sizeof *precisions };
 static const char *const stacks[] = {"s", "t", "any", "u"};
 enum { STACKS = sizeof stacks / sizeof *stacks };

@@ -139,6 +139,56 @@ static void communication(void **state)
     }
 }
 
+/* An all-to-all in which nothing is sent has no bytes. */
+static void nothing_to_send(void **state)
+{
+    static const uint64_t none[2] = {0, 0};
+    static const uint32_t both[2] = {0, 1};
+    rlt_builder *b = begin();
+    rlt_op_desc d = named(b, RLT_OP_COLLECTIVE, 0);
+    (void)state;
+    d.coll = RLT_ALL_TO_ALL;
+    d.send_counts = none;
+    d.group = rlt_build_group(b, "", both, 2);
+    for (d.rank = 0; d.rank < 2; d.rank++)
+        (void)rlt_build_op(b, &d);
+    rlt_program *p = taken(b);
+    assert_int_equal(p->n_comms, 1);
+    assert_int_equal(p->comms[0].bytes, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(p->comms[0].counts[i], 0);
+    rlt_program_free(p);
+}
+
+/* A receive without a send comes between a send and its receive, by rank: it is left out, with a note. */
+static void unmatched_between(void **state)
+{
+    static const struct {
+        rlt_op_kind kind;
+        uint32_t rank, peer;
+    } rows[] = {{RLT_OP_SEND, 0, 2}, {RLT_OP_RECV, 1, 0}, {RLT_OP_RECV, 2, 0}};
+    rlt_builder *b = NULL;
+    (void)state;
+    err = (rlt_error){0};
+    assert_int_equal(rlt_builder_create(3, &b, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_op_desc d = named(b, rows[i].kind, 0);
+        d.rank = rows[i].rank;
+        d.peer = rows[i].peer;
+        d.bytes = 8;
+        (void)rlt_build_op(b, &d);
+    }
+    rlt_program *p = taken(b);
+    assert_int_equal(p->n_comms, 1);
+    assert_int_equal(p->n_ops, 3);
+    assert_int_equal(p->ops[0].comm, 0);
+    assert_int_equal(p->ops[1].comm, RLT_NONE);
+    assert_int_equal(p->ops[2].comm, 0);
+    assert_int_equal(p->n_notes, 1);
+    assert_string_equal(p->notes[0].text, "receive from rank 0 at rank 1 with tag 0 has no send");
+    rlt_program_free(p);
+}
+
 /* 4096 notes are kept, and their counts grow; a note has 511 bytes, which are printable. */
 static void notes(void **state)
 {
@@ -270,8 +320,14 @@ static void joined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations),     cmocka_unit_test(resources), cmocka_unit_test(dependencies),
-        cmocka_unit_test(communication), cmocka_unit_test(notes),     cmocka_unit_test(joined),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(resources),
+        cmocka_unit_test(dependencies),
+        cmocka_unit_test(nothing_to_send),
+        cmocka_unit_test(unmatched_between),
+        cmocka_unit_test(communication),
+        cmocka_unit_test(notes),
+        cmocka_unit_test(joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

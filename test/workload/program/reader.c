@@ -2,9 +2,11 @@
 /* Names of trace files: the rank in a name, which files of a folder are its trace, and what a file looks like. */
 #include "workload/program/reader.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/base/error.h"
@@ -132,6 +134,31 @@ static void files_of_folders(void **state)
     }
 }
 
+/* A folder of one letter below the working directory, and the working directory itself. */
+static void near_folders(void **state)
+{
+    static const char *const specs[] = {"d", "d/", "job"};
+    char folder[] = "/tmp/ringlet-traces-XXXXXX", **paths;
+    int back = open(".", O_RDONLY);
+    (void)state;
+    make_folder(folder, "job.0.et");
+    assert_true(back >= 0 && chdir(folder) == 0 && mkdir("d", 0700) == 0);
+    assert_int_equal(rename("job.0.et", "d/a.0.et"), 0);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        rlt_error err = {0};
+        uint32_t n;
+        if (i == 2)
+            assert_int_equal(rename("d/a.0.et", "job.0.et"), 0);
+        if (rlt_trace_files(&specs[i], 1, &paths, &n, &err))
+            fail_msg("%s: %s: %s", specs[i], err.where, err.what);
+        assert_int_equal(n, 1);
+        assert_string_equal(paths[0], i == 2 ? "job.0.et" : "d/a.0.et");
+        free(paths);
+    }
+    assert_true(rmdir("d") == 0 && fchdir(back) == 0 && close(back) == 0);
+    remove_folder(folder, "job.0.et");
+}
+
 static void prefixes(void **state)
 {
     static const char names[] =
@@ -250,9 +277,10 @@ static void what_a_reader_cannot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_in_names), cmocka_unit_test(files_of_folders),
-        cmocka_unit_test(prefixes),       cmocka_unit_test(wrong_specs),
-        cmocka_unit_test(unknown_files),  cmocka_unit_test(what_a_reader_cannot),
+        cmocka_unit_test(ranks_in_names),       cmocka_unit_test(files_of_folders),
+        cmocka_unit_test(near_folders),         cmocka_unit_test(prefixes),
+        cmocka_unit_test(wrong_specs),          cmocka_unit_test(unknown_files),
+        cmocka_unit_test(what_a_reader_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

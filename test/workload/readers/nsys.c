@@ -200,6 +200,7 @@ static void synchronisations(void **state)
     } rows[] = {
         {3, 7, "cudaStreamSynchronize_v3020", true, false},
         {3, 9, "cudaStreamSynchronize_v3020", false, true},
+        {3, 0, "cudaStreamSynchronize_v3020", true, false},
         {0, 7, "cudaDeviceSynchronize_v3020", true, true},
         {4, 7, "cudaStreamSynchronize_v3020", false, true},
         {5, 7, "cudaStreamSynchronize_v3020", false, true},
@@ -210,7 +211,7 @@ static void synchronisations(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin();
         step(1, 0, 1000);
-        launched(7, 1, 62, 500, "seven");
+        launched(rows[i].stream ? 7 : 0, 1, 62, 500, "seven"); /* or on the default stream */
         call(1, 1, 2, 64, 66, "cudaEventRecord_v3020");
         launched(9, 3, 82, 503, "nine");
         call(1, 1, 9, 120, 505, rows[i].name);

@@ -77,6 +77,25 @@ static void single_calls(void **state)
     COMMS(RLT_ALL_REDUCE, (UINT64_C(1) << 50) - 1);
 }
 
+/* The root of a call that does not tell it is the first member, which a note says. */
+static void unknown_roots(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        alone();
+        range(1, 1, 100, 140, "ncclBroadcast", told ? 6 : 5, 500, 4000, 0);
+        nccl_kernel(1, 110, 200);
+        rlt_program *p = read_it();
+        bool assumed = false;
+        for (uint32_t i = 0; i < p->n_notes; i++)
+            assumed |= strstr(p->notes[i].text, "with a root that is not recorded") != NULL;
+        assert_int_equal(assumed, !told);
+        assert_int_equal(p->comms[0].kind, RLT_BROADCAST);
+        assert_int_equal(p->comms[0].root, 0);
+        rlt_program_free(p);
+    }
+}
+
 /* A batch is launched at the end of the outermost group: one kernel for all calls, for each communicator, or for each call. */
 static void batches(void **state)
 {
@@ -375,7 +394,12 @@ static void pairs_of_four(void **state)
     rlt_program_free(p);
 }
 
-/* What names no field, or no bytes, or lies outside the payload, is not read: the kernel stays without a size. */
+/* A byte far behind, in a payload that goes on with zeros in ASCII. */
+#define FAR_FIELD(offset)                                                                                    \
+    "UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET type = 11, offset = " offset " WHERE name LIKE 'Message%'; "     \
+    "UPDATE NVTX_EVENTS SET binaryData = binaryData || hex(zeroblob(32768)) WHERE domainId = 4"
+
+/* What names no field, or no bytes, or lies outside the payload or beyond 64 KiB, is not read: the kernel stays without a size. */
 static void payloads(void **state)
 {
     static const char *const changes[] = {
@@ -387,6 +411,7 @@ static void payloads(void **state)
         "UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET offset = -1 WHERE name LIKE 'Message%'",
         "UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET offset = 17 WHERE name LIKE 'Message%'",
         "UPDATE NVTX_PAYLOAD_SCHEMA_ENTRIES SET schemaId = 99 WHERE name LIKE 'Message%'",
+        FAR_FIELD("65537"),
         "UPDATE NVTX_EVENTS SET binaryData = substr(binaryData, 1, 31) WHERE domainId = 4",
         "DROP TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES",
     };
@@ -398,6 +423,11 @@ static void payloads(void **state)
         sql("%s;", changes[i]);
         refuse(RLT_ESCHEMA, "lacks the sizes of 1 of its 1");
     }
+    alone();
+    range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 4000, 0);
+    nccl_kernel(1, 110, 200);
+    sql("%s;", FAR_FIELD("65536"));
+    COMMS(RLT_ALL_REDUCE, '0');
     /* the last place of the payload; the range's domain may stand for the payload's */
     alone();
     range(1, 1, 100, 140, "ncclAllReduce", 5, 500, 4000, 0);
@@ -464,21 +494,14 @@ static void impossible_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_calls),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(mixtures),
-        cmocka_unit_test(whole_sizes),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(no_world),
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(too_many_peers),
-        cmocka_unit_test(pairs_of_four),
-        cmocka_unit_test(payloads),
-        cmocka_unit_test(sizes_of_types),
-        cmocka_unit_test(impossible_members),
-        cmocka_unit_test(odd_messages),
-        cmocka_unit_test(idle_processes),
+        cmocka_unit_test(single_calls),   cmocka_unit_test(unknown_roots),
+        cmocka_unit_test(batches),        cmocka_unit_test(turns),
+        cmocka_unit_test(mixtures),       cmocka_unit_test(whole_sizes),
+        cmocka_unit_test(ranks),          cmocka_unit_test(no_world),
+        cmocka_unit_test(exchanges),      cmocka_unit_test(too_many_peers),
+        cmocka_unit_test(pairs_of_four),  cmocka_unit_test(payloads),
+        cmocka_unit_test(sizes_of_types), cmocka_unit_test(impossible_members),
+        cmocka_unit_test(odd_messages),   cmocka_unit_test(idle_processes),
         cmocka_unit_test(unknown_peers),
     };
     return run_in_database(tests, sizeof tests / sizeof *tests);

@@ -120,10 +120,12 @@ static void a_name_alone(void **state)
 
 static void protocols_that_are_named(void **state)
 {
-    const rlt_reactive *found[4];
+    const rlt_reactive *found[4] = {rlt_find_protocol("atp", 3)}; /* what was there is not read */
     (void)state;
+    assert_non_null(found[0]);
     assert_int_equal(rlt_named_protocols(NULL, found, 4), 0);
     assert_int_equal(rlt_named_protocols("ring,tree", found, 4), 0);
+    assert_int_equal(rlt_named_protocols("atp", found, 4), 1);
     assert_int_equal(rlt_named_protocols("all_reduce=ring:1MiB:switchml,all_gather=switchml", found, 4), 1);
     assert_string_equal(rlt_reactive_name(found[0]), "switchml");
     assert_int_equal(rlt_named_protocols("atp,switchml", found, 4), 2);
