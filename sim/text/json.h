@@ -3,7 +3,7 @@
  * Reads small JSON files strictly, and writes JSON. The only user of cJSON.
  *
  * A document keeps its text, so that every error carries file:line:column and the path of the value
- * ("fabric.json:12:7: dims[1].bandwidth"). Duplicate keys, trailing text, depth above 64, and files above 64
+ * ("fabric.json:12:7: dims[1].bandwidth"). Duplicate keys, trailing text, depth above 64, and files above 256
  * MiB are refused. Integers are parsed from the raw digits, never through a double. Objects are strict:
  * rlt_json_only() refuses keys not listed and suggests the nearest.
  */

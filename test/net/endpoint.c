@@ -244,6 +244,11 @@ static void pieces_by_hand(void **state)
     e.byte_fs = 1;
     assert_int_equal(rlt_tuning_cost(&e, &t, 499, 0).delay_ps, 0);
     assert_int_equal(rlt_tuning_cost(&e, &t, 500, 0).delay_ps, 1);
+    t.protocol.message_ps = 10; /* no bandwidth: nothing hides it */
+    t.protocol.share_ppm = 0;
+    assert_int_equal(rlt_tuning_cost(&e, &t, 499, 0).delay_ps, 10);
+    t.protocol.message_ps = 0;
+    t.protocol.share_ppm = 1000000;
     /* Between nodes: the step's delay; three bytes for two, rounded up; a gap of 8 ns on 1 GB/s. */
     t.step = (rlt_internode_step){.delay_ps = 40, .gap_ps = 8000, .wire_num = 3, .wire_den = 2};
     e.message_ps = 7;

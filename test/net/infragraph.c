@@ -269,6 +269,57 @@ static void lenient(void **state)
     rlt_topology_free(t);
 }
 
+/* Each place that an unknown component would have counts, also inside of devices. A network without edges has no
+ * links to list. */
+static void lenient_inside(void **state)
+{
+    static const char text[] = DEVICE(
+        XPU("2") ",{name: s, count: 1, choice: switch}",
+        EDGE(
+            "x", "s",
+            "many2many")) "- name: e\n"
+                          "  components: [{name: d, count: 3, choice: device}, {name: t, count: 1, choice: switch}]\n"
+                          "  links: [{name: l, physical: {bandwidth: {gigabytes_per_second: 10}, latency: {ns: 100}}}]\n"
+                          "  edges: [" EDGE("d.s", "t", "many2many") "," EDGE(
+                              "d[0:2].none", "t",
+                              "many2many") "]\n"
+                                           "instances: [{name: i, device: e, count: 1}]\n";
+    rlt_import with = {.lenient = 1};
+    (void)state;
+    rlt_topology *t = read_with(text, &with);
+    assert_int_equal(rlt_topology_links(t), 2 * 9);
+    assert_non_null(
+        strstr(rlt_topology_source(t), "0 unequal one2one, 2 unknown components, 0 unconnected parts"));
+    rlt_topology_free(t);
+    t = read_with(MACHINE(XPU("1"), ""), &with);
+    static const char begins[] = "InfraGraph of 1 vertices and 0 edges ().";
+    assert_memory_equal(rlt_topology_source(t), begins, strlen(begins));
+    rlt_topology_free(t);
+}
+
+/* Devices inside of each other: as deep as is allowed, and one deeper. */
+static void nesting(void **state)
+{
+    (void)state;
+    for (uint32_t most = 32; most <= 33; most++) {
+        char text[8192];
+        size_t used = (size_t)snprintf(text, sizeof text, "devices:\n");
+        for (uint32_t i = 0; i < most; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "- {name: d%u, components: [{name: d%u, count: 1, choice: device}]}\n",
+                                     i, i + 1);
+        snprintf(text + used, sizeof text - used, "- {name: d%u, components: [" XPU("1") "]}\n%s", most,
+                 "instances: [{name: i, device: d0, count: 1}]\n");
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        rlt_import with = {.lenient = 1};
+        int rc = rlt_topology_read("f", text, strlen(text), &with, &t, &err);
+        assert_int_equal(rc, most == 32 ? 0 : RLT_ESCHEMA);
+        assert_string_equal(err.what, most == 32 ? "" : "device 'd33' is nested too deeply");
+        rlt_topology_free(t);
+    }
+}
+
 /* Memory without other neighbours goes, be it the first of all vertices or the last. */
 static void memory_at_the_end(void **state)
 {
@@ -508,6 +559,7 @@ int main(void)
         cmocka_unit_test(composed),         cmocka_unit_test(ranks),
         cmocka_unit_test(relaying),         cmocka_unit_test(stated),
         cmocka_unit_test(lenient),          cmocka_unit_test(memory_at_the_end),
+        cmocka_unit_test(lenient_inside),   cmocka_unit_test(nesting),
         cmocka_unit_test(faults),           cmocka_unit_test(too_large),
         cmocka_unit_test(other_topologies), cmocka_unit_test(devices_are_shared),
         cmocka_unit_test(examples),

@@ -112,6 +112,10 @@ static void readers(void **state)
         " link_width=\"16\"><gpu dev=\"0\" sm=\"70\" rank=\"0\"/></pci></cpu></system>",
         ("[{\"gpu\": 0, \"links\": [{\"gpu\": 0, \"link_type\": \"SELF\"}, {\"gpu\": 1, \"link_type\": \"PCIE\"}]},"
          " {\"gpu\": 1, \"links\": [{\"gpu\": 0, \"link_type\": \"PCIE\"}, {\"gpu\": 1, \"link_type\": \"SELF\"}]}]"),
+        "\ndevices:\n- name: d\n  components: [{name: x, count: 2, choice: xpu}, {name: c, count: 1, choice: cpu}]\n"
+        "  links: [{name: l, physical: {bandwidth: {gigabytes_per_second: 1}, latency: {ns: 1}}}]\n"
+        "  edges: [{ep1: {component: x}, ep2: {component: c}, scheme: many2many, link: l}]\n"
+        "instances: [{name: i, device: d, count: 1}]\n",
         "test/data/astra/net/Ring4xSwitch4_bw200.0-50.0_lat500.0-500.0.yml",
     };
     unsigned long all = 0;

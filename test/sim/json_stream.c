@@ -14,6 +14,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/text/json_scan.h"
 #include "sim/text/json_stream.h"
 
 static char path[64];
@@ -129,6 +130,26 @@ static void named_keys(void **state)
     rlt_jstream_keys(s, keys);
     assert_int_equal(rlt_jstream_next(s, &p, &err), RLT_EMALFORMED);
     rlt_jstream_close(s);
+}
+
+/* Keys that were seen are known by their bytes, until other names are looked up. */
+static void keys_are_forgotten(void **state)
+{
+    static rlt__json_keys keys;
+    static const char *const first[] = {"w", "xy", NULL}, *const second[] = {"xy", NULL};
+    char text[2 * RLT__JSON_SEEN_MAX] = "xy\": 1}";
+    (void)state;
+    rlt__json_want(&keys, first);
+    assert_null(rlt__json_seen_at(&keys, text));
+    rlt__json_see(&keys, text, 5, 2);
+    const rlt__json_seen *k = rlt__json_seen_at(&keys, text);
+    assert_non_null(k);
+    assert_true(k->size == 5 && k->length == 2 && k->index == 1);
+    rlt__json_want(&keys, second);
+    assert_null(rlt__json_seen_at(&keys, text));
+    rlt__json_see(&keys, text, 5, 2);
+    k = rlt__json_seen_at(&keys, text);
+    assert_true(k && k->index == 0);
 }
 
 /* Writes the tokens of all pieces, or the refusal with its byte counted from `from`. */
@@ -525,6 +546,7 @@ int main(void)
         cmocka_unit_test(members_of_a_piece),
         cmocka_unit_test(named_keys),
         cmocka_unit_test(keys_met_before),
+        cmocka_unit_test(keys_are_forgotten),
         cmocka_unit_test(block_ends),
         cmocka_unit_test(escapes),
         cmocka_unit_test(unknown_numbers),

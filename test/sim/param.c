@@ -81,6 +81,8 @@ static void test_values_come_back(void **state)
         {"work", "1GFLOPS", "1000000000FLOPS"},
         {"wait", "0.5us", "500000ps"},
         {"part", "0.75", "0.75"},
+        {"part", "0.7", "0.7"},
+        {"part", "0.623456789", "0.623456789"},
         {"loss", "12.5%", "0.125"},
         {"clock", "1.98", "1.980000"},
         {"mode", "fast", "fast"},
@@ -218,6 +220,35 @@ static void test_one_row_is_all(void **state)
     assert_string_equal(rlt_param_form(rlt_params_find(table, "mode"), text, sizeof text), "fast|safe");
 }
 
+/* A required option is spared by others, given at all or with one value. */
+static void test_spared(void **state)
+{
+    typedef struct aims {
+        const char *kind, *goal;
+        bool loud;
+    } aims;
+    static const rlt_param own[] = {{"kind", .kind = RLT_PARAM_TEXT, RLT_FIELD(aims, kind)},
+                                    {"loud", .kind = RLT_PARAM_FLAG, RLT_FIELD(aims, loud)},
+                                    {"goal", .kind = RLT_PARAM_TEXT, RLT_FIELD(aims, goal), .required = true,
+                                     .spared_by = "loud kind=all"},
+                                    {0}};
+    static const rlt_option_group groups[] = {{"Own", own, 0}, {0}};
+    static const struct {
+        rlt_option_text word;
+        int rc;
+    } cases[] = {{{0, "all"}, 0},          {{0, "al"}, RLT_EUSAGE}, {{0, "alle"}, RLT_EUSAGE},
+                 {{0, "aly"}, RLT_EUSAGE}, {{1, "on"}, 0},          {{2, "x"}, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aims a = {0};
+        rlt_parsed parsed;
+        rlt_error err = {0};
+        assert_int_equal(rlt_options_fill(groups, &cases[i].word, 1, &a, &parsed, &err), cases[i].rc);
+        assert_string_equal(err.where, cases[i].rc ? "--goal" : "");
+        rlt_parsed_free(&parsed);
+    }
+}
+
 /* What a refusal says about the limits of a row. */
 static void test_limits_are_named(void **state)
 {
@@ -267,7 +298,7 @@ int main(void)
         cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_fields),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_one_row_is_all),   cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_limits_are_named),
+        cmocka_unit_test(test_limits_are_named), cmocka_unit_test(test_spared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

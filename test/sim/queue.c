@@ -220,13 +220,52 @@ static void queue_gives_memory_back(void **state)
     rlt_queue_free(&q);
 }
 
+/* In lockstep, where all events of an instant schedule one for the next, arrays go round: only few are ever
+ * large. */
+static void queue_passes_arrays_on(void **state)
+{
+    (void)state;
+    static rlt_queue q;
+    rlt_entry e;
+    rlt_queue_init(&q);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(rlt_queue_push(&q, (rlt_entry){1, i, 1}), 0);
+    for (uint32_t i = 0; i < 200000; i++) {
+        assert_true(rlt_queue_pop(&q, &e, NULL) && e.key == 1 + i / 1000 && e.index == i % 1000);
+        e.key++;
+        assert_int_equal(rlt_queue_push(&q, e), 0);
+    }
+    assert_true(q.room <= 200 * 32 + 8 * 1024);
+    check_shape(&q);
+    rlt_queue_free(&q);
+}
+
+/* An array that shrank to one entry still counts when memory is given back once more. */
+static void queue_counts_shrunk_arrays(void **state)
+{
+    (void)state;
+    static rlt_queue q;
+    rlt_entry e = {.key = (uint64_t)1 << 40};
+    rlt_queue_init(&q);
+    assert_int_equal(rlt_queue_push(&q, e), 0);
+    for (uint64_t t = 1; t <= 3; t++) {
+        for (uint32_t i = 0; i < 70000; i++)
+            assert_int_equal(rlt_queue_push(&q, (rlt_entry){t, i, 1}), 0);
+        for (uint32_t i = 0; i < 70000; i++)
+            assert_true(rlt_queue_pop(&q, &e, NULL) && e.key == t && e.index == i);
+        assert_int_equal(rlt_queue_advance(&q, 1000), 0);
+        check_shape(&q);
+        assert_int_equal(q.room, 1);
+    }
+    rlt_queue_free(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queue_pops_in_order),
-        cmocka_unit_test(queue_refuses_the_past),
-        cmocka_unit_test(queue_survives_lack_of_room),
-        cmocka_unit_test(queue_gives_memory_back),
+        cmocka_unit_test(queue_pops_in_order),         cmocka_unit_test(queue_refuses_the_past),
+        cmocka_unit_test(queue_survives_lack_of_room), cmocka_unit_test(queue_gives_memory_back),
+        cmocka_unit_test(queue_passes_arrays_on),      cmocka_unit_test(queue_counts_shrunk_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

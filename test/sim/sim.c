@@ -264,6 +264,15 @@ static void handlers_are_bounded(void **state)
     for (int i = 1; i < 255; i++)
         assert_true(rlt_sim_handler(w->sim, record, w) > 0);
     assert_true(rlt_sim_handler(w->sim, record, w) < 0);
+    rlt_sim_forget(w->sim, -1);
+    rlt_sim_forget(w->sim, 255);
+    assert_int_equal(rlt_sim_handlers(w->sim), 255);
+    rlt_sim_forget(w->sim, 254);
+    assert_int_equal(rlt_sim_handlers(w->sim), 254);
+    rlt_sim_forget(w->sim, 0);
+    assert_int_equal(rlt_sim_handlers(w->sim), 0);
+    rlt_sim_post_at(w->sim, 1, RLT_START, rlt_sim_tag(0), 0);
+    assert_int_equal(run_all(w), RLT_EUSAGE);
 }
 
 static void a_table_of_handlers_is_registered_up_to_the_bound(void **state)

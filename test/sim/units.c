@@ -260,6 +260,8 @@ static void decimals(void **state)
     /* Reads at most `length` bytes: the text need not end there. */
     assert_int_equal(rlt_parse_decimal("12.5,99", 4, 10, &value), 0);
     assert_int_equal(value, 125);
+    assert_int_equal(rlt_parse_decimal("-1234", 3, 1, &value), 0);
+    assert_int_equal(value, -12);
     assert_int_equal(rlt_parse_decimal("1", 1, -1, &value), RLT_EUSAGE);
 }
 

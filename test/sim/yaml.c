@@ -43,6 +43,7 @@ static void values(void **state)
     } table[] = {
         {"", "null"},
         {"# nothing\n\n", "null"},
+        {"---", "null"},
         {"a: 1\nb: two words\nc: 2.50e3\n", "{\"a\":1,\"b\":\"two words\",\"c\":2.50e3}"},
         {"---\n- 1\n- -2\n- x\n", "[1,-2,\"x\"]"},
         {"\xef\xbb\xbf"
@@ -173,12 +174,29 @@ static void hostile(void **state)
     assert_in_range(read, 10, 19000);
 }
 
+/* The length alone is too much: no document, for either format. */
+static void too_long(void **state)
+{
+    (void)state;
+    rlt_json_doc *doc = (rlt_json_doc *)(void *)&doc;
+    rlt_error err = {0};
+    const size_t most = (size_t)256 << 20;
+    assert_int_equal(rlt_json_parse("f", "", most + 1, &doc, &err), RLT_ERANGE);
+    assert_null(doc);
+    assert_string_equal(err.where, "f");
+    assert_string_equal(err.what, "the file is larger than 256 MiB");
+    doc = (rlt_json_doc *)(void *)&doc;
+    assert_int_equal(rlt_yaml_parse("f", "", most + 1, &doc, NULL), RLT_ERANGE);
+    assert_null(doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values),
         cmocka_unit_test(refused),
         cmocka_unit_test(hostile),
+        cmocka_unit_test(too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

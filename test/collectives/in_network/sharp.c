@@ -129,7 +129,7 @@ static void test_segments(void **state)
                      4);
     assert_int_equal(run_with(&net, "sharp", "generation=switch-ib2 osts=5", 1 << 20, cfg).window, 5);
     rlt_react_result r = run_with(&net, "sharp", "generation=switch-ib2 mode=sat", 4096, cfg);
-    assert_non_null(strstr(r.fallback, "does not stream"));
+    assert_string_equal(r.fallback, "sharp: mode=sat: this generation of switches does not stream");
     assert_int_equal(run_with(&net, "sharp", "payload=2KiB", 4096, cfg).chunks, 2);
 }
 

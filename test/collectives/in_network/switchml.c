@@ -18,10 +18,10 @@ static const test_leaves star = {.workers = 8, .leaf_can = "reduce+multicast"};
 static const test_leaves two = {
     .workers = 8, .leaves = 2, .spines = 1, .leaf_can = "reduce+multicast", .spine_can = "reduce+multicast"};
 
-/* Loses one packet: the first packet of a worker's chunk on its way up, or its first copy on the way down. */
+/* Loses the first packets of a worker's chunk on its way up, or its first copies on the way down: one, or `times`. */
 typedef struct loser {
     bool up;
-    uint32_t chunk, worker, lost;
+    uint32_t chunk, worker, lost, times;
 } loser;
 
 static bool lose(void *ctx, uint32_t job, const rlt_packet *p, uint32_t member)
@@ -29,7 +29,7 @@ static bool lose(void *ctx, uint32_t job, const rlt_packet *p, uint32_t member)
     loser *l = ctx;
     (void)job;
     bool up = p->src == member;
-    if (l->lost || up != l->up || p->key != l->chunk || member != l->worker)
+    if (l->lost >= (l->times ? l->times : 1) || up != l->up || p->key != l->chunk || member != l->worker)
         return false;
     l->lost++;
     return true;
@@ -55,7 +55,7 @@ static rlt_react_result run(const test_leaves *net, const char *settings, uint32
     }
     assert_int_equal(r.switches.refused, 0);
     assert_int_equal(r.switches.completions, (uint64_t)chunks * r.adders);
-    assert_int_equal(r.lost, l ? 1 : 0);
+    assert_int_equal(r.lost, !l ? 0 : l->times ? l->times : 1);
     test_fabric_close(&x);
     return r;
 }
@@ -118,6 +118,31 @@ static void test_loss(void **state)
         }
     loser l = {.up = true, .chunk = 0, .worker = 3};
     assert_int_equal(run(&two, "window=256 rto=1ms", 4096, &l).time_ps, 1093751200);
+}
+
+/* A chunk that is lost again and again: the timeout doubles after every `backoff` retransmissions, ten times at
+ * most. What a loss costs beside the timeout is the same each time. */
+static void test_backoff(void **state)
+{
+    (void)state;
+    const rlt_time none = run(&star, "", 1, NULL).time_ps;
+    loser once = {.up = true, .worker = 3};
+    const rlt_time beside = run(&star, "rto=1ms", 1, &once).time_ps - none - RLT_MS;
+    for (uint32_t backoff = 0; backoff <= 4; backoff++) {
+        for (uint32_t times = 1; times <= 14; times += 1 + times / 8) {
+            loser l = {.up = true, .worker = 3, .times = times};
+            char settings[64];
+            snprintf(settings, sizeof settings, "rto=1ms tries=20 backoff=%u", backoff);
+            rlt_time end = none;
+            for (uint32_t i = 0; i < times; i++) {
+                uint32_t doublings = backoff ? i / backoff : 0;
+                end += beside + RLT_MS * (rlt_time)(1u << (doublings < 10 ? doublings : 10));
+            }
+            rlt_react_result r = run(&star, settings, 1, &l);
+            assert_int_equal(r.time_ps, end);
+            assert_int_equal(r.timeouts, 8 * times);
+        }
+    }
 }
 
 static void test_straggler(void **state)
@@ -384,12 +409,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_star),        cmocka_unit_test(test_two_leaves),
-        cmocka_unit_test(test_loss),        cmocka_unit_test(test_straggler),
-        cmocka_unit_test(test_utilisation), cmocka_unit_test(test_closed_form),
-        cmocka_unit_test(test_knee),        cmocka_unit_test(test_ceiling),
-        cmocka_unit_test(test_dumb_leaf),   cmocka_unit_test(test_random_loss),
-        cmocka_unit_test(test_stall),       cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_fallback),    cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_loss),        cmocka_unit_test(test_backoff),
+        cmocka_unit_test(test_straggler),   cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_closed_form), cmocka_unit_test(test_knee),
+        cmocka_unit_test(test_ceiling),     cmocka_unit_test(test_dumb_leaf),
+        cmocka_unit_test(test_random_loss), cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_jobs),        cmocka_unit_test(test_fallback),
+        cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

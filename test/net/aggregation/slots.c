@@ -622,6 +622,37 @@ static void time_in_slots(void **state)
     rlt_aggregator_free(a);
 }
 
+/* Contributors beyond the first 64, and packets without values in a slot that had some. */
+static void wide_and_empty(void **state)
+{
+    (void)state;
+    rlt_aggregator *a = make((rlt_aggregator_config){.slots = 1, .width = 128});
+    uint32_t j = admit(a, (rlt_agg_job){.need = 3, .slots = 1, .root = true});
+    rlt_agg_verdict v;
+    static const uint32_t children[] = {0, 64, 127};
+    for (uint32_t i = 0; i < 3; i++) {
+        rlt_aggregator_packet(a, &(rlt_agg_packet){.job = j, .child = children[i]}, 0, &v);
+        assert_int_equal(v.action, i < 2 ? RLT_AGG_HOLD : RLT_AGG_MULTICAST);
+    }
+    assert_int_equal(v.sum.count, 3);
+    assert_true(v.sum.bits[0] == 1 && v.sum.bits[1] == (1 | UINT64_C(1) << 63));
+    rlt_aggregator_free(a);
+
+    a = make((rlt_aggregator_config){.mode = RLT_SLOTS_CREDIT, .slots = 1, .values = 2});
+    j = admit(a, (rlt_agg_job){.need = 2, .slots = 1, .root = true});
+    static const rlt_agg_value some[] = {{5}, {-6}};
+    for (uint32_t chunk = 0; chunk < 2; chunk++) {
+        const rlt_agg_value *first = chunk ? NULL : some;
+        rlt_aggregator_packet(a, &(rlt_agg_packet){.job = j, .chunk = chunk, .values = first}, 0, &v);
+        rlt_aggregator_packet(a, &(rlt_agg_packet){.job = j, .chunk = chunk, .child = 1, .values = some}, 0,
+                              &v);
+        assert_int_equal(v.action, RLT_AGG_MULTICAST);
+        assert_int_equal(v.sum.values[0].i, chunk ? 5 : 10);
+        assert_int_equal(v.sum.values[1].i, chunk ? -6 : -12);
+    }
+    rlt_aggregator_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +667,7 @@ int main(void)
         cmocka_unit_test(gaps_are_found),
         cmocka_unit_test(numbers_are_reused),
         cmocka_unit_test(time_in_slots),
+        cmocka_unit_test(wide_and_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
