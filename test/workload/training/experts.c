@@ -355,6 +355,10 @@ static void hot(void **state)
     test_set(&f, "capacity", "1.5");
     assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
     assert_true(fabs(f.t.load.experts - 1.5) < 1e-9 && f.t.load.dropped > 0);
+    f.t.capacity = 0;
+    test_set(&f, "routing", "balanced"); /* planned anew: nothing of the load before is left */
+    assert_int_equal(rlt_training_plan(&f.t, 8, &f.err), 0);
+    assert_true(f.t.load.experts == 1 && f.t.load.exchange == 1 && f.t.load.dropped == 0);
     rlt_model_free(&f.model);
 }
 

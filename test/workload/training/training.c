@@ -248,6 +248,29 @@ static void tied(void **state)
     }
 }
 
+/* With offloaded state the first step on each rank waits for the sum of the tied gradients. */
+static void tied_and_offloaded(void **state)
+{
+    fixture f;
+    uint32_t waits = 0;
+    (void)state;
+    open_tied(&f, BLOCKS, 30000);
+    test_set(&f, "pp", "2");
+    test_set(&f, "tie", "on");
+    test_set(&f, "overlap", "off");
+    test_set(&f, "offload", "on");
+    test_set(&f, "batch", "4");
+    rlt_program *p = test_program(&f, 2);
+    for (uint32_t i = 0; i < p->n_ops; i++)
+        for (uint32_t k = 0; k < p->ops[i].n_deps; k++)
+            waits += strcmp(rlt_program_string(p, p->ops[i].name), "offloaded optimizer") == 0 &&
+                     strcmp(rlt_program_string(p, p->ops[p->deps[p->ops[i].first_dep + k]].name),
+                            "tied gradients") == 0;
+    assert_int_equal(waits, 2);
+    rlt_program_free(p);
+    rlt_model_free(&f.model);
+}
+
 /* Messages by rank: AxoNN's counts are m for the first and last stage, 2 m between (forward and backward). */
 static void messages(void **state)
 {
@@ -532,6 +555,7 @@ int main(void)
         cmocka_unit_test(recomputed_blocks),
         cmocka_unit_test(without_model_or_accelerator),
         cmocka_unit_test(tied),
+        cmocka_unit_test(tied_and_offloaded),
         cmocka_unit_test(messages),
         cmocka_unit_test(gradients),
         cmocka_unit_test(shares),

@@ -247,6 +247,9 @@ static void nothing_saved(void **state)
         open_model(&f, cases[i].model, cases[i].settings);
         plan(&f, 1);
         assert_int_equal(rlt_training_saves_nothing(&f.t), cases[i].nothing);
+        f.model.layers[f.model.n_layers - 1].saved_scores = 1; /* one element is something */
+        assert_false(rlt_training_saves_nothing(&f.t));
+        f.model.layers[f.model.n_layers - 1].saved_scores = i == 3 ? 1 : 0;
         double selective = rlt_training_memory_of(&f.t, 0).total;
         test_set(&f, "recompute", "none");
         bool same = selective == rlt_training_memory_of(&f.t, 0).total;
