@@ -243,10 +243,36 @@ static void iteration(void **state)
     }
 }
 
+/* A training that is planned with another model finds its blocks as if it were the first one: here one block, after two. */
+static void another_model(void **state)
+{
+    fixture f, fresh;
+    (void)state;
+    open_model(&f, 2, true);
+    assert_int_equal(rlt_training_plan(&f.t, 1, &f.err), 0);
+    assert_int_equal(f.t.blocks.n, 2);
+    assert_int_equal(f.t.blocks.each, 1);
+    open_model(&fresh, 1, true);
+    assert_int_equal(rlt_training_plan(&fresh.t, 1, &fresh.err), 0);
+    f.t.model = &fresh.model;
+    assert_int_equal(rlt_training_plan(&f.t, 1, &f.err), 0);
+    assert_ptr_equal(f.t.blocks.of, &fresh.model);
+    assert_int_equal(f.t.blocks.n, 1);
+    assert_int_equal(f.t.blocks.each, 0);
+    assert_int_equal(f.t.blocks.first, fresh.t.blocks.first);
+    assert_int_equal(f.t.blocks.head, fresh.t.blocks.head);
+    assert_int_equal(f.t.blocks.alike, fresh.t.blocks.alike);
+    assert_int_equal(f.t.blocks.alike_end, fresh.t.blocks.alike_end);
+    assert_int_equal(f.t.blocks.period, fresh.t.blocks.period);
+    rlt_model_free(&f.model);
+    rlt_model_free(&fresh.model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_time),    cmocka_unit_test(most_even),
-                                       cmocka_unit_test(by_numbers), cmocka_unit_test(refused),
-                                       cmocka_unit_test(stages),     cmocka_unit_test(iteration)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_time),      cmocka_unit_test(most_even),
+                                       cmocka_unit_test(by_numbers),   cmocka_unit_test(refused),
+                                       cmocka_unit_test(stages),       cmocka_unit_test(iteration),
+                                       cmocka_unit_test(another_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
