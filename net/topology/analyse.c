@@ -235,8 +235,9 @@ static void extremes_of_product(const rlt_topology *t, rlt_topology_facts *facts
             d->groups * d->f.links + (d->ports == RLT_PORTS_NICS ? 2 * t->accelerators : 0);
         uint32_t hops = d->f.max_hops + rlt_port_hops(t, d);
         rlt_time latency = d->f.max_ps + rlt_port_latency(t, d);
-        if (i > 0 && d->planes == 1 &&
-            (!d->pxn || d->nics == 1)) { /* no message moves inside the node first */
+        bool direct =
+            d->planes == 1 && (!d->pxn || d->nics == 1); /* no message moves inside the node first */
+        if (i > 0 && direct) {
             facts->diameter_hops = facts->diameter_hops > hops ? facts->diameter_hops : hops;
             facts->diameter_ps = facts->diameter_ps > latency ? facts->diameter_ps : latency;
         } else {

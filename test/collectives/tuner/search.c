@@ -3,16 +3,9 @@
 #include "collectives/tuner/search.h"
 #include "collectives/tuner/channels.h"
 #include "collectives/tuner/tuner.h"
-#include "net/endpoint/version.h"
 #include "sim/base/error.h"
+#include "test/support/networks/library.h"
 #include "test/support/support.h"
-
-static rlt_library_version version(const char *text)
-{
-    rlt_library_version v = {0};
-    assert_int_equal(rlt_library_version_parse(text, &v, NULL), 0);
-    return v;
-}
 
 typedef struct node_row {
     const char *name;
@@ -30,7 +23,7 @@ typedef struct node_row {
 static rlt_tuner_node node_of(const node_row *r)
 {
     bool nvswitch = r->capability >= 80;
-    return (rlt_tuner_node){.version = version("2.30.7"),
+    return (rlt_tuner_node){.version = test_version("2.30.7"),
                             .arch = rlt_tuner_arch_of(r->capability),
                             .nodes = r->nodes,
                             .gpus = r->gpus,
@@ -148,24 +141,24 @@ static void channels_by_version(void **state)
     (void)state;
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_nvls_channels(&m), 16);
-    node.version = version("2.19");
+    node.version = test_version("2.19");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 32);
     /* H800: 8 rings of 22; 2.18 does not try 22, and halves 4 of 40 */
     rlt_tuner_node slow = node_of(&nodes[17]);
     assert_string_equal(nodes[17].name, "H800");
-    slow.version = version("2.19.0");
+    slow.version = test_version("2.19.0");
     assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
     assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 22);
-    slow.version = version("2.18");
+    slow.version = test_version("2.18");
     assert_int_equal(rlt_tuner_search(&slow, &m, NULL), 0);
     assert_true(m.ring.channels == 8 && m.ring.inter_GBps == 20);
-    node.version = version("2.24");
+    node.version = test_version("2.24");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 16);
     node.arch = RLT_TUNER_BLACKWELL;
     node.nvlink_GBps = 18 * rlt_tuner_lane_GBps(100);
-    node.version = version("2.27");
+    node.version = test_version("2.27");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     /* its list begins at 47.9: 16 * 24 is more than 8 * 47.9 */
     assert_true(m.ring.channels == 16 && m.ring.inter_GBps == 24);
@@ -173,7 +166,7 @@ static void channels_by_version(void **state)
     node.nics = 2;
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_channels(&m), 32); /* rings alone: 8; as many as NVLS */
-    node.version = version("2.30");
+    node.version = test_version("2.30");
     node.nodes = 4;
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(rlt_tuner_nvls_channels(&m), 24);
@@ -285,7 +278,7 @@ static void blackwell_nvls_tree(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_tuner_machine m = {.version = version("2.30.7"),
+        rlt_tuner_machine m = {.version = test_version("2.30.7"),
                                .arch = RLT_TUNER_BLACKWELL,
                                .nodes = rows[i].nodes,
                                .gpus = rows[i].gpus,
@@ -312,7 +305,7 @@ static void plain_nvls_tree(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (uint32_t n = 2; n <= 5; n++)
             for (uint32_t gpus = 4; gpus <= 16; gpus *= 2) {
-                rlt_tuner_machine m = {.version = version(rows[i].version),
+                rlt_tuner_machine m = {.version = test_version(rows[i].version),
                                        .arch = rows[i].arch,
                                        .nodes = n,
                                        .gpus = gpus,
@@ -330,7 +323,7 @@ static void plain_nvls_tree(void **state)
  * 28, as every second hop leaves the node: 10 x 28. Before 2.20 nothing is raised, and 16 channels are the most. */
 static void raised_rings(void **state)
 {
-    rlt_tuner_node node = {.version = version("2.30.7"),
+    rlt_tuner_node node = {.version = test_version("2.30.7"),
                            .arch = RLT_TUNER_AMPERE,
                            .nodes = 2,
                            .gpus = 2,
@@ -345,7 +338,7 @@ static void raised_rings(void **state)
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(m.ring.channels, 20);
     assert_true(m.ring.intra_GBps == 28 && m.ring.inter_GBps == 28);
-    node.version = version("2.19.3");
+    node.version = test_version("2.19.3");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), 0);
     assert_int_equal(m.ring.channels, 16);
     assert_true(m.ring.intra_GBps == 24 && m.ring.inter_GBps == 24);
@@ -377,7 +370,7 @@ static void network_launches(void **state)
         {RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, 1 << 20, 16, 64 * KIB},
     };
     rlt_tuner_pattern p = {.channels = 8, .intra_GBps = 24, .inter_GBps = 24, .intra = RLT_VIA_NVL};
-    rlt_tuner_machine m = {.version = version("2.30.7"),
+    rlt_tuner_machine m = {.version = test_version("2.30.7"),
                            .arch = RLT_TUNER_HOPPER,
                            .newest = RLT_TUNER_HOPPER,
                            .nodes = 4,
@@ -430,7 +423,7 @@ static void bad_nodes(void **state)
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_ERANGE);
     node = good, node.pcie_GBps = 0;
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_ERANGE);
-    node = good, node.version = version("rccl");
+    node = good, node.version = test_version("rccl");
     assert_int_equal(rlt_tuner_search(&node, &m, NULL), RLT_EUNSUPPORTED);
 }
 
@@ -473,7 +466,7 @@ static void channels_by_hand(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_tuner_pattern p = {.channels = rows[i].ring, .intra_GBps = rows[i].intra, .inter_GBps = 40};
-        rlt_tuner_machine m = {.version = version(rows[i].nccl),
+        rlt_tuner_machine m = {.version = test_version(rows[i].nccl),
                                .arch = rows[i].arch,
                                .nodes = rows[i].nodes,
                                .gpus = 8,
@@ -517,7 +510,7 @@ static void nvls_channels_by_hand(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rlt_tuner_machine m = {.version = version(rows[i].nccl),
+        rlt_tuner_machine m = {.version = test_version(rows[i].nccl),
                                .arch = rows[i].arch,
                                .nodes = rows[i].nodes,
                                .gpus = rows[i].gpus,
@@ -656,7 +649,7 @@ static void sizes_of_change(void **state)
     rlt_tuner_pattern p = {.channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL};
     (void)state;
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
-        rlt_tuner_machine m = {.version = version("2.30.7"),
+        rlt_tuner_machine m = {.version = test_version("2.30.7"),
                                .arch = RLT_TUNER_HOPPER,
                                .newest = RLT_TUNER_HOPPER,
                                .nodes = rows[i / 2].nodes,
@@ -691,7 +684,7 @@ static void slow_rings(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_tuner_pattern p = {.channels = rows[i].channels, .intra_GBps = rows[i].intra, .inter_GBps = 40};
-        rlt_tuner_machine m = {.version = version("2.30"),
+        rlt_tuner_machine m = {.version = test_version("2.30"),
                                .arch = RLT_TUNER_AMPERE,
                                .nodes = 2,
                                .gpus = 8,
@@ -708,7 +701,7 @@ static void slow_rings(void **state)
 /* One port of .36 GB/s: one ring of .24 fits, but three of .12, half the speed, are more. */
 static void half_the_speed(void **state)
 {
-    rlt_tuner_node node = {.version = version("2.30"),
+    rlt_tuner_node node = {.version = test_version("2.30"),
                            .arch = RLT_TUNER_AMPERE,
                            .nodes = 2,
                            .gpus = 1,

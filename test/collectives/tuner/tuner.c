@@ -5,16 +5,9 @@
 #include <stdio.h>
 
 #include "collectives/tuner/search.h"
-#include "net/endpoint/version.h"
 #include "sim/base/error.h"
+#include "test/support/networks/library.h"
 #include "test/support/support.h"
-
-static rlt_library_version version(const char *text)
-{
-    rlt_library_version v = {0};
-    assert_int_equal(rlt_library_version_parse(text, &v, NULL), 0);
-    return v;
-}
 
 static rlt_tuner_pattern channels(uint32_t n, double GBps, rlt_tuner_path inter)
 {
@@ -26,7 +19,7 @@ static rlt_tuner_pattern channels(uint32_t n, double GBps, rlt_tuner_path inter)
 static rlt_tuner_machine h100(const char *nccl, uint32_t nodes, uint32_t n, double GBps)
 {
     rlt_tuner_pattern p = channels(n, GBps, RLT_VIA_PXB);
-    return (rlt_tuner_machine){.version = version(nccl),
+    return (rlt_tuner_machine){.version = test_version(nccl),
                                .arch = RLT_TUNER_HOPPER,
                                .newest = RLT_TUNER_HOPPER,
                                .nodes = nodes,
@@ -108,7 +101,7 @@ static void nvls_tree_plateau(void **state)
 /* DGX A100: 8 x 200 Gb/s, two GPUs and two NICs at a switch, hosts with AMD processors. */
 static rlt_tuner_node dgx_a100(uint32_t nodes)
 {
-    return (rlt_tuner_node){.version = version("2.30.7"),
+    return (rlt_tuner_node){.version = test_version("2.30.7"),
                             .arch = RLT_TUNER_AMPERE,
                             .cpu = RLT_TUNER_AMD,
                             .nodes = nodes,
@@ -382,7 +375,7 @@ static void narrow_floats(void **state)
     call.fp8 = false;
     assert_true(rlt_tuner_candidates(&m, &call, all) > 0);
     assert_int_equal(all[0].algorithm, RLT_TUNER_RING);
-    m.version = version("2.23");
+    m.version = test_version("2.23");
     call.fp8 = true;
     assert_true(rlt_tuner_candidates(&m, &call, all) > 0);
     assert_int_equal(all[0].algorithm, RLT_TUNER_RING);

@@ -5,21 +5,15 @@
 
 #include "net/endpoint/version.h"
 #include "sim/base/error.h"
+#include "test/support/networks/library.h"
 #include "test/support/support.h"
-
-static rlt_library_version version(const char *text)
-{
-    rlt_library_version v = {0};
-    assert_int_equal(rlt_library_version_parse(text, &v, NULL), 0);
-    return v;
-}
 
 /* Nodes of 8 GPUs on NVSwitches, an Intel host, InfiniBand, 8 channels of 40 GB/s for all patterns. */
 static rlt_tuner_machine machine(const char *nccl, rlt_tuner_arch arch, uint32_t nodes)
 {
     rlt_tuner_pattern p = {
         .channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL, .inter = RLT_VIA_PXB};
-    return (rlt_tuner_machine){.version = version(nccl),
+    return (rlt_tuner_machine){.version = test_version(nccl),
                                .arch = arch,
                                .newest = arch,
                                .nodes = nodes,
@@ -89,9 +83,9 @@ static void names(void **state)
     assert_int_equal(rlt_tuner_arch_of(86), RLT_TUNER_AMPERE);
     assert_int_equal(rlt_tuner_arch_of(90), RLT_TUNER_HOPPER);
     assert_int_equal(rlt_tuner_arch_of(120), RLT_TUNER_BLACKWELL);
-    assert_null(rlt_tuner_version_note(version("2.30.7")));
-    assert_null(rlt_tuner_version_note(version("2.18")));
-    assert_string_equal(rlt_tuner_version_note(version("2.31")),
+    assert_null(rlt_tuner_version_note(test_version("2.30.7")));
+    assert_null(rlt_tuner_version_note(test_version("2.18")));
+    assert_string_equal(rlt_tuner_version_note(test_version("2.31")),
                         "NCCL 2.31 is not published: constants of 2.30.7");
     assert_non_null(strstr(rlt_tuner_unmodelled(), "symmetric windows"));
     assert_non_null(strstr(rlt_tuner_unmodelled(), "copy-engine"));
@@ -121,14 +115,14 @@ static void rings_by_version(void **state)
     rlt_tuner_machine m = machine("2.22", RLT_TUNER_HOPPER, 4);
     (void)state;
     near(predict(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 54 + 8 * 2.7);
-    m.version = version("2.23");
+    m.version = test_version("2.23");
     near(predict(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL).latency_us, 6.6 + 56 + 6 * 2.7);
     /* LL carries half of the channels, a quarter before 2.21 (1/3 for some in one node); its bound on one node
      * of Hopper was 87.7 */
     m.nodes = 1;
     m.ring.channels = 2;
     near(predict(&m, RLT_TUNER_ALL_GATHER, RLT_TUNER_RING, RLT_TUNER_LL).bandwidth_GBps, 80 / 2. * 8 / 7);
-    m.version = version("2.20");
+    m.version = test_version("2.20");
     near(predict(&m, RLT_TUNER_ALL_GATHER, RLT_TUNER_RING, RLT_TUNER_LL).bandwidth_GBps, 80 / 3. * 8 / 7);
     near(predict(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL).bandwidth_GBps, 80 / 4. * 8 / 14);
     m.ring.channels = 12;
@@ -140,10 +134,10 @@ static void rings_by_version(void **state)
     m.ring.intra = m.tree.intra = RLT_VIA_LOC;
     m.ring.inter_GBps = 10;
     near(predict(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL128).bandwidth_GBps, 7 * 4. / 6);
-    m.version = version("2.23");
+    m.version = test_version("2.23");
     near(predict(&m, RLT_TUNER_ALL_REDUCE, RLT_TUNER_RING, RLT_TUNER_LL128).bandwidth_GBps, 9.2 * 4. / 6);
     near(predict(&m, RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, RLT_TUNER_SIMPLE).bandwidth_GBps, 320 * .85);
-    m.version = version("2.24");
+    m.version = test_version("2.24");
     near(predict(&m, RLT_TUNER_ALL_GATHER, RLT_TUNER_PAT, RLT_TUNER_SIMPLE).bandwidth_GBps, 320 * .75);
 }
 
@@ -165,7 +159,7 @@ static void trees_win_longer_since_2_23(void **state)
     rlt_tuner_machine old = machine("2.22", RLT_TUNER_HOPPER, 4), new = old;
     rlt_tuner_call call = {.bytes = 1 << 20};
     (void)state;
-    new.version = version("2.23");
+    new.version = test_version("2.23");
     assert_true(rlt_tuner_predict(&new, &call, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).time_us <
                 rlt_tuner_predict(&old, &call, RLT_TUNER_TREE, RLT_TUNER_SIMPLE).time_us);
     assert_true(trees_until("2.22") <= trees_until("2.23"));
@@ -236,24 +230,24 @@ static void as_is(rlt_tuner_machine *m)
 }
 static void v2_18_1(rlt_tuner_machine *m)
 {
-    m->version = version("2.18.1");
+    m->version = test_version("2.18.1");
     m->ring.intra = RLT_VIA_NVB;
 }
 static void v2_18(rlt_tuner_machine *m)
 {
-    m->version = version("2.18");
+    m->version = test_version("2.18");
 }
 static void v2_19(rlt_tuner_machine *m)
 {
-    m->version = version("2.19");
+    m->version = test_version("2.19");
 }
 static void v2_22(rlt_tuner_machine *m)
 {
-    m->version = version("2.22");
+    m->version = test_version("2.22");
 }
 static void v2_26(rlt_tuner_machine *m)
 {
-    m->version = version("2.26");
+    m->version = test_version("2.26");
 }
 static void old_blackwell(rlt_tuner_machine *m)
 {
@@ -302,12 +296,12 @@ static void pcie(rlt_tuner_machine *m)
 static void mixed(rlt_tuner_machine *m)
 {
     m->newest = RLT_TUNER_BLACKWELL;
-    m->version = version("2.29");
+    m->version = test_version("2.29");
 }
 static void old_racks(rlt_tuner_machine *m)
 {
     racks(m);
-    m->version = version("2.27.7");
+    m->version = test_version("2.27.7");
 }
 
 static void no_switch(rlt_tuner_machine *m)
@@ -459,7 +453,7 @@ static void wrong_library(rlt_tuner_machine *m)
 }
 static void wrong_gpu(rlt_tuner_machine *m)
 {
-    m->version = version("rccl");
+    m->version = test_version("rccl");
 }
 
 static void bad_machines(void **state)

@@ -91,18 +91,15 @@ static int list_places(const rlt_kin_run *run, place **out, uint32_t *n, rlt_err
     return 0;
 }
 
+static bool group_before(const void *thing, const void *group)
+{
+    return ((const place *)thing)->group < *(const uint64_t *)group;
+}
+
 /* Returns the first place of a group. n: the group starts nowhere. */
 static uint32_t first_place(const place *places, uint32_t n, uint64_t group)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (places[middle].group < group)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rlt__kin_first(places, n, sizeof *places, group_before, &group);
 }
 
 /* Writes the ranks of a group that is here as a whole, "0,1,2,". */

@@ -101,23 +101,21 @@ static void find_batches(matcher *m)
     }
 }
 
+static bool batch_begun(const void *thing, const void *moment)
+{
+    const batch *b = thing, *at = moment;
+    return b->recording != at->recording ? b->recording < at->recording
+           : b->row != at->row           ? b->row < at->row
+                                         : b->begin <= at->begin;
+}
+
 /* Returns the batch in whose range a thread was at a time. RLT_NONE: none. */
 static uint32_t batch_at(const matcher *m, uint32_t recording, uint32_t row, int64_t t)
 {
-    uint32_t low = 0, high = m->n_batches;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const batch *b = &m->batches[middle];
-        bool before = b->recording != recording ? b->recording < recording
-                      : b->row != row           ? b->row < row
-                                                : b->begin <= t;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const batch *b = low ? &m->batches[low - 1] : NULL;
-    return b && b->recording == recording && b->row == row && t <= b->end ? low - 1 : RLT_NONE;
+    const batch at = {.recording = recording, .row = row, .begin = t};
+    uint32_t n = rlt__kin_first(m->batches, m->n_batches, sizeof *m->batches, batch_begun, &at);
+    const batch *b = n ? &m->batches[n - 1] : NULL;
+    return b && b->recording == recording && b->row == row && t <= b->end ? n - 1 : RLT_NONE;
 }
 
 /* Finds the batch of each NCCL kernel of a recording. */

@@ -208,18 +208,16 @@ static int by_record(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
+static bool is_before(const void *record, const void *call)
+{
+    return by_record(record, call) < 0;
+}
+
 /* Returns the last record of an event before a call; NULL: none. */
 static const rlt_nsys_record *record_before(const rlt_nsys_file *f, const rlt_nsys_record *call)
 {
-    uint32_t low = 0, high = f->n_records;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (by_record(&f->records[middle], call) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const rlt_nsys_record *found = low ? &f->records[low - 1] : NULL;
+    uint32_t n = rlt__kin_first(f->records, f->n_records, sizeof *f->records, is_before, call);
+    const rlt_nsys_record *found = n ? &f->records[n - 1] : NULL;
     return found && found->process == call->process && found->event == call->event ? found : NULL;
 }
 
