@@ -13,38 +13,13 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
-#include "test/support/text_file.h"
+#include "test/support/traces/read_text.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
 #define COLUMNS "comm_type,comm_group,comm_group_size,msg_size,stage,_elapsed_time\n"
 #define TWO     "[rank0 ~ rank1]\n" COLUMNS
 #define ROW     "all_reduce,tp_group,2,8,s,1\n"
-
-static int try_text(const char *text, const rlt_read_options *o, char *path, rlt_program **p, rlt_error *err)
-{
-    const char *list = path;
-    *err = (rlt_error){0};
-    *p = NULL;
-    strcpy(path, "/tmp/ringlet-aicb-XXXXXX");
-    test_write_new(path, text, strlen(text));
-    int rc = rlt_reader_aicb.read(&list, 1, o, p, err);
-    unlink(path);
-    return rc;
-}
-
-static void refuse(const char *text, const rlt_read_options *o, int code, const char *where, const char *what)
-{
-    char path[32];
-    rlt_program *p;
-    rlt_error err;
-    int rc = try_text(text, o, path, &p, &err);
-    if (rc != code || strncmp(err.where, path, strlen(path)) != 0 ||
-        strcmp(err.where + strlen(path), where) != 0 || strcmp(err.what, what) != 0)
-        fail_msg("%d: %s: %s, expected %d: %s: %s\n%.300s", rc, err.where, err.what, code, where, what, text);
-    assert_int_equal(err.code, code);
-    assert_null(p);
-}
 
 static void lines_are_refused(void **state)
 {
@@ -111,7 +86,7 @@ static void lines_are_refused(void **state)
     const rlt_read_options o = {.first_step = -1, .last_step = -1};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        refuse(all[i].text, &o, all[i].code, all[i].where, all[i].what);
+        test_refuse_text(&rlt_reader_aicb, all[i].text, &o, all[i].code, all[i].where, all[i].what);
 }
 
 static void steps_are_refused(void **state)
@@ -125,7 +100,8 @@ static void steps_are_refused(void **state)
         char what[100];
         const rlt_read_options o = {.first_step = all[i].first, .last_step = all[i].last};
         snprintf(what, sizeof what, "expected steps within the recorded 0:1, got %s", all[i].says);
-        refuse(TWO ROW "epoch_end,,,,,\n" ROW "epoch_end,,,,,\n", &o, RLT_ERANGE, "", what);
+        test_refuse_text(&rlt_reader_aicb, TWO ROW "epoch_end,,,,,\n" ROW "epoch_end,,,,,\n", &o, RLT_ERANGE,
+                         "", what);
     }
 }
 
@@ -149,13 +125,14 @@ static void first_lines_are_refused(void **state)
             char text[300], what[120];
             snprintf(text, sizeof text, "%s%s\n" COLUMNS ROW, lines[i], o ? "\r" : "");
             snprintf(what, sizeof what, "line 1: expected [rank0 ~ rankN], got '%s'", lines[i]);
-            refuse(text, &options[o], RLT_EMALFORMED, "", what);
+            test_refuse_text(&rlt_reader_aicb, text, &options[o], RLT_EMALFORMED, "", what);
         }
     char text[300], what[120];
     snprintf(text, sizeof text, "[rank0 ~ rank1]%070d\n" COLUMNS ROW, 0);
     snprintf(what, sizeof what, "line 1: expected [rank0 ~ rankN], got '[rank0 ~ rank1]%048d'", 0);
-    refuse(text, &options[0], RLT_EMALFORMED, "", what);
-    refuse("[", &options[0], RLT_EMALFORMED, "", "line 1: expected [rank0 ~ rankN], got '['");
+    test_refuse_text(&rlt_reader_aicb, text, &options[0], RLT_EMALFORMED, "", what);
+    test_refuse_text(&rlt_reader_aicb, "[", &options[0], RLT_EMALFORMED, "",
+                     "line 1: expected [rank0 ~ rankN], got '['");
 }
 
 /* As many ranks as there may be, of which options take two; and without them the product of groups. */
@@ -177,7 +154,7 @@ static void ranks_up_to_the_limit(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char path[32];
+        char path[TEST_PATH];
         rlt_program *p;
         rlt_error err;
         rlt_read_options o = {.first_step = -1,
@@ -186,11 +163,11 @@ static void ranks_up_to_the_limit(void **state)
                               .n_dims = all[i].dims[0] ? 2 : 0,
                               .dims = {all[i].dims[0], all[i].dims[1]}};
         if (all[i].ranks == 0) {
-            refuse(all[i].text, &o, RLT_ESCHEMA, "",
-                   "the list does not say how many ranks there are: pass --trace-ranks");
+            test_refuse_text(&rlt_reader_aicb, all[i].text, &o, RLT_ESCHEMA, "",
+                             "the list does not say how many ranks there are: pass --trace-ranks");
             continue;
         }
-        if (try_text(all[i].text, &o, path, &p, &err))
+        if (test_read_text(&rlt_reader_aicb, all[i].text, &o, path, &p, &err))
             fail_msg("%s: %s\n%s", err.where, err.what, all[i].text);
         assert_int_equal(p->n_ranks, all[i].ranks);
         rlt_program_free(p);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "sim/base/error.h"
-#include "test/support/text_file.h"
+#include "test/support/traces/read_text.h"
 #include "workload/program/program.h"
 #include "workload/program/reader.h"
 
@@ -28,19 +28,8 @@ typedef struct refusal {
 static void refuse(const rlt_reader *reader, const refusal *all, size_t n)
 {
     const rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = 4};
-    for (size_t i = 0; i < n; i++) {
-        char path[] = "/tmp/ringlet-layers-XXXXXX";
-        const char *list = path;
-        rlt_program *p = NULL;
-        rlt_error err = {0};
-        test_write_new(path, all[i].text, strlen(all[i].text));
-        int rc = reader->read(&list, 1, &o, &p, &err);
-        unlink(path);
-        if (rc != all[i].code || strncmp(err.where, path, strlen(path)) != 0 ||
-            strcmp(err.where + strlen(path), all[i].where) != 0 || strcmp(err.what, all[i].what) != 0)
-            fail_msg("%s %zu: %d: %s: %s", reader->name, i, rc, err.where, err.what);
-        assert_null(p);
-    }
+    for (size_t i = 0; i < n; i++)
+        test_refuse_text(reader, all[i].text, &o, all[i].code, all[i].where, all[i].what);
 }
 
 static void astra1(void **state)
@@ -139,16 +128,12 @@ static void policies_of_layers(void **state)
     const rlt_read_options o = {.first_step = -1, .last_step = -1, .n_dims = 2, .dims = {2, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char path[] = "/tmp/ringlet-layers-XXXXXX", text[300];
-        const char *list = path;
-        rlt_program *p = NULL;
-        rlt_error err = {0};
+        char path[TEST_PATH], text[300];
+        rlt_program *p;
+        rlt_error err;
         snprintf(text, sizeof text, "HYBRID_CUSTOMIZED\n1\na -1 5 ALLREDUCE 8 5 NONE 0 5 ALLREDUCE 16 7 %s\n",
                  all[i].policy);
-        test_write_new(path, text, strlen(text));
-        int rc = rlt_reader_astra1.read(&list, 1, &o, &p, &err);
-        unlink(path);
-        if (rc)
+        if (test_read_text(&rlt_reader_astra1, text, &o, path, &p, &err))
             fail_msg("%s: %s", err.where, err.what);
         uint32_t members[2] = {0, 0};
         bool near[2] = {false, false}; /* whether the members are consecutive ranks */
