@@ -160,27 +160,38 @@ int rlt__bound_by_cost(rlt__search *s, const rlt_training *t, rlt_layout_level l
     return rc;
 }
 
-/* Bounds a layout: the least over the values of the microbatch that divide the batch. */
+/* Bounds a layout with these values of the microbatch and of sequence parallelism. bound_ps is then the least
+ * of them. */
+static int bound_kernels_of(rlt__search *s, const rlt_training *layout, const char *microbatch,
+                            const char *sp, rlt_time *bound_ps, rlt_error *err)
+{
+    rlt_training t = *layout;
+    rlt_error why = {0};
+    rlt_time bound = 0;
+    int rc = rlt_training_set(&t, "microbatch", microbatch, err);
+    if (!rc)
+        rc = rlt_training_set(&t, "sp", sp, err);
+    if (rc || (!t.sequence_parallel && t.tp_overlap))
+        return rc;
+    if (rlt_training_plan(&t, s->plan->ranks, &why)) {
+        if (!rlt__holds_below(&why, RLT_LAYOUT_KERNELS))
+            *bound_ps = 0; /* other schedules may be possible */
+        return 0;
+    }
+    rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, RLT_COST_NONE, &bound, err);
+    *bound_ps = bound < *bound_ps ? bound : *bound_ps;
+    return rc;
+}
+
+/* Few rows of a product may take longer than more rows, so that sequence parallelism is not always faster. */
 int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
 {
-    const rlt_layout_space *space = s->space;
-    uint32_t axis = space->known[RLT_LAYOUT_SIZES];
+    const rlt_layout_axis *microbatch = axis_of(s->space, "microbatch"), *sp = axis_of(s->space, "sp");
     int rc = 0;
     *bound_ps = RLT_TIME_MAX;
-    for (uint32_t i = 0; i < space->axes[axis].n && !rc; i++) {
-        rlt_training t = *layout;
-        rlt_error why = {0};
-        rlt_time bound = 0;
-        if ((rc = rlt_training_set(&t, space->axes[axis].name, space->axes[axis].values[i], err)))
-            break;
-        if (rlt_training_plan(&t, s->plan->ranks, &why)) {
-            if (!rlt__holds_below(&why, RLT_LAYOUT_KERNELS))
-                *bound_ps = 0; /* other schedules may be possible */
-            continue;
-        }
-        rc = rlt__bound_by_cost(s, &t, RLT_LAYOUT_SIZES, RLT_COST_NONE, &bound, err);
-        *bound_ps = bound < *bound_ps ? bound : *bound_ps;
-    }
+    for (uint32_t i = 0; i < microbatch->n; i++)
+        for (uint32_t k = 0; k < sp->n && !rc; k++)
+            rc = bound_kernels_of(s, layout, microbatch->values[i], sp->values[k], bound_ps, err);
     return rc;
 }
 

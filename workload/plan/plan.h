@@ -9,9 +9,10 @@
  *
  * Bounds, in picoseconds of an iteration, each at most the simulated time of every point below it:
  *
- *   layout    m t / p, the least over the microbatches: m microbatches with compute t of the whole model, on
- *             p stages, one of which has at least the mean. If all schedules of the space are 1F1B or GPipe,
- *             a stage has one chunk, and rlt_training_bound (workload/training/cost.h) holds, with the bubble
+ *   layout    m t / p, the least over the microbatches and over sp: m microbatches with compute t of the
+ *             whole model, on p stages, one of which has at least the mean. If all schedules of the space are
+ *             1F1B or GPipe, a stage has one chunk, and rlt_training_bound (workload/training/cost.h) holds,
+ *             with the bubble
  *   kernels   the same for one microbatch, with the work that is computed again; then also with the
  *             communication that compute waits for, each collective in the least time of any order, unless a
  *             schedule of the space lets it go on beside another pass (DualPipe, message)

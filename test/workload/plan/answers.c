@@ -130,15 +130,19 @@ static rlt_time bound_of(const asked *m, const rlt_training *t, rlt_layout_level
     return m->s.wrong > 0 ? (rlt_time)((double)bound * m->s.wrong) : bound;
 }
 
-/* The least over the microbatches that divide the batch; 0 if schedules may make more possible. */
+/* The least over sequence parallelism and the microbatches that divide the batch; 0 if schedules may make more
+ * possible. */
 static rlt_time bound_of_sizes(const asked *m, const rlt_training *sizes)
 {
-    const rlt_layout_axis *a = axis(m, "microbatch");
+    const rlt_layout_axis *a = axis(m, "microbatch"), *sp = axis(m, "sp");
     rlt_time least = RLT_TIME_MAX;
-    for (uint32_t v = 0; v < a->n; v++) {
+    for (uint32_t v = 0; v < a->n * sp->n; v++) {
         rlt_training t = *sizes;
         rlt_error why = {0};
-        set(&t, "microbatch", a->values[v]);
+        set(&t, "microbatch", a->values[v / sp->n]);
+        set(&t, "sp", sp->values[v % sp->n]);
+        if (t.tp_overlap && !t.sequence_parallel)
+            continue;
         bool possible = !rlt_training_plan(&t, m->l.ranks, &why);
         if (!possible && holds(why.where, RLT_LAYOUT_KERNELS))
             continue;
