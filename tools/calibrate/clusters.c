@@ -25,6 +25,8 @@
 /* A row above this many times the next larger size of its series is an outlier. */
 #define OUTLIER 1.35
 
+enum { MOST_TEXTS = 64 };
+
 /* ---- reading ---- */
 
 static int read_texts(rlt_json v, const char *key, rlt_texts *out, rlt_error *err)
@@ -38,8 +40,10 @@ static int read_texts(rlt_json v, const char *key, rlt_texts *out, rlt_error *er
         const char *text = rlt_json_string(s);
         if (!text || !strchr(text, '='))
             return rlt_json_fail(s, RLT_ESCHEMA, err, "expected a text NAME=VALUE");
-        int rc =
-            rlt_grow(&out->items, &out->capacity, sizeof *out->items, (uint64_t)out->n + 1, 64, "texts", err);
+        if (out->n == MOST_TEXTS)
+            return rlt_json_fail(s, RLT_ERANGE, err, "more than %d texts", MOST_TEXTS);
+        int rc = rlt_grow(&out->items, &out->capacity, sizeof *out->items, (uint64_t)out->n + 1, MOST_TEXTS,
+                          "texts", err);
         if (rc)
             return rc;
         out->items[out->n++] = text;
