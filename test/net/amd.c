@@ -236,6 +236,21 @@ static void json(void **state)
     rlt_topology_free(t);
 }
 
+/* GPUs of two NUMA nodes without a link meet over their CPUs. */
+static void apart(void **state)
+{
+    static const char text[] =
+        "===== Weight between two GPUs =====\n GPU0 GPU1\nGPU0 0 72\nGPU1 72 0\n"
+        "===== Hops between two GPUs =====\n GPU0 GPU1\nGPU0 0 2\nGPU1 2 0\n"
+        "===== Link Type between two GPUs =====\n GPU0 GPU1\nGPU0 0 PCIE\nGPU1 PCIE 0\n" NUMA
+        "GPU[0] : (Topology) Numa Node: 0\nGPU[1] : (Topology) Numa Node: 1\n";
+    (void)state;
+    rlt_topology *t = import(text, NULL);
+    assert_int_equal(rlt_topology_nodes(t), 2 + 2);
+    assert_int_equal(rlt_topology_links(t), 2 * 3);
+    rlt_topology_free(t);
+}
+
 /* A weight that is not stated is no least weight. */
 static void json_without_weights(void **state)
 {
@@ -491,6 +506,7 @@ int main(void)
         cmocka_unit_test(bandwidths),
         cmocka_unit_test(json),
         cmocka_unit_test(json_without_weights),
+        cmocka_unit_test(apart),
         cmocka_unit_test(wrong),
         cmocka_unit_test(sizes),
         cmocka_unit_test(other_lists),

@@ -667,9 +667,23 @@ static void settings(void **state)
     assert_null(rlt_topology_format_at(1000));
 }
 
+/* What is not found leaves no topology, whatever was there before. */
+static void not_found(void **state)
+{
+    static const char *const specs[] = {"no-such-topology", "ring:4", "{", "test/net", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        rlt_error err = {0};
+        rlt_topology *t = (rlt_topology *)(void *)&err;
+        assert_true(rlt_topology_import(specs[i], NULL, NULL, &t, &err) < 0);
+        assert_null(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(not_found),
         cmocka_unit_test(nvlinks_and_pcie),
         cmocka_unit_test(nvswitches_are_one),
         cmocka_unit_test(pcie_only),

@@ -253,6 +253,13 @@ static void affinities_and_strange_pairs(void **state)
         strstr(rlt_topology_source(t), "at 3 GB/s each (given); PCIe 5 GB/s, between CPUs 7 GB/s (given)"));
     assert_null(strstr(rlt_topology_source(t), "ASSUMED"));
     rlt_topology_free(t);
+    const rlt_import one = {.pcie_Bps = 5 * GB}, other = {.cpu_Bps = 7 * GB};
+    t = test_import_with("GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n", &one);
+    assert_non_null(strstr(rlt_topology_source(t), "PCIe 5 GB/s, between CPUs 10 GB/s (ASSUMED"));
+    rlt_topology_free(t);
+    t = test_import_with("GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n", &other);
+    assert_non_null(strstr(rlt_topology_source(t), "PCIe 12 GB/s, between CPUs 7 GB/s (ASSUMED"));
+    rlt_topology_free(t);
 }
 
 int main(void)

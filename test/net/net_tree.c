@@ -431,6 +431,33 @@ static void test_sprayed(void **state)
     }
 }
 
+/* Sprayed messages of one pair take one switch after the other, although the route of the last one is known. */
+static void test_sprayed_messages(void **state)
+{
+    static const char two[] =
+        "{\"nodes\":[{\"id\":\"g\",\"count\":2,\"kind\":\"accelerator\"},"
+        "{\"id\":\"x\",\"count\":2,\"kind\":\"switch\"}],\"links\":["
+        "{\"src\":\"g0\",\"dst\":\"x0\",\"bandwidth\":\"50GB/s\",\"latency\":\"500ns\",\"duplex\":true},"
+        "{\"src\":\"g0\",\"dst\":\"x1\",\"bandwidth\":\"50GB/s\",\"latency\":\"500ns\",\"duplex\":true},"
+        "{\"src\":\"g1\",\"dst\":\"x0\",\"bandwidth\":\"50GB/s\",\"latency\":\"500ns\",\"duplex\":true},"
+        "{\"src\":\"g1\",\"dst\":\"x1\",\"bandwidth\":\"50GB/s\",\"latency\":\"500ns\",\"duplex\":true}]}";
+    (void)state;
+    for (int spray = 0; spray < 2; spray++) {
+        bench b;
+        begin(&b, two, &rlt_net_flow, RLT_INJECT_NIC, spray ? RLT_ROUTE_SPRAY : RLT_ROUTE_DMODK);
+        while (b.n < 4) {
+            rlt_message m = {.src = 0, .dst = 1, .bytes = 1000, .tx = b.n, .rx = b.n + 100};
+            assert_int_equal(b.net->model->send(b.net, &m), -1);
+            b.n++;
+            run(&b);
+        }
+        uint64_t first = carried(&b, "g0", "x0"), all = carried_by_all(&b) / 2;
+        assert_int_equal(all, 4000);
+        assert_int_equal(first < all - first ? first : all - first, spray ? 2000 : 0);
+        end(&b);
+    }
+}
+
 /* Returns when a tree is delivered under a tuning by which a step between nodes of two takes 7 us more, or not. */
 static rlt_time tuned(const rlt_net_model *model, const uint32_t *ranks, uint32_t n, uint32_t root,
                       bool reduce, bool far)
@@ -497,7 +524,8 @@ int main(void)
         cmocka_unit_test(test_unequal),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_read_and_written), cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_sum_for_all),      cmocka_unit_test(test_one_after_another),
-        cmocka_unit_test(test_sprayed),          cmocka_unit_test(test_between_nodes),
+        cmocka_unit_test(test_sprayed),          cmocka_unit_test(test_sprayed_messages),
+        cmocka_unit_test(test_between_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

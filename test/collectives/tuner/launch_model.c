@@ -276,8 +276,26 @@ static uint64_t any_bytes(dice *d, const rlt_tuner_machine *m, uint32_t c)
     if (below(d, 3) == 0)
         bytes *= below(d, 2) ? m->gpus : m->nodes * m->gpus;
     if (below(d, 3) == 0)
-        bytes *= 1 + (below(d, 2) ? m->nvls.channels : m->collnet_direct.channels - 1);
-    return bytes + below(d, 3) - 1;
+        bytes *= below(d, 2) ? m->nvls.channels + below(d, 2) : m->collnet_direct.channels;
+    return bytes ? bytes + below(d, 3) - 1 : 1;
+}
+
+/* Returns false if the machine excludes the choice. */
+static bool agree(const rlt_tuner_machine *m, const rlt_tuner_call *call, rlt_tuner_algorithm a,
+                  rlt_tuner_protocol p)
+{
+    if (rlt_tuner_predict(m, call, a, p).excluded)
+        return false;
+    rlt_tuner_launch want = model(m, call, a, p), got = rlt_tuner_launch_of(m, call, a, p);
+    if (got.channels != want.channels || got.threads != want.threads || got.chunk_bytes != want.chunk_bytes ||
+        got.slice_bytes != want.slice_bytes)
+        fail_msg("%s, %s, kind %d of %llu bytes on %u nodes of %u, arch %u, "
+                 "%u: %u x %u, %llu, expected %u x %u, %llu",
+                 rlt_tuner_algorithm_name(a), rlt_tuner_protocol_name(p), call->kind,
+                 (unsigned long long)call->bytes, m->nodes, m->gpus, m->arch, m->version.number, got.channels,
+                 got.threads, (unsigned long long)got.chunk_bytes, want.channels, want.threads,
+                 (unsigned long long)want.chunk_bytes);
+    return true;
 }
 
 static void compare(dice *d, uint32_t *run)
@@ -290,19 +308,32 @@ static void compare(dice *d, uint32_t *run)
         rlt_tuner_protocol p = (rlt_tuner_protocol)below(d, RLT_TUNER_PROTOCOLS);
         rlt_tuner_call call = {.kind = (rlt_tuner_kind)below(d, RLT_TUNER_KINDS)};
         call.bytes = any_bytes(d, &m, is_nvls(a) && on_switch(&m) ? on_switch(&m) : in_use(&m));
-        if (rlt_tuner_predict(&m, &call, a, p).excluded)
-            continue;
-        rlt_tuner_launch want = model(&m, &call, a, p), got = rlt_tuner_launch_of(&m, &call, a, p);
-        if (got.channels != want.channels || got.threads != want.threads ||
-            got.chunk_bytes != want.chunk_bytes || got.slice_bytes != want.slice_bytes)
-            fail_msg("%s, %s, kind %d of %llu bytes on %u nodes of %u, arch %u, "
-                     "%u: %u x %u, %llu, expected %u x %u, %llu",
-                     rlt_tuner_algorithm_name(a), rlt_tuner_protocol_name(p), call.kind,
-                     (unsigned long long)call.bytes, m.nodes, m.gpus, m.arch, m.version.number, got.channels,
-                     got.threads, (unsigned long long)got.chunk_bytes, want.channels, want.threads,
-                     (unsigned long long)want.chunk_bytes);
-        run[a]++;
+        run[a] += agree(&m, &call, a, p);
     }
+}
+
+/* Two small nodes of Blackwell have the largest chunks on their switches, while enough of them are passed on. */
+static void largest_switch_chunks(void **state)
+{
+    dice d = {.seed = 13};
+    uint32_t run = 0, largest = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 3000; i++) {
+        rlt_tuner_machine m = any_machine(&d);
+        m.arch = RLT_TUNER_BLACKWELL;
+        m.version.number = 23000;
+        m.nodes = 2;
+        m.gpus = 4;
+        m.nic_GBps = 50;
+        rlt_tuner_call call = {.kind = RLT_TUNER_ALL_REDUCE,
+                               .bytes = (uint64_t)16 * on_switch(&m) * m.nvls.channels * 256 * KIB - i % 2};
+        if (!agree(&m, &call, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE))
+            continue;
+        run++;
+        largest +=
+            rlt_tuner_launch_of(&m, &call, RLT_TUNER_NVLS_TREE, RLT_TUNER_SIMPLE).chunk_bytes == 256 * KIB;
+    }
+    assert_true(run > 100 && largest > run / 4 && largest < run);
 }
 
 static void random_launches(void **state)
@@ -320,7 +351,7 @@ static void random_launches(void **state)
 static void bounds_of_patterns(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 5 * 11; i++) {
+    for (uint32_t i = 0; i < 5 * 13; i++) {
         rlt_tuner_pattern good = {.channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL};
         rlt_tuner_machine m = {.version.number = 23007, .nodes = 2, .gpus = 8, .ring = good, .tree = good};
         rlt_tuner_pattern *const patterns[] = {&m.ring, &m.tree, &m.nvls, &m.collnet_chain,
@@ -330,11 +361,19 @@ static void bounds_of_patterns(void **state)
         rlt_error err = {0};
         *p = good;
         p->channels = i / 5 == 0 ? 1 << 16 : i / 5 == 1 ? (1 << 16) + 1 : p->channels;
-        p->intra_GBps = i / 5 == 2 ? -.1 : i / 5 == 3 ? 1000000.5 : i / 5 == 4 ? 1e6 : p->intra_GBps;
-        p->inter_GBps = i / 5 == 5 ? -.1 : i / 5 == 6 ? 1000000.5 : i / 5 == 7 ? 1e6 : p->inter_GBps;
+        p->intra_GBps = i / 5 == 2    ? -.1
+                        : i / 5 == 3  ? 1000000.5
+                        : i / 5 == 4  ? 1e6
+                        : i / 5 == 11 ? .5
+                                      : p->intra_GBps;
+        p->inter_GBps = i / 5 == 5    ? -.1
+                        : i / 5 == 6  ? 1000000.5
+                        : i / 5 == 7  ? 1e6
+                        : i / 5 == 12 ? .5
+                                      : p->inter_GBps;
         p->intra = i / 5 == 8 ? RLT_VIAS : p->intra;
         p->inter = i / 5 == 9 ? RLT_VIAS : i / 5 == 10 ? RLT_VIAS - 1 : p->inter;
-        bool fits = i / 5 == 0 || i / 5 == 4 || i / 5 == 7 || i / 5 == 10;
+        bool fits = i / 5 == 0 || i / 5 == 4 || i / 5 == 7 || i / 5 >= 10;
         assert_int_equal(rlt_tuner_check(&m, &err), fits ? 0 : RLT_ERANGE);
         assert_string_equal(err.where, fits ? "" : names[i % 5]);
     }
@@ -343,6 +382,7 @@ static void bounds_of_patterns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_launches),
+                                       cmocka_unit_test(largest_switch_chunks),
                                        cmocka_unit_test(bounds_of_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

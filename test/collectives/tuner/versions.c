@@ -228,6 +228,11 @@ static void as_is(rlt_tuner_machine *m)
 {
     (void)m;
 }
+static void v2_18_3(rlt_tuner_machine *m)
+{
+    m->version = test_version("2.18.3");
+    m->ring.intra = RLT_VIA_NVB;
+}
 static void v2_18_1(rlt_tuner_machine *m)
 {
     m->version = test_version("2.18.1");
@@ -385,6 +390,7 @@ static void exclusions(void **state)
         {not_found, AR, RLT_TUNER_TREE, RLT_TUNER_LL, "the search found no channels"},
         {as_is, AR, RLT_TUNER_RING, RLT_TUNER_LL128, NULL},
         {v2_18_1, AR, RLT_TUNER_RING, RLT_TUNER_LL128, "LL128 needs NVLink inside a node"},
+        {v2_18_3, AR, RLT_TUNER_RING, RLT_TUNER_LL128, NULL},
         {pcie, AR, RLT_TUNER_RING, RLT_TUNER_LL128, "LL128 needs NVLink inside a node"},
         {host_bridge, AR, RLT_TUNER_RING, RLT_TUNER_LL128, "LL128 needs NICs within PXN"},
         {ampere_pxn, AR, RLT_TUNER_RING, RLT_TUNER_LL128, "LL128 needs NICs within PXB"},

@@ -273,6 +273,26 @@ static void refusals_in_words(void **state)
     }
 }
 
+/* A sum that is too large names the dimension where it is reached. */
+static void places_of_sums(void **state)
+{
+    static const struct {
+        const char *spec, *column;
+    } cases[] = {{"ring:4096@1GB/s,0*ring:4097@1GB/s,0", "column 19"},
+                 {"ring:4096@1GB/s,0*ring:4097@1GB/s,0*ring:1@1GB/s,0", "column 37"},
+                 {"fully-connected:1024@100GB/s,0*switch:256@1GB/s,0", "column 32"},
+                 {"switch:64@1GB/s,0*fully-connected:4096@1GB/s,0", "column 19"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        assert_int_equal(rlt_topology_from_compact(cases[i].spec, NULL, &t, &err), RLT_ERANGE);
+        const char *at = strstr(err.where, "column");
+        if (!at || strcmp(at, cases[i].column) != 0)
+            fail_msg("%s: at %s, not %s", cases[i].spec, err.where, cases[i].column);
+    }
+}
+
 /* Latencies of several dimensions add up, and must not overflow. */
 static void latencies_add_up(void **state)
 {
@@ -545,11 +565,17 @@ static void ties_by_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_by_hand),        cmocka_unit_test(bounds_of_dimensions),
-        cmocka_unit_test(refusals_in_words),    cmocka_unit_test(latencies_add_up),
-        cmocka_unit_test(what_dimensions_tell), cmocka_unit_test(translations_keep_orbits),
-        cmocka_unit_test(blocks_change_places), cmocka_unit_test(rails_turn),
-        cmocka_unit_test(rails_choose_spines),  cmocka_unit_test(ties_by_choice),
+        cmocka_unit_test(links_by_hand),
+        cmocka_unit_test(bounds_of_dimensions),
+        cmocka_unit_test(refusals_in_words),
+        cmocka_unit_test(places_of_sums),
+        cmocka_unit_test(latencies_add_up),
+        cmocka_unit_test(what_dimensions_tell),
+        cmocka_unit_test(translations_keep_orbits),
+        cmocka_unit_test(blocks_change_places),
+        cmocka_unit_test(rails_turn),
+        cmocka_unit_test(rails_choose_spines),
+        cmocka_unit_test(ties_by_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
