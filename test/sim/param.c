@@ -16,6 +16,7 @@
 #include "sim/base/options.h"
 #include "sim/base/param.h"
 #include "sim/base/time.h"
+#include "sim/base/words.h"
 
 enum mode { FAST, SAFE };
 typedef struct things {
@@ -292,13 +293,32 @@ static void test_ranges(void **state)
     }
 }
 
+/* Names before the first '=' of items of a list; items without a name, or without '=', are passed over. */
+static void names_once(void **state)
+{
+    static const struct {
+        const char *list, *name;
+    } cases[] = {{"", NULL},          {"a=1,b=2", NULL},    {"a=1,b=2,a=3", "a"}, {"=1,=2", NULL},
+                 {"=1,a=1,a=2", "a"}, {"a,a=1", NULL},      {"a,b=1, b=1", "b"},  {"ab=1,a=1", NULL},
+                 {"a,a", NULL},       {"x=a=1,y=a=1", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlt_error err = {0};
+        int rc = rlt_names_once(cases[i].list, &err);
+        if (rc != (cases[i].name ? RLT_EUSAGE : 0) ||
+            strcmp(err.where, cases[i].name ? cases[i].name : "") != 0)
+            fail_msg("%s: %d %s: %s", cases[i].list, rc, err.where, err.what);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_come_back), cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_one_row_is_all),   cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_limits_are_named), cmocka_unit_test(test_spared),
+        cmocka_unit_test(names_once),  cmocka_unit_test(test_values_come_back),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_lists),  cmocka_unit_test(test_one_row_is_all),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_limits_are_named),
+        cmocka_unit_test(test_spared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

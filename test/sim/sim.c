@@ -195,6 +195,21 @@ static void until_leaves_the_rest_pending(void **state)
     assert_int_equal(rlt_sim_now(w->sim), 30); /* nothing pending: time of the last event */
 }
 
+/* A cancelled event of a late class, the last one up to the limit, does not make its class pass. */
+static void cancelled_at_the_limit(void **state)
+{
+    world *w = *state;
+    rlt_event gone = rlt_sim_at(w->sim, 20, RLT_OBSERVE, w->handler, 'x');
+    rlt_sim_at(w->sim, 30, RLT_START, w->handler, 'c');
+    assert_true(rlt_sim_cancel(w->sim, gone));
+    assert_int_equal(rlt_sim_run(w->sim, 20, NULL), 0);
+    assert_int_equal(rlt_sim_now(w->sim), 20);
+    rlt_sim_at(w->sim, 20, RLT_OBSERVE, w->handler, 'b');
+    rlt_sim_at(w->sim, 20, RLT_COMPLETE, w->handler, 'a');
+    assert_int_equal(run_all(w), 0);
+    expect_log(w, "abc");
+}
+
 static void expect_refusal(world *w, rlt_event ev, int code)
 {
     assert_int_equal(ev.generation, 0);
@@ -604,6 +619,7 @@ int main(void)
         WORLD(cancelled_events_never_run),
         WORLD(events_cancel_their_neighbours),
         WORLD(until_leaves_the_rest_pending),
+        WORLD(cancelled_at_the_limit),
         cmocka_unit_test(wrong_events_fail_the_run),
         WORLD(the_last_moment_is_usable),
         WORLD(failures_stop_the_run),
