@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -117,6 +118,13 @@ static fold_case draw(dice *k, const char *topology)
     return c;
 }
 
+/* Names that begin with '/' are files of the test's own folder. */
+static const char *in_folder(const char *own, const char *name, char at[200])
+{
+    snprintf(at, 200, "%s%s", *name == '/' ? own : "", name);
+    return at;
+}
+
 /* Nodes times networks: shared NICs, planes, moves inside the node or not, nodes that are graphs, spines; the
  * same as graphs. Random cases with a fixed seed. */
 static void composed_machines(void **state)
@@ -138,38 +146,41 @@ static void composed_machines(void **state)
         "mi300x-8*rail:2@400Gbps,2us",
         "hgx-h100-8*rail:2@400Gbps,2us",
         "v100-sxm2-4*rail:4@25GB/s,500ns,nics=2",
-        "/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
-        "/tmp/rlt-fold-node.json*switch:3@25GB/s,500ns,planes=1,pxn=off",
-        "/tmp/rlt-fold-graph.json",
-        "/tmp/rlt-fold-graph-off.json",
+        "/node.json*rail:4@25GB/s,500ns",
+        "/node.json*switch:3@25GB/s,500ns,planes=1,pxn=off",
+        "/graph.json",
+        "/graph-off.json",
     };
-    static const char *const graphs[] = {"/tmp/rlt-fold-graph.json", "/tmp/rlt-fold-graph-off.json"};
-    static const char *const of[] = {"/tmp/rlt-fold-node.json*rail:4@25GB/s,500ns",
+    static const char *const graphs[] = {"/graph.json", "/graph-off.json"};
+    static const char *const of[] = {"/node.json*rail:4@25GB/s,500ns",
                                      "switch:4@300GB/s,100ns*rail:4@25GB/s,500ns,nodes_per_leaf=2,pxn=off"};
     dice k = {.seed = 16};
     uint32_t ran = 0, folded = 0;
+    char own[] = "/tmp/rlt-fold-XXXXXX", at[200];
     (void)state;
-    write_text("/tmp/rlt-fold-node.json", pcie_node);
+    assert_non_null(mkdtemp(own));
+    write_text(in_folder(own, "/node.json", at), pcie_node);
     for (uint32_t i = 0; i < 2; i++) {
         rlt_topology *t;
         char *text;
-        assert_int_equal(rlt_topology_load(of[i], NULL, &t, NULL), 0);
+        assert_int_equal(rlt_topology_load(in_folder(own, of[i], at), NULL, &t, NULL), 0);
         assert_int_equal(rlt_topology_export(t, "json", &text, NULL), 0);
-        write_text(graphs[i], text);
+        write_text(in_folder(own, graphs[i], at), text);
         free(text);
         rlt_topology_free(t);
     }
     for (uint32_t i = 0; i < 40 * sizeof machines / sizeof *machines; i++) {
-        fold_case c = draw(&k, machines[i / 40]);
+        fold_case c = draw(&k, in_folder(own, machines[i / 40], at));
         uint32_t classes = compare(&c);
         ran += classes > 0;
         folded += classes > 0 && classes < 8;
     }
     print_message("%u runs, %u of them folded to fewer than 8 classes\n", ran, folded);
     assert_true(folded > ran / 4);
-    remove("/tmp/rlt-fold-node.json");
-    remove(graphs[0]);
-    remove(graphs[1]);
+    remove(in_folder(own, "/node.json", at));
+    remove(in_folder(own, graphs[0], at));
+    remove(in_folder(own, graphs[1], at));
+    assert_int_equal(rmdir(own), 0);
 }
 
 /* Draws a network of 2 to 64 ranks. */
