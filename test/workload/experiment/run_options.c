@@ -323,6 +323,25 @@ static void slowdown_with_jobs(void **state)
     }
 }
 
+/* A version of a library that cannot choose on this machine is refused, for all collectives or in any rule. */
+static void versions_refused(void **state)
+{
+    static const char *const texts[] = {
+        "auto=rccl", "all_reduce=auto=rccl", "all_reduce=ring,broadcast=auto=rccl",
+        "all_reduce=auto=rccl,broadcast=ring", "all_reduce=auto=rccl:1MiB:ring"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char words[200];
+        asked a;
+        rlt_error err;
+        snprintf(words, sizeof words, HERE "algorithm=%s", texts[i]);
+        int rc = go(&a, words, &err);
+        if (rc != RLT_EUNSUPPORTED || !strstr(err.what, "over several nodes"))
+            fail_msg("%s: %d: %s", texts[i], rc, err.what);
+        done(&a);
+    }
+}
+
 /* Rules are read anew with each network. Wrong ones leave none. */
 static void rules_again(void **state)
 {
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(inputs_by_name),
         cmocka_unit_test(timing_modes),
         cmocka_unit_test(slowdown_with_jobs),
+        cmocka_unit_test(versions_refused),
         cmocka_unit_test(rules_again),
         cmocka_unit_test(refused),
     };
