@@ -273,14 +273,20 @@ static double share(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
+/* Long sums are split over multiprocessors: weight gradients of few weights and many rows. */
+static double sums_of(const rlt_work *w)
+{
+    const double split = 4096;
+    return w->k > split ? w->k / split : 1;
+}
+
 static double efficiency(const rlt_roofline *s, const rlt_work *w)
 {
     double e = s->most[w->kind];
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
-    /* Long sums are split over multiprocessors: weight gradients of few weights and many rows. */
-    const double split = 4096, tile_rows = 128;
-    double sums = w->k > split ? w->k / split : 1;
+    const double tile_rows = 128;
+    double sums = sums_of(w);
     if (w->kind == RLT_WORK_CONVOLUTION) {
         /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. A tile of
          * few rows is as long as a full one, and counts as one. */
@@ -291,10 +297,39 @@ static double efficiency(const rlt_roofline *s, const rlt_work *w)
     return e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
+/* Returns FLOPs over efficiency, with the product filled up to m rows and n outputs. */
+static double filled(const rlt_roofline *s, const rlt_work *w, double m, double n)
+{
+    rlt_work larger = *w;
+    larger.m = m > w->m ? m : w->m;
+    larger.n = n > w->n ? n : w->n;
+    return w->flop * (larger.m / w->m) * (larger.n / w->n) / efficiency(s, &larger);
+}
+
+/* Returns FLOPs over efficiency. A product is never slower than a larger one that contains it. With R, O and
+ * A the halves of rows, outputs and area, its time is (1 + R / m) (1 + O / n) (m n + A) but for a factor:
+ * least at m^2 = R A / n for a given n, at n^2 = O A / m for a given m, and at m^3 = R^2 A / O and
+ * n^3 = O^2 A / R for neither. Its logarithm is convex in those of m and n, so that the least is one of
+ * these. */
+static double least_flop(const rlt_roofline *s, const rlt_work *w)
+{
+    double least = w->flop / efficiency(s, w), r = s->rows_half, o = s->outputs_half,
+           area = s->area_half / sums_of(w);
+    if (w->kind != RLT_WORK_MATMUL || !(w->m > 0) || !(w->n > 0) ||
+        (w->m * w->m * w->n >= r * area && w->n * w->n * w->m >= o * area))
+        return least;
+    bool both = r > 0 && o > 0;
+    double m[] = {sqrt(r * area / w->n), 0, both ? cbrt(r * r * area / o) : 0},
+           n[] = {0, sqrt(o * area / w->m), both ? cbrt(o * o * area / r) : 0};
+    for (int i = 0; i < 3; i++)
+        least = fmin(least, filled(s, w, m[i], n[i]));
+    return least;
+}
+
 rlt_time rlt_roofline_time(const rlt_roofline *s, const rlt_work *w)
 {
     double peak = (double)(w->kind == RLT_WORK_ATTENTION ? s->peak_16_Flops : s->peak_Flops);
-    double compute = w->flop > 0 ? w->flop / (peak * efficiency(s, w)) : 0;
+    double compute = w->flop > 0 ? least_flop(s, w) / peak : 0;
     double memory = w->bytes / ((double)s->memory_Bps * s->memory);
     double ps = (compute > memory ? compute : memory) * 1e12 + 0.5;
     return ps < (double)(RLT_TIME_MAX - s->launch_ps) ? s->launch_ps + (rlt_time)ps : RLT_TIME_MAX;

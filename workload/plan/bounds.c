@@ -183,7 +183,7 @@ static int bound_kernels_of(rlt__search *s, const rlt_training *layout, const ch
     return rc;
 }
 
-/* Few rows of a product may take longer than more rows, so that sequence parallelism is not always faster. */
+/* Which value of sequence parallelism computes faster is the kernels' matter: both count. */
 int rlt__bound_layout(rlt__search *s, const rlt_training *layout, rlt_time *bound_ps, rlt_error *err)
 {
     const rlt_layout_axis *microbatch = axis_of(s->space, "microbatch"), *sp = axis_of(s->space, "sp");

@@ -26,16 +26,29 @@ static double half_of(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
+/* FLOPs over efficiency, but for the kind's own factor, of the fastest product that holds m x k times k x n: more
+ * rows and more outputs, in turn, until neither is faster. */
+static double product_flop(const rlt_roofline *f, const kernel *x)
+{
+    double m = x->m, n = x->n, sums = fmax(1, x->k / 4096), area = f->area_half / sums;
+    for (int i = 0; i < 60 && m > 0 && n > 0; i++) {
+        m = fmax(x->m, sqrt(f->rows_half * area / n));
+        n = fmax(x->n, sqrt(f->outputs_half * area / m));
+    }
+    double larger = m > 0 && n > 0 ? m / x->m * n / x->n : 1;
+    return x->flop * larger /
+           (half_of(m, f->rows_half) * half_of(n, f->outputs_half) * half_of(x->k, f->inputs_half) *
+            half_of(m * n * sums, f->area_half));
+}
+
 static double kernel_ps(const rlt_roofline *f, const kernel *x)
 {
     double peak = (double)(x->kind == RLT_WORK_ATTENTION ? f->peak_16_Flops : f->peak_Flops);
     double e = f->most[x->kind], sums = fmax(1, x->k / 4096);
-    if (x->kind == RLT_WORK_MATMUL)
-        e *= half_of(x->m, f->rows_half) * half_of(x->n, f->outputs_half) * half_of(x->k, f->inputs_half) *
-             half_of(x->m * x->n * sums, f->area_half);
+    double flop = x->kind == RLT_WORK_MATMUL ? product_flop(f, x) : x->flop;
     if (x->kind == RLT_WORK_CONVOLUTION)
         e *= half_of(x->m, f->rows_half) * half_of(fmax(x->m, 128) * x->n * sums, f->area_half);
-    double s = fmax(x->flop / (peak * e), x->bytes / ((double)f->memory_Bps * f->memory));
+    double s = fmax(flop / (peak * e), x->bytes / ((double)f->memory_Bps * f->memory));
     return floor(s * 1e12 + 0.5) + (double)f->launch_ps;
 }
 
