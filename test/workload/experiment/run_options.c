@@ -345,6 +345,40 @@ static void rules_again(void **state)
     done(&a);
 }
 
+/* A version of NCCL chooses over nodes of equal size, for reductions, broadcasts and all-gathers: the library of each
+ * rule is tried, wherever it stands. */
+static void libraries_of_rules(void **state)
+{
+    static const char *const kinds[] = {"all_reduce", "all_gather", "all_to_all", "broadcast"};
+    static const char *const nets[] = {NET, "topology=hgx-h100-8*rail:2@400Gbps,500ns "};
+    (void)state;
+    for (uint32_t code = 0; code < 2 << 4; code++) {
+        char words[500];
+        asked a;
+        rlt_error err = {0};
+        bool bad = false;
+        int used = snprintf(words, sizeof words,
+                            "%smodel=transformer:layers=2,hidden=64,heads=2 any-memory "
+                            "layout=dp=%d train=batch=16 algorithm=",
+                            nets[code & 1], code & 1 ? 16 : 4);
+        for (uint32_t k = 0; k < 4; k++) {
+            const bool library = code >> (k + 1) & 1;
+            used += snprintf(words + used, sizeof words - (size_t)used, "%s%s=%s", k ? "," : "", kinds[k],
+                             library ? "auto=nccl-2.23" : "auto");
+            bad = bad || (library && (!(code & 1) || k == 2));
+        }
+        int rc = read_words(&a, words, &err);
+        a.run.args = &a.args;
+        a.run.settings = &a.settings;
+        if (rc || (rc = rlt_run_load(&a.run, &err)))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        rc = rlt_run_network(&a.run, &err);
+        if (rc != (bad ? RLT_EUNSUPPORTED : 0))
+            fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
+        done(&a);
+    }
+}
+
 static void refused(void **state)
 {
 #define MODEL NET "model=transformer:layers=4,hidden=64,heads=2 "
@@ -443,6 +477,7 @@ int main(void)
         cmocka_unit_test(timing_modes),
         cmocka_unit_test(slowdown_with_jobs),
         cmocka_unit_test(rules_again),
+        cmocka_unit_test(libraries_of_rules),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, write_pair, remove_pair);
