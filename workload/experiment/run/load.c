@@ -372,7 +372,7 @@ int rlt_run_simulate(rlt_run *r, rlt_error *err)
     rlt_error e = {0};
     r->causes = malloc(r->program->n_ranks * sizeof *r->causes);
     int failed = r->causes ? rlt_replay_causes(r->replay, r->causes, &e) : rlt_nomem(&e);
-    return failed && !rc ? rlt_fail(err, failed, e.where, "%s", e.what) : rc;
+    return rc ? rc : rlt_fail(err, failed, e.where, "%s", e.what);
 }
 
 bool rlt_run_was_limited(const rlt_run *r, int rc)
