@@ -379,6 +379,21 @@ static void libraries_of_rules(void **state)
     }
 }
 
+/* The same of a library for all kinds, which is asked for all-reduces. */
+static void a_library_of_all(void **state)
+{
+    static const char *const words[] = {HERE "algorithm=auto=nccl-2.23", HERE "algorithm=auto"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        asked a;
+        rlt_error err;
+        const int rc = go(&a, words[i], &err);
+        assert_int_equal(rc, i ? 0 : RLT_EUNSUPPORTED);
+        assert_string_equal(err.where, i ? "" : "auto");
+        done(&a);
+    }
+}
+
 static void refused(void **state)
 {
 #define MODEL NET "model=transformer:layers=4,hidden=64,heads=2 "
@@ -478,6 +493,7 @@ int main(void)
         cmocka_unit_test(slowdown_with_jobs),
         cmocka_unit_test(rules_again),
         cmocka_unit_test(libraries_of_rules),
+        cmocka_unit_test(a_library_of_all),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, write_pair, remove_pair);

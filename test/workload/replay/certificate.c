@@ -95,7 +95,7 @@ static rlt_program *draw(uint64_t seed, bool recorded)
         for (uint32_t k = 0; k < RESOURCES; k++)
             m.resources[r][k] = rlt_build_resource(m.b, r, RLT_RES_STREAM, labels[k]);
         if (below(&m.d, 3) == 0)
-            rlt_build_rank_recorded(m.b, r, 500 + (rlt_time)below(&m.d, 100));
+            rlt_build_rank_recorded(m.b, r, below(&m.d, 4) ? 500 + (rlt_time)below(&m.d, 100) : 0);
     }
     m.group = rlt_build_group(m.b, "", all, m.ranks);
     for (uint32_t s = 0; s < steps; s++) {
