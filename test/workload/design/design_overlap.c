@@ -301,22 +301,27 @@ static void a_port_is_shared(void **state)
     }
 }
 
-/* A pair of collectives is simulated once, however many layers have it. */
-static void pairs_are_known(void **state)
+/* Two collectives and their pair, once for all equal layers; a layer of other bytes has others. */
+static void equal_layers_are_simulated_once(void **state)
 {
     (void)state;
     made m = one_switch(2, RLT_DESIGN_MODEL, RLT_DESIGN_DATA);
-    uint32_t first = simulate(&m).collectives;
-    for (uint32_t i = 0; i < 2; i++) {
+    const rlt_design_run one = simulate(&m);
+    assert_int_equal(one.collectives, 2); /* the first alone, then both */
+    for (uint32_t n = 2; n <= 4; n++) {
         rlt_design_layer *l = add_layer(&m);
-        l->comm[1] = m.work.layers[0].comm[1];
-        l->comm[2] = m.work.layers[0].comm[2];
+        memcpy(l->comm, m.work.layers[0].comm, sizeof l->comm);
+        const rlt_design_run run = simulate(&m);
+        assert_int_equal(run.time_ps, n * one.time_ps);
+        assert_int_equal(run.contending, n);
+        assert_int_equal(run.collectives, 2);
     }
-    rlt_design_run run = simulate(&m);
-    assert_int_equal(run.contending, 3);
-    assert_int_equal(run.collectives, first);
-    m.work.layers[2].comm[2].bytes *= 2;
-    assert_int_equal(simulate(&m).collectives, first + 1);
+    m.work.layers[1].comm[2].bytes = 16. * MIB; /* the first is the same */
+    assert_int_equal(simulate(&m).collectives, 3);
+    m.work.layers[2].comm[1].bytes = 16. * MIB;
+    assert_int_equal(simulate(&m).collectives, 5);
+    m.work.layers[2].comm[2].bytes = 16. * MIB;
+    assert_int_equal(simulate(&m).collectives, 5);
     rlt_design_work_free(&m.work);
 }
 
@@ -379,9 +384,9 @@ static void others_are_the_longer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_whole_iteration),
-                                       cmocka_unit_test(a_port_is_shared), cmocka_unit_test(pairs_are_known),
-                                       cmocka_unit_test(one_after_the_other),
-                                       cmocka_unit_test(others_are_the_longer)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_the_whole_iteration), cmocka_unit_test(a_port_is_shared),
+        cmocka_unit_test(equal_layers_are_simulated_once), cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(others_are_the_longer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

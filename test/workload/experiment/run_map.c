@@ -23,9 +23,9 @@
 #include "workload/replay/replay.h"
 #include "workload/training/training.h"
 
-#define MODEL                                                                                                \
-    "model=transformer:layers=8,hidden=256,heads=8,sequence=128,vocabulary=1000 accelerator=h100-sxm "
-#define CUBE "topology=switch:4@100GB/s,300ns*ring:2@50GB/s,1us*switch:4@10GB/s,2us "
+#define SHAPE "model=transformer:layers=8,hidden=256,heads=8,sequence=128,vocabulary=1000"
+#define MODEL SHAPE " accelerator=h100-sxm "
+#define CUBE  "topology=switch:4@100GB/s,300ns*ring:2@50GB/s,1us*switch:4@10GB/s,2us "
 
 static uint32_t axis_of(const char *name)
 {
@@ -50,20 +50,25 @@ static void pinned(void **state)
         {"layout=tp=2,pp=2 map=tp=1,pp=0", {2, 4}, {1, 0}, {1, 0}, {2, 1}},
         {"layout=dp=3 map=dp=2", {1, 0}, {1, 0}, {3, 8}, {1, 0}},
     };
+    /* an order behind the model gives way to the map */
+    static const char *const models[] = {MODEL, "accelerator=h100-sxm " SHAPE ",order=auto"};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char words[300];
+    for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+        const size_t row = i / 2;
+        char words[400];
         asked a;
         rlt_error err;
         uint32_t want[RLT_AXES_OF_LAYOUT][2] = {{0}};
-        memcpy(want[axis_of("tp")], rows[i].tp, sizeof rows[i].tp);
-        memcpy(want[axis_of("cp")], rows[i].cp, sizeof rows[i].cp);
-        memcpy(want[axis_of("dp")], rows[i].dp, sizeof rows[i].dp);
-        memcpy(want[axis_of("pp")], rows[i].pp, sizeof rows[i].pp);
-        snprintf(words, sizeof words, CUBE MODEL "train=batch=48 any-memory %s", rows[i].words);
+        memcpy(want[axis_of("tp")], rows[row].tp, sizeof rows[row].tp);
+        memcpy(want[axis_of("cp")], rows[row].cp, sizeof rows[row].cp);
+        memcpy(want[axis_of("dp")], rows[row].dp, sizeof rows[row].dp);
+        memcpy(want[axis_of("pp")], rows[row].pp, sizeof rows[row].pp);
+        snprintf(words, sizeof words, CUBE "%s train=batch=48 any-memory %s", models[i % 2], rows[row].words);
         if (go(&a, words, &err))
             fail_msg("%s: %s: %s", words, err.where, err.what);
         const rlt_training *t = &a.run.training;
+        assert_false(t->order_auto);
+        assert_int_equal(a.run.mapping.n, 0);
         const rlt_placement *p = &a.run.setup.placement;
         uint32_t n = 1, axes = 0;
         for (uint32_t x = 0; x < RLT_AXES_OF_LAYOUT; x++) {

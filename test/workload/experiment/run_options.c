@@ -323,25 +323,6 @@ static void slowdown_with_jobs(void **state)
     }
 }
 
-/* A version of a library that cannot choose on this machine is refused, for all collectives or in any rule. */
-static void versions_refused(void **state)
-{
-    static const char *const texts[] = {
-        "auto=rccl", "all_reduce=auto=rccl", "all_reduce=ring,broadcast=auto=rccl",
-        "all_reduce=auto=rccl,broadcast=ring", "all_reduce=auto=rccl:1MiB:ring"};
-    (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char words[200];
-        asked a;
-        rlt_error err;
-        snprintf(words, sizeof words, HERE "algorithm=%s", texts[i]);
-        int rc = go(&a, words, &err);
-        if (rc != RLT_EUNSUPPORTED || !strstr(err.what, "over several nodes"))
-            fail_msg("%s: %d: %s", texts[i], rc, err.what);
-        done(&a);
-    }
-}
-
 /* Rules are read anew with each network. Wrong ones leave none. */
 static void rules_again(void **state)
 {
@@ -362,6 +343,55 @@ static void rules_again(void **state)
     assert_int_equal(rlt_run_network(&a.run, &err), 0);
     assert_int_equal(a.run.options.n_rules, 0);
     done(&a);
+}
+
+/* A version of NCCL chooses over nodes of equal size, for reductions, broadcasts and all-gathers: the library of each
+ * rule is tried, wherever it stands. */
+static void libraries_of_rules(void **state)
+{
+    static const char *const kinds[] = {"all_reduce", "all_gather", "all_to_all", "broadcast"};
+    static const char *const nets[] = {NET, "topology=hgx-h100-8*rail:2@400Gbps,500ns "};
+    (void)state;
+    for (uint32_t code = 0; code < 2 << 4; code++) {
+        char words[500];
+        asked a;
+        rlt_error err = {0};
+        bool bad = false;
+        int used = snprintf(words, sizeof words,
+                            "%smodel=transformer:layers=2,hidden=64,heads=2 any-memory "
+                            "layout=dp=%d train=batch=16 algorithm=",
+                            nets[code & 1], code & 1 ? 16 : 4);
+        for (uint32_t k = 0; k < 4; k++) {
+            const bool library = code >> (k + 1) & 1;
+            used += snprintf(words + used, sizeof words - (size_t)used, "%s%s=%s", k ? "," : "", kinds[k],
+                             library ? "auto=nccl-2.23" : "auto");
+            bad = bad || (library && (!(code & 1) || k == 2));
+        }
+        int rc = read_words(&a, words, &err);
+        a.run.args = &a.args;
+        a.run.settings = &a.settings;
+        if (rc || (rc = rlt_run_load(&a.run, &err)))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        rc = rlt_run_network(&a.run, &err);
+        if (rc != (bad ? RLT_EUNSUPPORTED : 0))
+            fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
+        done(&a);
+    }
+}
+
+/* The same of a library for all kinds, which is asked for all-reduces. */
+static void a_library_of_all(void **state)
+{
+    static const char *const words[] = {HERE "algorithm=auto=nccl-2.23", HERE "algorithm=auto"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        asked a;
+        rlt_error err;
+        const int rc = go(&a, words[i], &err);
+        assert_int_equal(rc, i ? 0 : RLT_EUNSUPPORTED);
+        assert_string_equal(err.where, i ? "" : "auto");
+        done(&a);
+    }
 }
 
 static void refused(void **state)
@@ -461,8 +491,9 @@ int main(void)
         cmocka_unit_test(inputs_by_name),
         cmocka_unit_test(timing_modes),
         cmocka_unit_test(slowdown_with_jobs),
-        cmocka_unit_test(versions_refused),
         cmocka_unit_test(rules_again),
+        cmocka_unit_test(libraries_of_rules),
+        cmocka_unit_test(a_library_of_all),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, write_pair, remove_pair);

@@ -407,6 +407,45 @@ static void files_come_and_go(void **state)
     rmdir(folder);
 }
 
+/* What has ended holds nothing, so that a second end releases nothing more. */
+static void an_end_is_the_last(void **state)
+{
+    static const struct {
+        rlt_experiment_kind kind;
+        const char *words;
+    } rows[] = {{RLT_EXPERIMENT_RUN, "topology=switch:8@1GB/s,0ns trace=traces/transformer-8"},
+                {RLT_EXPERIMENT_COLL, "topology=switch:4@1GB/s,0ns collective=gather bytes=1MB"},
+                {RLT_EXPERIMENT_COLL, "topology=switch:4@1GB/s,0ns collective=gather counts=FILE"}};
+    char path[] = "/tmp/ringlet-shared-XXXXXX", words[200];
+    const int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0 && write(fd, "1000 2000 3 4\n", 14) == 14 && close(fd) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_shared s = {.note = NULL};
+        rlt_error err = {0};
+        member m;
+        const char *file = strstr(rows[i].words, "FILE");
+        snprintf(words, sizeof words, "%.*s%s", file ? (int)(file - rows[i].words) : 200, rows[i].words,
+                 file ? path : "");
+        if (enter(&m, &s, rows[i].kind, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        const rlt_prepared held = m.prepared;
+        assert_int_equal(held.net != NULL, 1);
+        assert_int_equal(held.work != NULL, i == 0);
+        assert_int_equal(held.files != NULL, i == 2);
+        for (int k = 0; k < 2; k++) {
+            rlt_prepared_end(&m.prepared);
+            assert_true(!m.prepared.net && !m.prepared.work && !m.prepared.files);
+            assert_int_equal(held.net->kept.refs, 0);
+            assert_true(!held.work || held.work->kept.refs == 0);
+            assert_true(!held.files || held.files->kept.refs == 0);
+        }
+        leave(&m);
+        rlt_shared_free(&s);
+    }
+    unlink(path);
+}
+
 static void an_input_that_is_not_wanted(void **state)
 {
     rlt_shared s = {.note = stop};
@@ -485,14 +524,11 @@ static void owners_of_options(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_are_what_they_are_alone),
-                                       cmocka_unit_test(collectives_are_what_they_are_alone),
-                                       cmocka_unit_test(networks_come_and_go),
-                                       cmocka_unit_test(files_come_and_go),
-                                       cmocka_unit_test(workloads_come_and_go),
-                                       cmocka_unit_test(an_input_that_is_not_wanted),
-                                       cmocka_unit_test(a_placement_that_is_not_wanted),
-                                       cmocka_unit_test(a_trace_that_is_not_wanted),
-                                       cmocka_unit_test(owners_of_options)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_are_what_they_are_alone), cmocka_unit_test(collectives_are_what_they_are_alone),
+        cmocka_unit_test(networks_come_and_go),         cmocka_unit_test(files_come_and_go),
+        cmocka_unit_test(an_end_is_the_last),           cmocka_unit_test(workloads_come_and_go),
+        cmocka_unit_test(an_input_that_is_not_wanted),  cmocka_unit_test(a_placement_that_is_not_wanted),
+        cmocka_unit_test(a_trace_that_is_not_wanted),   cmocka_unit_test(owners_of_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
