@@ -15,7 +15,7 @@
 #include "test/support/dice.h"
 #include "test/support/support.h"
 
-enum { CASES = 2, PLACES = 1 << 16 };
+enum { CASES = 2, HIERARCHICAL_CASES = 6, PLACES = 1 << 16 };
 
 static const char *const nets[] = {
     "switch:%u@50GB/s,500ns",
@@ -89,9 +89,12 @@ static bool waits_for_sets(const rlt_plan *plan)
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (a == always[i])
             return true;
-    for (uint32_t d = 0; d < plan->req.n_dims && (a == &rlt_hierarchical || a == &rlt_torus); d++)
-        if (plan->req.kind == RLT_ALL_TO_ALL || strcmp(plan->req.shapes[d], "fully-connected") == 0)
+    for (uint32_t d = 0; d < plan->req.n_dims && (a == &rlt_hierarchical || a == &rlt_torus); d++) {
+        const char *pattern = plan->req.params.patterns[d];
+        bool usual = strcmp(plan->req.shapes[d], "fully-connected") == 0;
+        if (plan->req.kind == RLT_ALL_TO_ALL || (pattern ? strcmp(pattern, "direct") == 0 || strcmp(pattern, "nvls") == 0 : usual))
             return true;
+    }
     return a == &rlt_direct && plan->req.n == 2;
 }
 
@@ -128,6 +131,9 @@ static void draw_parameters(dice *d, rlt_coll_request *r)
     r->params.directions = below(d, 3);
     r->params.window = below(d, 5);
     r->params.servers = below(d, r->n + 1);
+    r->params.schedule = below(d, RLT_CHUNK_SCHEDULES);
+    for (uint32_t i = 0; i < r->n_dims; i++)
+        r->params.patterns[i] = rlt_pattern_name(below(d, 8)); /* past the last one: none */
 }
 
 /* Returns whether the algorithm did it. */
