@@ -16,7 +16,7 @@
 #include "collectives/collective.h"
 #include "sim/base/time.h"
 
-enum { PLAIN_MEMBERS = 24, PLAIN_LANES = 12, PLAIN_STEPS = 96 };
+enum { PLAIN_MEMBERS = 24, PLAIN_LANES = 20, PLAIN_STEPS = 96 };
 
 typedef struct plain_plan {
     uint32_t n, lanes, steps[PLAIN_MEMBERS][PLAIN_LANES];
@@ -70,10 +70,10 @@ static inline bool plain_same(const rlt_step *a, const rlt_step *b)
            a->recv_count == b->recv_count && a->wait_lane == b->wait_lane && a->nowait == b->nowait &&
            a->copy == b->copy && a->verb == b->verb && a->turn == b->turn &&
            (!waits || a->wait_step == b->wait_step) &&
-           (!moves || (a->peer_step == b->peer_step && a->peer_shift == b->peer_shift &&
-                       a->reduce == b->reduce && a->send_buffer == b->send_buffer &&
-                       a->land_buffer == b->land_buffer && plain_same_span(&a->send, &b->send) &&
-                       plain_same_span(&a->land, &b->land)));
+           (!moves ||
+            (a->peer_step == b->peer_step && a->peer_shift == b->peer_shift && a->reduce == b->reduce &&
+             a->send_buffer == b->send_buffer && a->land_buffer == b->land_buffer &&
+             plain_same_span(&a->send, &b->send) && plain_same_span(&a->land, &b->land)));
 }
 
 static inline void plain_say(char text[300], const rlt_step *s)

@@ -22,7 +22,8 @@ static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
 }
 
 /* Bytes of the block that goes from a member to another, or of the share of `block`. */
-static uint64_t size_of(const rlt_coll_request *r, uint32_t lanes, uint32_t lane, uint32_t from, uint32_t block)
+static uint64_t size_of(const rlt_coll_request *r, uint32_t lanes, uint32_t lane, uint32_t from,
+                        uint32_t block)
 {
     if (r->kind == RLT_BARRIER)
         return 0;
@@ -35,8 +36,8 @@ static uint64_t size_of(const rlt_coll_request *r, uint32_t lanes, uint32_t lane
 }
 
 /* Messages of one pass, from step `begin` on. Returns its number of steps. */
-static uint32_t plain_pass(const rlt_coll_request *r, uint32_t w, bool exclusive, uint32_t lane, uint32_t begin,
-                           bool reduce)
+static uint32_t plain_pass(const rlt_coll_request *r, uint32_t w, bool exclusive, uint32_t lane,
+                           uint32_t begin, bool reduce)
 {
     uint32_t n = r->n;
     for (uint32_t j = 0; j + 1 < n; j++)

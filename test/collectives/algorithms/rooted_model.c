@@ -112,8 +112,7 @@ static void lead_down(uint32_t head, uint32_t d)
             if (parent_of(d, to) != p)
                 continue;
             nth++;
-            rlt_step *s =
-                plain_message(&plain, c.lane, member, c.next[member]++, at_place(head, d, to), 0);
+            rlt_step *s = plain_message(&plain, c.lane, member, c.next[member]++, at_place(head, d, to), 0);
             carry(s, head, d, to);
             s->nowait = c.trees[d] == FLAT;
             c.next[at_place(head, d, to)] = 1;
@@ -129,8 +128,7 @@ static void lead_up(uint32_t head, uint32_t d)
         uint32_t member = at_place(head, d, p), k = d;
         for (uint32_t child = p + 1; child < c.sizes[d]; child++)
             k = parent_of(d, child) == p ? d + 1 : k;
-        rlt_step *s =
-            plain_message(&plain, c.lane, member, k, at_place(head, d, parent_of(d, p)), d);
+        rlt_step *s = plain_message(&plain, c.lane, member, k, at_place(head, d, parent_of(d, p)), d);
         carry(s, head, d, p);
         c.next[member] = k + 1;
         follow(member, d);
@@ -185,7 +183,7 @@ static void draw_dims(dice *d)
             bool direct = c.r.shapes[i] && c.r.shapes[i] == shapes[2];
             c.sizes[c.n_dims] = size;
             c.strides[c.n_dims] = c.r.n;
-            c.trees[c.n_dims++] = pattern > 2                                       ? BINOMIAL
+            c.trees[c.n_dims++] = pattern > 2                                            ? BINOMIAL
                                   : pattern == 2 || (pattern == 0 && direct) || c.shares ? FLAT
                                                                                          : CHAIN;
         }

@@ -15,7 +15,7 @@
 #include "test/support/dice.h"
 #include "test/support/support.h"
 
-enum { CASES = 2, HIERARCHICAL_CASES = 6, PLACES = 1 << 16 };
+enum { CASES = 2, GRID_CASES = 4, MEMBERS = 16, PLACES = 1 << 16 };
 
 static const char *const nets[] = {
     "switch:%u@50GB/s,500ns",
@@ -83,8 +83,8 @@ static void post(const rlt_plan *plan, uint32_t m, uint32_t l, uint32_t k)
 /* Whether the plan has steps that wait for all of some set of members, which may be one. */
 static bool waits_for_sets(const rlt_plan *plan)
 {
-    static const rlt_algorithm *const always[] = {&rlt_nvls, &rlt_nvls_tree, &rlt_collnet, &rlt_two_level,
-                                                  &rlt_rail, &rlt_parameter_server};
+    static const rlt_algorithm *const always[] = {&rlt_nvls,      &rlt_nvls_tree, &rlt_collnet,
+                                                  &rlt_two_level, &rlt_rail,      &rlt_parameter_server};
     const rlt_algorithm *a = plan->algorithm;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (a == always[i])
@@ -92,7 +92,8 @@ static bool waits_for_sets(const rlt_plan *plan)
     for (uint32_t d = 0; d < plan->req.n_dims && (a == &rlt_hierarchical || a == &rlt_torus); d++) {
         const char *pattern = plan->req.params.patterns[d];
         bool usual = strcmp(plan->req.shapes[d], "fully-connected") == 0;
-        if (plan->req.kind == RLT_ALL_TO_ALL || (pattern ? strcmp(pattern, "direct") == 0 || strcmp(pattern, "nvls") == 0 : usual))
+        if (plan->req.kind == RLT_ALL_TO_ALL ||
+            (pattern ? strcmp(pattern, "direct") == 0 || strcmp(pattern, "nvls") == 0 : usual))
             return true;
     }
     return a == &rlt_direct && plan->req.n == 2;
@@ -136,6 +137,19 @@ static void draw_parameters(dice *d, rlt_coll_request *r)
         r->params.patterns[i] = rlt_pattern_name(below(d, 8)); /* past the last one: none */
 }
 
+static void draw_counts(dice *d, const rlt_algorithm *a, rlt_coll_request *r)
+{
+    static uint64_t counts[MEMBERS * MEMBERS];
+    uint32_t n = r->kind == RLT_ALL_TO_ALL ? r->n * r->n : r->n;
+    assert_true(r->n <= MEMBERS);
+    if (!(a->counted >> r->kind & 1) || below(d, 2))
+        return;
+    r->counts = counts;
+    r->bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        r->bytes += counts[i] = below(d, 3) ? roll(d, 300) : 0;
+}
+
 /* Returns whether the algorithm did it. */
 static bool one(dice *d, const test_group *s, const rlt_algorithm *a, rlt_coll_kind kind, const char *net)
 {
@@ -143,11 +157,13 @@ static bool one(dice *d, const test_group *s, const rlt_algorithm *a, rlt_coll_k
     rlt_plan plan;
     rlt_error err = {0};
     draw_parameters(d, &r);
+    draw_counts(d, a, &r);
     int rc = rlt_plan_create(a, &r, &plan, &err);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY)
         return false;
     if (rc || rlt_plan_check(&plan, &err))
         fail_msg("%s by %s of %u on %s: %s: %s", rlt_coll_name(kind), a->name, r.n, net, err.where, err.what);
+    assert_true(plan.buffers > plan.result && plan.blocks > 0 && plan.lanes > 0);
     senders_named(&plan, net);
     rlt_plan_free(&plan);
     return true;
@@ -159,18 +175,20 @@ static void all_name_their_senders(void **state)
     const rlt_algorithm *a;
     dice d = {.seed = 1};
     uint32_t done = 0;
-    for (uint32_t n = 2; n <= 9; n++)
+    for (uint32_t n = 1; n <= 9; n++)
         for (uint32_t i = 0; i < NETS; i++) {
             char net[200];
             test_group s;
             snprintf(net, sizeof net, nets[i], i > 1 && n > 5 ? n - 4 : n);
             test_group_open(&s, net, 0);
-            for (uint32_t k = 0; (a = rlt_algorithm_at(k)); k++)
-                for (uint32_t c = 0; c < CASES * RLT_COLL_KINDS && a != &rlt_tacos; c++) {
+            for (uint32_t k = 0; (a = rlt_algorithm_at(k)); k++) {
+                uint32_t cases = a == &rlt_hierarchical || a == &rlt_torus ? GRID_CASES : CASES;
+                for (uint32_t c = 0; c < cases * RLT_COLL_KINDS && a != &rlt_tacos; c++) {
                     rlt_coll_kind kind = (rlt_coll_kind)(c % RLT_COLL_KINDS);
                     if ((a->kinds >> kind & 1) && (kind != RLT_SEND_RECV || n == 2))
                         done += one(&d, &s, a, kind, net);
                 }
+            }
             test_group_close(&s);
         }
     print_message("%u plans\n", done);
