@@ -159,6 +159,8 @@ static bool one(dice *d, const test_group *s, const rlt_algorithm *a, rlt_coll_k
     draw_parameters(d, &r);
     draw_counts(d, a, &r);
     int rc = rlt_plan_create(a, &r, &plan, &err);
+    if (rc && r.n == 1 && a != &rlt_nvls && strcmp(a->name, "custom") != 0)
+        fail_msg("%s by %s of one member on %s: %s", rlt_coll_name(kind), a->name, net, err.what);
     if (rc == RLT_EUNSUPPORTED || rc == RLT_ETOPOLOGY)
         return false;
     if (rc || rlt_plan_check(&plan, &err))

@@ -254,8 +254,12 @@ static void one_case(uint32_t number)
     memset(&c, 0, sizeof c);
     bool tree = below(&d, 3) == 0;
     draw(&d, tree);
-    snprintf(net, sizeof net, "switch:%u@100GB/s,500ns%s*switch:%u@10GB/s,1us,in_network=reduce+multicast",
-             c.g, c.switched ? ",in_network=reduce+multicast" : "", c.nodes);
+    static const char *const needs[] = {[RLT_ALL_REDUCE] = "reduce+multicast",
+                                        [RLT_ALL_GATHER] = "multicast",
+                                        [RLT_REDUCE_SCATTER] = "reduce"};
+    const char *can = needs[c.kind];
+    snprintf(net, sizeof net, "switch:%u@100GB/s,500ns%s%s*switch:%u@10GB/s,1us,in_network=%s", c.g,
+             c.switched ? ",in_network=" : "", c.switched ? can : "", c.nodes, can);
     test_group_open(&s, net, 0);
     rlt_coll_request r = rlt_group_request(&s.g, c.kind, c.bytes);
     r.params.channels = below(&d, 3);

@@ -258,6 +258,11 @@ static rlt_tuner_machine any_machine(dice *d)
                            .nvswitch = below(d, 6) > 0,
                            .multicast = below(d, 6) > 0,
                            .collnet = below(d, 2)};
+    if (below(d, 4) == 0) { /* with the most rules for the chunks of switches */
+        m.arch = RLT_TUNER_BLACKWELL;
+        m.version.number = 23000;
+        m.nodes = 2 + below(d, 3);
+    }
     m.newest = m.arch;
     if (m.nodes * m.gpus < 2)
         m.nodes = 2;
@@ -280,6 +285,13 @@ static uint64_t any_bytes(dice *d, const rlt_tuner_machine *m, uint32_t c)
     return bytes + below(d, 3) - 1;
 }
 
+/* A size near one at which NVLS or NVLSTree takes smaller chunks: so many chunks of all channels at once. */
+static uint64_t switch_bytes(dice *d, const rlt_tuner_machine *m, uint32_t c)
+{
+    uint64_t chunk = (uint64_t)16 * KIB << below(d, 5);
+    return c * (chunk * m->nvls.channels << below(d, 7)) + below(d, 3) - 1;
+}
+
 static void compare(dice *d, uint32_t *run)
 {
     rlt_tuner_machine m = any_machine(d);
@@ -290,6 +302,11 @@ static void compare(dice *d, uint32_t *run)
         rlt_tuner_protocol p = (rlt_tuner_protocol)below(d, RLT_TUNER_PROTOCOLS);
         rlt_tuner_call call = {.kind = (rlt_tuner_kind)below(d, RLT_TUNER_KINDS)};
         call.bytes = any_bytes(d, &m, is_nvls(a) && on_switch(&m) ? on_switch(&m) : in_use(&m));
+        if (is_nvls(a) && on_switch(&m) && m.nvls.channels && below(d, 4)) {
+            call.bytes = switch_bytes(d, &m, on_switch(&m));
+            call.kind = RLT_TUNER_ALL_REDUCE;
+            p = RLT_TUNER_SIMPLE;
+        }
         if (rlt_tuner_predict(&m, &call, a, p).excluded)
             continue;
         rlt_tuner_launch want = model(&m, &call, a, p), got = rlt_tuner_launch_of(&m, &call, a, p);
@@ -320,7 +337,7 @@ static void random_launches(void **state)
 static void bounds_of_patterns(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 5 * 11; i++) {
+    for (uint32_t i = 0; i < 5 * 13; i++) {
         rlt_tuner_pattern good = {.channels = 8, .intra_GBps = 40, .inter_GBps = 40, .intra = RLT_VIA_NVL};
         rlt_tuner_machine m = {.version.number = 23007, .nodes = 2, .gpus = 8, .ring = good, .tree = good};
         rlt_tuner_pattern *const patterns[] = {&m.ring, &m.tree, &m.nvls, &m.collnet_chain,
@@ -330,11 +347,19 @@ static void bounds_of_patterns(void **state)
         rlt_error err = {0};
         *p = good;
         p->channels = i / 5 == 0 ? 1 << 16 : i / 5 == 1 ? (1 << 16) + 1 : p->channels;
-        p->intra_GBps = i / 5 == 2 ? -.1 : i / 5 == 3 ? 1000000.5 : i / 5 == 4 ? 1e6 : p->intra_GBps;
-        p->inter_GBps = i / 5 == 5 ? -.1 : i / 5 == 6 ? 1000000.5 : i / 5 == 7 ? 1e6 : p->inter_GBps;
+        p->intra_GBps = i / 5 == 2    ? -.1
+                        : i / 5 == 3  ? 1000000.5
+                        : i / 5 == 4  ? 1e6
+                        : i / 5 == 11 ? .1
+                                      : p->intra_GBps;
+        p->inter_GBps = i / 5 == 5    ? -.1
+                        : i / 5 == 6  ? 1000000.5
+                        : i / 5 == 7  ? 1e6
+                        : i / 5 == 12 ? .1
+                                      : p->inter_GBps;
         p->intra = i / 5 == 8 ? RLT_VIAS : p->intra;
         p->inter = i / 5 == 9 ? RLT_VIAS : i / 5 == 10 ? RLT_VIAS - 1 : p->inter;
-        bool fits = i / 5 == 0 || i / 5 == 4 || i / 5 == 7 || i / 5 == 10;
+        bool fits = i / 5 == 0 || i / 5 == 4 || i / 5 == 7 || i / 5 >= 10;
         assert_int_equal(rlt_tuner_check(&m, &err), fits ? 0 : RLT_ERANGE);
         assert_string_equal(err.where, fits ? "" : names[i % 5]);
     }
