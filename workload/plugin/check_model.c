@@ -121,7 +121,7 @@ static int check_layers(const rlt_model *m, rlt_error *err)
 
 int rlt__prove_family(const rlt_model_family *f, char *line, size_t size, rlt_error *err)
 {
-    rlt_model m = {0}, other = {0};
+    rlt_model m, other;
     rlt_error why = {0};
     rlt_time time_ps = 0;
     double flop = 0;
@@ -146,7 +146,7 @@ int rlt__prove_family(const rlt_model_family *f, char *line, size_t size, rlt_er
 
 int rlt__prove_strategy(const rlt_training_strategy *s, char *line, size_t size, rlt_error *err)
 {
-    rlt_model m = {0};
+    rlt_model m;
     rlt_time time_ps = 0;
     double flop = 0;
     int rc = rlt_model_open("transformer:layers=4,hidden=256,heads=4,sequence=128", &m, err);

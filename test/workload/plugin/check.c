@@ -205,7 +205,7 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         return RLT_EUSAGE;
     if (n && model_is != ANY_SETTING)
         return rlt_fail(err, RLT_EUSAGE, settings[0], "?");
-    snprintf(m->sample, sizeof m->sample, "%s", model_is == NO_SAMPLE ? "" : "vector");
+    snprintf(m->sample, sizeof m->sample, "%s", model_is == NO_SAMPLE ? "" : "v");
     m->tokens = model_is == NO_TOKENS ? 0 : 1;
     for (uint32_t i = 0; i < 3 && !rc; i++) {
         rlt_model_layer *l = rlt_model_add(m, "square", RLT_WORK_MATMUL, err);
