@@ -299,6 +299,11 @@ static void strategies(void **state)
         const char *what;
     } rows[] = {{"zero=1,recompute=full", 0, NULL},
                 {"stack=megatron", 0, NULL}, /* a suggestion: the accelerator need not know it */
+                {"precision=bf16", 0, NULL},
+                {"precision=fp16", 0, NULL},
+                {"precision=fp32", 0, NULL},
+                {"precision=tf32", 0, NULL},
+                {"precision=fp8", RLT_ECHECK, "fp8"},
                 {"zero", RLT_ECHECK, "expected NAME=VALUE"},
                 {"zreo=1", RLT_EUSAGE, "zreo"},
                 {"zero=7", RLT_EUSAGE, "7"}};
