@@ -2,7 +2,7 @@
 /*
  * Schedules against a plain one, written from schedule.h: the dimensions' order of each chunk, and which operation each
  * dimension serves before another. Random products, patterns, kinds, bytes and chunks; some dimensions are of unknown
- * bandwidth. The bandwidths that patterns can use are tested in test/collectives/themis.c.
+ * bandwidth, and some have one member.
  */
 #include <stdio.h>
 
@@ -275,6 +275,31 @@ static void compare(uint32_t number)
     }
 }
 
+/* Each dimension of several members is measured by its own links: those that its pattern uses, of all. */
+static void same_measures(const rlt_coll_request *r)
+{
+    const rlt_grid_dim *d = c.g->dims;
+    for (uint32_t i = 0; i < r->n_dims; i++) {
+        if (r->dims[i] == 1)
+            continue;
+        uint64_t bw = 0;
+        rlt_time hop = 0;
+        if (r->axes[i] != RLT_NONE) {
+            rlt_dim whole = rlt_topology_dim(r->topology, r->axes[i]);
+            bool near = strcmp(r->shapes[i], "switch") != 0;
+            uint32_t links = strcmp(r->shapes[i], "ring") == 0 ? 2 : near ? whole.size - 1 : 1;
+            uint32_t used = d->inside == RLT_IN_DIRECT ? links
+                            : d->inside == RLT_IN_RING ? r->params.directions
+                                                       : 1;
+            bw = whole.bw_Bps / links * (used > links ? links : used);
+            hop = near ? whole.latency_ps : 2 * whole.latency_ps;
+        }
+        assert_int_equal(d->bw_Bps, bw);
+        assert_int_equal(d->hop_ps, hop);
+        d++;
+    }
+}
+
 static void draw_net(dice *d, char *net, size_t size)
 {
     static const char *const shapes[] = {"switch", "ring", "fully-connected"};
@@ -286,6 +311,17 @@ static void draw_net(dice *d, char *net, size_t size)
         used += (uint32_t)snprintf(net + used, size - used, "%s%s:%u@%uGB/s,%uns", i ? "*" : "",
                                    shapes[below(d, 3)], n, 10 + 10 * below(d, 20), 1 + below(d, 900));
     }
+}
+
+/* A dimension of one member, anywhere among the others. */
+static void insert_one(rlt_coll_request *r, uint32_t at)
+{
+    for (uint32_t i = r->n_dims++; i > at; i--) {
+        r->dims[i] = r->dims[i - 1];
+        r->shapes[i] = r->shapes[i - 1];
+        r->axes[i] = r->axes[i - 1];
+    }
+    r->dims[at] = 1;
 }
 
 static void one_case(uint32_t number)
@@ -310,6 +346,8 @@ static void one_case(uint32_t number)
     c.smallest_first = below(&d, 2);
     r.params.order = c.smallest_first ? RLT_SCF : RLT_FIFO;
     r.params.directions = 1 + below(&d, 2);
+    if (below(&d, 3) == 0)
+        insert_one(&r, below(&d, r.n_dims));
     for (uint32_t i = 0; i < r.n_dims; i++) {
         r.params.patterns[i] = patterns[below(&d, 5)];
         if (below(&d, 8) == 0)
@@ -321,6 +359,7 @@ static void one_case(uint32_t number)
     if (!rc) {
         c.g = plan.data;
         c.n = c.g->n_dims;
+        same_measures(&r);
         draw_orders();
         for (uint32_t k = 0; k < c.chunks; k++)
             list_operations(k);
