@@ -107,7 +107,7 @@ MPI_OBJ   := $(filter-out $(MPI_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(MPI_
 DEPLOY_OBJ := $(filter-out $(DEPLOY_INSTEAD_OF:%.c=$(BUILD)/%.o),$(TOOL_OBJ)) $(DEPLOY_SRC:%.c=$(BUILD)/%.o)
 
 Q := $(if $(V),,@)
-say = $(if $(V),,$(info $()  $(1)  $(2)))
+say = $(if $(V),,@echo "  $(1)  $(2)")
 
 all: $(BUILD)/ringlet $(BESIDE:%=$(BUILD)/%)
 

@@ -6,7 +6,7 @@
  * A plan has lanes (channel x chunk slot). Every member runs the steps 0, 1, 2, ... of each lane in order. A
  * step may send one message, wait for messages, and wait for a step of another lane of the same member.
  *
- * Blocks. The collective's bytes are cut over the lanes, and the bytes of each lane into `blocks` blocks.
+ * Blocks. The collective's bytes are cut into `blocks` blocks, and the bytes of each block over the lanes.
  * Parts of one cut differ by at most one byte; the larger ones come first. A span names blocks of a lane:
  * `reps` runs of `run` blocks, the runs `stride` blocks apart. Indices count modulo `blocks`, so a run may
  * wrap round, and a stride of blocks - 1 goes backwards. Example with 8 blocks: {first 6, run 2, stride 3,

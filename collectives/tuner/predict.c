@@ -210,7 +210,8 @@ static float ring_latency(const candidate *k, float hop, float net)
     uint32_t between = m->nodes - 1;
     if (k->call->kind == RLT_TUNER_ALL_REDUCE)
         between = m->nodes == 1 ? 0 : k->version < RLT__V2_23 ? 2 * m->nodes : 2 * (m->nodes - 1);
-    return (float)(k->steps - between) * hop + (float)between * net;
+    /* a ring of lone GPUs has fewer steps than releases before 2.23 count between nodes */
+    return ((float)k->steps - (float)between) * hop + (float)between * net;
 }
 
 /* Latency for one call, us, before the correction for its size. */

@@ -61,7 +61,7 @@ static float ring_latency(const rlt_tuner_machine *m, rlt_tuner_kind kind, rlt_t
         net += (float)m->plugin_us;
     if (kind == RLT_TUNER_ALL_REDUCE)
         between = m->nodes > 1 ? 2 * m->nodes : 0;
-    return (float)(steps - between) * hop + (float)between * net;
+    return ((float)steps - (float)between) * hop + (float)between * net;
 }
 
 static float latency_of(const rlt_tuner_machine *m, rlt_tuner_kind kind, const rlt_tuner_prediction *p)

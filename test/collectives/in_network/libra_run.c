@@ -300,6 +300,23 @@ static void async_losses(void **state)
     }
 }
 
+/* All cold: the server answers each packet that comes once, to its worker alone. So each packet is lost, or its answer,
+ * or the answer comes, and those that come twice are the retransmissions that nothing was lost of. */
+static void answered_alone(void **state)
+{
+    (void)state;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < 12; i++) {
+        test_leaves net = {.workers = 5, .leaf_can = "reduce+multicast"};
+        outcome o =
+            run_on(&net, losing(0.01 + 0.01 * i, i), "share=0 mode=async window=4 steps=3 rto=150us", 40);
+        assert_int_equal(o.r.packets, 4 * 40 * 3 + o.r.retransmissions + o.r.unaggregated);
+        assert_int_equal(o.r.duplicates, o.r.retransmissions - o.r.lost);
+        lost += o.r.lost;
+    }
+    assert_true(lost > 100);
+}
+
 /* Any mixture of settings, losses up to 5 %, duplicates and overtaking: every update is merged once, and all
  * jobs finish. */
 static void schedules(void **state)
@@ -362,11 +379,11 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden),      cmocka_unit_test(speedup),      cmocka_unit_test(servers),
-        cmocka_unit_test(connections), cmocka_unit_test(steps),        cmocka_unit_test(sought),
-        cmocka_unit_test(passes),      cmocka_unit_test(losses),       cmocka_unit_test(staleness),
-        cmocka_unit_test(barriers),    cmocka_unit_test(async_losses), cmocka_unit_test(refused),
-        cmocka_unit_test(schedules),
+        cmocka_unit_test(golden),      cmocka_unit_test(speedup),        cmocka_unit_test(servers),
+        cmocka_unit_test(connections), cmocka_unit_test(steps),          cmocka_unit_test(sought),
+        cmocka_unit_test(passes),      cmocka_unit_test(losses),         cmocka_unit_test(staleness),
+        cmocka_unit_test(barriers),    cmocka_unit_test(async_losses),   cmocka_unit_test(refused),
+        cmocka_unit_test(schedules),   cmocka_unit_test(answered_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

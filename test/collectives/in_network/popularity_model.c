@@ -171,6 +171,29 @@ static void texts(void **state)
 }
 
 /* A file is read as its text; the largest numbers, and one that is too large. */
+/* What stands behind the text's length belongs to nobody: digits, blanks, comments, lines. */
+static void text_ends_at_its_length(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        uint64_t id, count;
+    } rows[] = {{"12", 1, 0, 1},      {"5 ", 1, 0, 5},    {"3 45", 3, 3, 4},
+                {"3 4 ", 3, 3, 4},    {"3 4x", 3, 3, 4},  {"7 8 9", 4, 7, 8},
+                {"7 8\n99", 4, 7, 8}, {"#\n6,", 3, 0, 6}, {"2\r\n\t,11", 5, 0, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_skew k;
+        rlt_error err = {0};
+        if (rlt_skew_parse(rows[i].text, rows[i].length, "t", &k, &err))
+            fail_msg("row %zu: %s: %s", i, err.where, err.what);
+        assert_int_equal(k.n, 1);
+        assert_int_equal(k.ids[0], rows[i].id);
+        assert_true(same(k.sum, (double)rows[i].count));
+        rlt_skew_free(&k);
+    }
+}
+
 static void files(void **state)
 {
     (void)state;
@@ -625,9 +648,11 @@ static void found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),      cmocka_unit_test(files),   cmocka_unit_test(hot_sets),
-        cmocka_unit_test(hot_bounds), cmocka_unit_test(layouts), cmocka_unit_test(random_places),
-        cmocka_unit_test(touched),    cmocka_unit_test(plans),   cmocka_unit_test(found),
+        cmocka_unit_test(texts),         cmocka_unit_test(text_ends_at_its_length),
+        cmocka_unit_test(files),         cmocka_unit_test(hot_sets),
+        cmocka_unit_test(hot_bounds),    cmocka_unit_test(layouts),
+        cmocka_unit_test(random_places), cmocka_unit_test(touched),
+        cmocka_unit_test(plans),         cmocka_unit_test(found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
