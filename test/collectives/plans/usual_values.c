@@ -5,6 +5,7 @@
  * two_level and rail by hand.
  */
 #include "collectives/algorithm.h"
+#include "collectives/check/checker.h"
 #include "collectives/collective.h"
 #include "collectives/plan.h"
 #include "sim/base/error.h"
@@ -177,8 +178,39 @@ static void levels(void **state)
     }
 }
 
+/* One member, of whose place nothing is known: a plan without messages. */
+static void alone(void **state)
+{
+    const rlt_algorithm *a;
+    uint32_t done = 0;
+    (void)state;
+    for (uint32_t i = 0; (a = rlt_algorithm_at(i)); i++)
+        for (uint32_t kind = 0; kind < RLT_COLL_KINDS; kind++) {
+            rlt_coll_request r = {
+                .kind = (rlt_coll_kind)kind, .n = 1, .bytes = kind == RLT_BARRIER ? 0 : 1000};
+            rlt_plan plan;
+            rlt_error err = {0};
+            if (!(a->kinds >> kind & 1) || rlt_plan_create(a, &r, &plan, &err))
+                continue;
+            assert_true(plan.lanes > 0 && plan.blocks > 0 && plan.buffers > plan.result);
+            for (uint32_t k = 0; k < a->steps(&plan, 0, 0); k++) {
+                rlt_step s;
+                rlt_step_clear(&s);
+                a->step(&plan, 0, 0, k, &s);
+                assert_true(s.send_to == RLT_NONE && s.recv_count == 0);
+            }
+            if (rlt_plan_check(&plan, &err))
+                fail_msg("%s by %s: %s: %s", rlt_coll_name(r.kind), a->name, err.where, err.what);
+            rlt_plan_free(&plan);
+            done++;
+        }
+    print_message("%u plans\n", done);
+    assert_true(done > 50);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_promised), cmocka_unit_test(levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_promised), cmocka_unit_test(levels),
+                                       cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
