@@ -172,6 +172,53 @@ static void as_stated(void **state)
         one_case(i);
 }
 
+/* Turns are counted for up to 128 directed rings; an order names each member once. */
+static void many_rings(void **state)
+{
+    static const uint32_t back[] = {2, 1, 0}, twice[] = {0, 2, 0}, far[] = {0, 1, 3};
+    const uint32_t *list[65];
+    (void)state;
+    for (uint32_t i = 0; i < 65; i++)
+        list[i] = back;
+    for (uint32_t n = 64; n <= 65; n++) {
+        rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = 3, .bytes = 3000, .n_rings = n, .rings = list};
+        rlt_plan plan;
+        rlt_error err = {0};
+        r.params.directions = 2;
+        assert_int_equal(rlt_plan_create(&rlt_ring, &r, &plan, &err), 0);
+        for (uint32_t lane = 0; lane < plan.lanes; lane++) {
+            rlt_step s;
+            rlt_step_clear(&s);
+            rlt_ring.step(&plan, 1, lane, 0, &s);
+            assert_int_equal(s.turn, n == 64 ? lane / 2 : 0);
+        }
+        rlt_plan_free(&plan);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = 3, .bytes = 3000, .n_rings = 2, .rings = list};
+        rlt_plan plan;
+        rlt_error err = {0};
+        list[1] = i ? far : twice;
+        assert_int_equal(rlt_plan_create(&rlt_ring, &r, &plan, &err), RLT_ETOPOLOGY);
+        assert_non_null(strstr(err.what, "ring order 1 is not a permutation of the 3 members"));
+    }
+}
+
+/* Rings over nodes are in closed form while 4096 lanes of their members have a number below 2^31. */
+static void closed_form_of_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t n = i ? 1 << 19 : (1 << 19) - 4;
+        rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = n, .node = 2, .bytes = n};
+        rlt_plan plan;
+        rlt_error err = {0};
+        assert_int_equal(rlt_plan_create(&rlt_ring, &r, &plan, &err), 0);
+        assert_int_equal(plan.shared, i == 0);
+        rlt_plan_free(&plan);
+    }
+}
+
 /* Lanes over nodes are counted before they are made. */
 static void too_many_lanes(void **state)
 {
@@ -191,6 +238,8 @@ static void too_many_lanes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(too_many_lanes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(many_rings),
+                                       cmocka_unit_test(closed_form_of_nodes),
+                                       cmocka_unit_test(too_many_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

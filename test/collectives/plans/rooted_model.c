@@ -209,6 +209,7 @@ static void one_case(uint32_t number)
 {
     static const rlt_coll_kind kinds[] = {RLT_BROADCAST, RLT_SCATTER, RLT_REDUCE, RLT_GATHER};
     dice d = {.seed = number};
+    uint32_t sizes[RLT_MAX_TRANSLATIONS];
     rlt_plan plan;
     rlt_error err = {0};
     memset(&c, 0, sizeof c);
@@ -234,6 +235,7 @@ static void one_case(uint32_t number)
     if (rlt_plan_create(&rlt_hierarchical, &c.r, &plan, &err))
         fail_msg("%s: %s", err.where, err.what);
     plain_compare(&plain, &plan);
+    assert_int_equal(rlt_hierarchical.symmetry(&plan, sizes), 0); /* the root differs */
     rlt_plan_free(&plan);
 }
 

@@ -378,8 +378,38 @@ static void as_stated(void **state)
         one_case(i);
 }
 
+/* The first of two chunks of b bytes loads two dimensions of two with b/2 at x and b/4 at y. The second would take b/2 at
+ * y in the latter, and a sixteenth of that is reached where 2 y/x = 1 + 1/8. */
+static void spread_of_a_sixteenth(void **state)
+{
+    static const struct {
+        const char *outer;
+        uint32_t first;
+    } rows[] = {{"55.8GB/s", 0}, {"56.05GB/s", 0}, {"56.24GB/s", 0}, {"56.26GB/s", 1}, {"56.5GB/s", 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char net[100];
+        test_group s;
+        rlt_plan plan;
+        rlt_error err = {0};
+        snprintf(net, sizeof net, "switch:2@100GB/s,10ns*switch:2@%s,10ns", rows[i].outer);
+        test_group_open(&s, net, 0);
+        rlt_coll_request r = rlt_group_request(&s.g, RLT_ALL_REDUCE, 1 << 26);
+        r.params.schedule = RLT_THEMIS;
+        r.params.chunks = 2;
+        assert_int_equal(rlt_plan_create(&rlt_hierarchical, &r, &plan, &err), 0);
+        const rlt_grid *g = plan.data;
+        assert_int_equal(g->orders[0].phases[0].dim, 0);
+        assert_int_equal(g->orders[1].phases[0].dim, rows[i].first);
+        rlt_plan_free(&plan);
+        test_group_close(&s);
+    }
+    assert_null(rlt_chunk_order_name(RLT_CHUNK_ORDERS));
+    assert_null(rlt_chunk_schedule_name(RLT_CHUNK_SCHEDULES));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(spread_of_a_sixteenth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

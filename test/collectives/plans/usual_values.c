@@ -95,7 +95,8 @@ static void draw_request(dice *d, const rlt_algorithm *a, rlt_coll_request *r)
         r->axes[i] = RLT_NONE;
         r->n *= r->dims[i];
     }
-    r->params.channels = below(d, 2) ? 0 : below(d, 8) ? 1 + below(d, 40) : 1 + below(d, 1024);
+    static const uint32_t bounds[] = {7, 8, 9, 15, 16, 17, 63, 64, 65, 1024};
+    r->params.channels = below(d, 2) ? 0 : below(d, 2) ? 1 + below(d, 40) : bounds[below(d, 10)];
     r->params.schedule = a == &rlt_hierarchical ? below(d, RLT_CHUNK_SCHEDULES) : 0;
     uint32_t channels = r->params.channels ? r->params.channels : 1;
     if (r->kind != RLT_BARRIER)
