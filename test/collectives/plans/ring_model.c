@@ -8,7 +8,6 @@
 #include "collectives/collective.h"
 #include "collectives/plan.h"
 #include "sim/base/error.h"
-#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/plain_plan.h"
 

@@ -209,9 +209,39 @@ static void alone(void **state)
     assert_true(done > 50);
 }
 
+/* A torus of the topology counts as its own dimensions, with a ring of each; members without a grid are one ring. */
+static void tori(void **state)
+{
+    static const struct {
+        const char *net;
+        uint32_t rings;
+    } rows[] = {{"torus:4x2@100GB/s,10ns", 2},
+                {"torus:3x2x2@100GB/s,10ns", 3},
+                {"torus:3x2@100GB/s,10ns*switch:2@10GB/s,10ns", 3},
+                {"switch:6@100GB/s,10ns", 1}};
+    rlt_error err = {0};
+    rlt_plan plan;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_group s;
+        test_group_open(&s, rows[i].net, 0);
+        rlt_coll_request r = rlt_group_request(&s.g, RLT_ALL_REDUCE, 12000);
+        assert_int_equal(rlt_plan_create(&rlt_torus, &r, &plan, &err), 0);
+        assert_int_equal(plan.channels, rows[i].rings);
+        assert_int_equal(rlt_plan_check(&plan, &err), 0);
+        rlt_plan_free(&plan);
+        test_group_close(&s);
+    }
+    rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = 6, .bytes = 6000};
+    assert_int_equal(rlt_plan_create(&rlt_torus, &r, &plan, &err), 0);
+    assert_int_equal(rlt_plan_check(&plan, &err), 0);
+    assert_int_equal(rlt_torus.steps(&plan, 0, 0), 10);
+    rlt_plan_free(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_promised), cmocka_unit_test(levels),
-                                       cmocka_unit_test(alone)};
+                                       cmocka_unit_test(tori), cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
