@@ -9,6 +9,9 @@
 #include "collectives/collective.h"
 #include "collectives/nodes/double_tree.h"
 #include "collectives/plan.h"
+#include "net/import/import.h"
+#include "net/topology/placement.h"
+#include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
@@ -331,8 +334,44 @@ static void usual_chunks(void **state)
     }
 }
 
+/* nvls serves members that differ in one dimension of a product, whatever their number there. */
+static void one_switch(void **state)
+{
+    static const struct {
+        uint32_t ranks[4], n, dims;
+    } rows[] = {{{0, 1, 2, 3}, 4, 1}, {{1, 3}, 2, 1},    {{0, 4}, 2, 1},       {{2, 6}, 2, 1},
+                {{0, 5}, 2, 2},       {{0, 1, 6}, 3, 2}, {{0, 1, 4, 5}, 4, 2}, {{7, 4, 5}, 3, 1}};
+    rlt_topology *t = NULL;
+    rlt_placement p = {0};
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_topology_load("switch:4@100GB/s,500ns,in_network=reduce+multicast*"
+                                       "switch:2@10GB/s,1us,in_network=reduce+multicast",
+                                       NULL, &t, &err),
+                     0);
+    assert_int_equal(rlt_placement_identity(t, 8, &p, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_group g;
+        rlt_plan plan;
+        rlt_error why = {0};
+        char text[100];
+        assert_int_equal(rlt_group_create(t, &p, rows[i].ranks, rows[i].n, &g, &err), 0);
+        rlt_coll_request r = rlt_group_request(&g, RLT_ALL_REDUCE, 1200);
+        int rc = rlt_plan_create(&rlt_nvls, &r, &plan, &why);
+        snprintf(text, sizeof text, "they span %u dimensions of", rows[i].dims);
+        if (rc != (rows[i].dims > 1 ? RLT_EUNSUPPORTED : 0) || (rc && !strstr(why.what, text)))
+            fail_msg("row %zu: %s", i, why.what);
+        if (!rc)
+            rlt_plan_free(&plan);
+        rlt_group_free(&g);
+    }
+    rlt_placement_free(&p);
+    rlt_topology_free(t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(usual_chunks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(usual_chunks),
+                                       cmocka_unit_test(one_switch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
