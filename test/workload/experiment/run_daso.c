@@ -138,6 +138,8 @@ static void refused(void **state)
                 {HERE "strategy=daso:batch_time=many", RLT_EUSAGE, "--strategy daso", "many"},
                 {HERE "strategy=daso:nodes", RLT_EUSAGE, "--strategy", "nodes"},
                 {HERE "strategy=daso:loss=/nowhere/loss.txt", RLT_EIO, "--strategy daso", ""},
+                {HERE "strategy=daso:loss=/dev/null", RLT_EUSAGE, "--strategy daso", "loss"},
+                {HERE "strategy=daso:gpus=0", RLT_EUSAGE, "--strategy daso", "gpus"},
                 {HERE "strategy=daso:gpus=4 accelerator=a100-41gb", RLT_ENAME, "", "a100"},
                 {HERE "strategy=daso:gpus=4 train=batch=0", RLT_EUSAGE, "--train", "batch"},
                 {"topology=switch:4@1GB/s,1us model=resnet51 strategy=daso:gpus=4", RLT_EUSAGE, "--model",

@@ -153,6 +153,13 @@ static void stragglers(void **state)
             fail_msg("%s: %s: %s", words, err.where, err.what);
         assert_true(rlt_replay_time(slow.run.replay) > rlt_replay_time(alone.run.replay));
         assert_true(slow.run.compute_scale[0] <= 0.25 && slow.run.host_scale[0] >= 1);
+        done(&slow);
+        snprintf(words, sizeof words,
+                 ONE MODEL " layout=dp=16 train=batch=16 fold-stages verify-fold rank-scale=%u:host=0.25",
+                 rank);
+        if (go(&slow, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        assert_true(slow.run.host_scale[0] <= 0.25 && slow.run.compute_scale[0] >= 1);
         done(&alone);
         done(&slow);
     }

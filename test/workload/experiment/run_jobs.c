@@ -19,6 +19,8 @@
 #include "net/topology/placement.h"
 #include "sim/base/error.h"
 #include "sim/base/time.h"
+#include "sim/sim.h"
+#include "sim/watch.h"
 #include "test/support/dice.h"
 #include "test/support/run_words.h"
 #include "test/support/text_file.h"
@@ -27,6 +29,7 @@
 #include "workload/models/accelerator.h"
 #include "workload/program/program.h"
 #include "workload/replay/background.h"
+#include "workload/replay/replay.h"
 #include "workload/setup/locate.h"
 
 enum { FILES = 4, LONGEST = 4, ALL = 16, MOST_JOBS = 4, MOST_FLOWS = 40, CASES = 250 };
@@ -319,6 +322,97 @@ static void places_flows_and_times(void **state)
     assert_true(seen[0] > 30 && seen[1] > 10);
 }
 
+/* Ranks of the own workload keep the NICs that the placement gives them; those of jobs have none of their own. */
+static void nics_of_the_own_ranks(void **state)
+{
+    static const char places_text[] =
+        "{\"ranks\": [{\"accelerator\": 1, \"nic\": \"n1\"}, 0, {\"accelerator\": 2, \"nic\": "
+        "\"n2\"}]}";
+    char path[] = "/tmp/ringlet-nics-XXXXXX", words[300], network[2000];
+    int used = snprintf(network, sizeof network,
+                        "{\"nodes\":[{\"id\":\"g\",\"kind\":\"accelerator\",\"count\":6},"
+                        "{\"id\":\"n\",\"kind\":\"nic\",\"count\":6},{\"id\":\"s\",\"kind\":\"switch\"}],"
+                        "\"links\":[");
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        used += snprintf(network + used, sizeof network - (size_t)used,
+                         "%s{\"src\":\"g%d\",\"dst\":\"n%d\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+                         "{\"src\":\"n%d\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"}",
+                         i ? "," : "", i, i, i);
+    used += snprintf(network + used, sizeof network - (size_t)used, "]}");
+    test_write_new(path, network, (size_t)used);
+    FILE *f = fopen(places, "w");
+    assert_non_null(f);
+    fputs(places_text, f);
+    fclose(f);
+    for (uint32_t own = 0; own < 2; own++) {
+        asked a;
+        rlt_error err;
+        snprintf(words, sizeof words, "topology=%s placement=%s job=%s@3-4%s%s alone", path, places, files[1],
+                 own ? " trace=" : "", own ? files[2] : "");
+        if (go(&a, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        assert_int_equal(rlt_jobs_alone(&a.run, &err), 0);
+        const rlt_placement *p = &a.run.jobs.placement;
+        assert_int_equal(p->n, 5);
+        assert_non_null(p->nic);
+        for (uint32_t i = 0; i < p->n; i++) {
+            bool has = own && (rlt_placed(p, i) == 1 || rlt_placed(p, i) == 2);
+            assert_int_equal(p->nic[i], has ? a.run.setup.placement.nic[i] : RLT_NONE);
+            assert_int_equal(p->nic[i] != RLT_NONE, has);
+        }
+        done(&a);
+    }
+    unlink(path);
+}
+
+static void running(void *ctx, rlt_sim *sim)
+{
+    int *n = ctx;
+    n[sim == NULL]++;
+}
+
+/* What each of four jobs takes alone is what a run of it takes, with the delays and speeds of its ranks. */
+static void alone_as_by_themselves(const char *words, const char *accelerator)
+{
+    char all[700], slow[120];
+    int n[2] = {0};
+    const rlt_watch watch = {.ctx = n, .running = running};
+    asked a, one;
+    rlt_error err;
+    snprintf(slow, sizeof slow, "accelerator=%s ", accelerator);
+    snprintf(all, sizeof all, "%s alone rank-delay=4=3us rank-scale=5:compute=0.5 rank-scale=7:host=0.5",
+             words);
+    if (go(&a, all, &err))
+        fail_msg("%s: %s: %s", all, err.where, err.what);
+    a.run.watch = &watch;
+    assert_int_equal(rlt_jobs_alone(&a.run, &err), 0);
+    assert_true(n[0] == 4 && n[1] == 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        static const char *const more[] = {"", "", " rank-delay=0=3us rank-scale=1:compute=0.5",
+                                           " rank-scale=1:host=0.5"};
+        if (i == 1)
+            snprintf(all, sizeof all, "topology=switch:16@1GB/s,500ns trace=%s", files[1]);
+        else
+            snprintf(
+                all, sizeof all,
+                "topology=switch:16@1GB/s,500ns %smodel=transformer:layers=2,hidden=64,heads=2 layout=dp=2 "
+                "placement=%s%s",
+                i == 2 ? "" : slow, places, more[i]);
+        FILE *f = fopen(places, "w");
+        assert_non_null(f);
+        fputs("{\"ranks\": [0, 1]}", f);
+        fclose(f);
+        if (go(&one, all, &err))
+            fail_msg("%s: %s: %s", all, err.where, err.what);
+        if (a.run.jobs.alone_ps[i] != rlt_replay_time(one.run.replay))
+            fail_msg("%s: %lld ps, as a job %lld", all, (long long)rlt_replay_time(one.run.replay),
+                     (long long)a.run.jobs.alone_ps[i]);
+        done(&one);
+    }
+    done(&a);
+}
+
 /* Each rank's work next to communication is slowed down as its own job's accelerator says. */
 static void slowdown_of_each_job(void **state)
 {
@@ -353,6 +447,7 @@ static void slowdown_of_each_job(void **state)
     for (uint32_t i = 0; i < 8; i++)
         assert_true(a.run.jobs.overlap_slowdown[i] >= want[i] && a.run.jobs.overlap_slowdown[i] <= want[i]);
     done(&a);
+    alone_as_by_themselves(words, accelerator);
     unlink(accelerator);
     unlink(job);
 }
@@ -457,9 +552,8 @@ static void wrong_files_are_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_flows_and_times),
-        cmocka_unit_test(slowdown_of_each_job),
-        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(places_flows_and_times), cmocka_unit_test(slowdown_of_each_job),
+        cmocka_unit_test(nics_of_the_own_ranks),  cmocka_unit_test(what_is_refused),
         cmocka_unit_test(wrong_files_are_input),
     };
     return cmocka_run_group_tests(tests, write_files, remove_files);

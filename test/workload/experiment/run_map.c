@@ -102,6 +102,8 @@ static void refused(void **state)
         {"layout=tp=2,pp=2 map=tp=0,dp=2", "has no dimension: expected one for each axis above 1"},
         {"layout=tp=2,pp=2 map=pp=1,dp=2", "tp: has no dimension: expected one for each axis above 1"},
         {"layout=tp=8,pp=2 map=tp=0,pp=1,dp=2", "tp 8 does not fit dimension 0 of size 4"},
+        {"layout=tp=2,dp=8 map=tp=1,dp=0", "dp 8 does not fit dimension 0 of size 4"},
+        {"layout=tp=2,dp=3 map=tp=0,dp=0", "dp 3 does not fit the rest of dimension 0 (size 4): 2 are left"},
         {"layout=tp=4,pp=2 map=tp=0,pp=0,dp=2",
          "pp 2 does not fit the rest of dimension 0 (size 4): 1 are left"},
         {"layout=tp=2,pp=3 map=tp=0,pp=0,dp=2",

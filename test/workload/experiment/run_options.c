@@ -394,6 +394,25 @@ static void a_library_of_all(void **state)
     }
 }
 
+/* Settings of the protocol that a rule names, by its name or without. */
+static void settings_of_protocols(void **state)
+{
+    static const char *const sets[] = {"set=switchml.window=7", "set=window=7"};
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        char words[200];
+        asked a;
+        rlt_error err;
+        snprintf(
+            words, sizeof words,
+            "topology=switch:4@1GB/s,500ns,in_network=reduce trace=TRACE algorithm=all_reduce=switchml %s",
+            sets[i]);
+        if (go(&a, words, &err))
+            fail_msg("%s: %s: %s", words, err.where, err.what);
+        done(&a);
+    }
+}
+
 static void refused(void **state)
 {
 #define MODEL NET "model=transformer:layers=4,hidden=64,heads=2 "
@@ -494,6 +513,7 @@ int main(void)
         cmocka_unit_test(rules_again),
         cmocka_unit_test(libraries_of_rules),
         cmocka_unit_test(a_library_of_all),
+        cmocka_unit_test(settings_of_protocols),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, write_pair, remove_pair);

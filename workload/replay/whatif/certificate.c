@@ -70,9 +70,7 @@ static activity activity_of(certifier *c, const rlt_op *op)
 static int in_time(const void *a, const void *b)
 {
     const change *x = a, *y = b;
-    if (x->at_ps != y->at_ps)
-        return x->at_ps < y->at_ps ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
+    return (x->at_ps > y->at_ps) - (x->at_ps < y->at_ps);
 }
 
 /* Lists the changes of a rank; returns their number. */
@@ -137,7 +135,7 @@ static void sweep(certifier *c, uint32_t rank)
 static void set_means(certifier *c)
 {
     rlt_certificate *o = c->out;
-    double n = c->p->n_ranks ? c->p->n_ranks : 1;
+    double n = c->p->n_ranks;
     if (!o->recorded)
         return;
     o->span_ps = (rlt_time)(c->sum.span / n);
