@@ -52,6 +52,12 @@ static inline rlt_step *plain_message(plain_plan *p, uint32_t lane, uint32_t fro
     return s;
 }
 
+/* Bytes of part i of a cut. */
+static inline uint64_t plain_cut(uint64_t total, uint64_t parts, uint64_t i)
+{
+    return total / parts + (i < total % parts ? 1 : 0);
+}
+
 static inline rlt_blocks plain_run(uint32_t first, uint32_t run)
 {
     return (rlt_blocks){.first = first, .run = run, .reps = 1};

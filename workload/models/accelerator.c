@@ -306,8 +306,8 @@ static double filled(const rlt_roofline *s, const rlt_work *w, double m, double 
     return w->flop * (larger.m / w->m) * (larger.n / w->n) / efficiency(s, &larger);
 }
 
-/* Returns FLOPs over efficiency. A product is never slower than a larger one that contains it. With R, O and
- * A the halves of rows, outputs and area, its time is (1 + R / m) (1 + O / n) (m n + A) but for a factor:
+/* Returns FLOPs over efficiency. A product is never slower than one of more rows or outputs. With R, O and A
+ * the halves of rows, outputs and area, its time is (1 + R / m) (1 + O / n) (m n + A) but for a factor:
  * least at m^2 = R A / n for a given n, at n^2 = O A / m for a given m, and at m^3 = R^2 A / O and
  * n^3 = O^2 A / R for neither. Its logarithm is convex in those of m and n, so that the least is one of
  * these. */

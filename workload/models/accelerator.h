@@ -10,7 +10,8 @@
  *
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
- * Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
+ * A product is never slower than one with more rows or outputs and the same k: T is the least over all of
+ * these. Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
  * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention
  * runs at the peak of 16 bits, whatever the precision of the products. A stack without fused attention
  * computes it as products of matrices.

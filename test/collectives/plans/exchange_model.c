@@ -16,12 +16,6 @@ enum { CASES = 3000, MAX_N = 9 };
 static plain_plan plain;
 static uint64_t counts[MAX_N * MAX_N];
 
-/* Bytes of part i of a cut. */
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 /* Bytes of the block that goes from a member to another, or of the share of `block`. */
 static uint64_t size_of(const rlt_coll_request *r, uint32_t lanes, uint32_t lane, uint32_t from,
                         uint32_t block)
@@ -29,11 +23,11 @@ static uint64_t size_of(const rlt_coll_request *r, uint32_t lanes, uint32_t lane
     if (r->kind == RLT_BARRIER)
         return 0;
     if (r->counts && r->kind == RLT_ALL_TO_ALL)
-        return cut(r->counts[from * r->n + block], lanes, lane);
+        return plain_cut(r->counts[from * r->n + block], lanes, lane);
     if (r->counts)
-        return cut(r->counts[block], lanes, lane);
+        return plain_cut(r->counts[block], lanes, lane);
     uint32_t blocks = r->kind == RLT_BROADCAST || r->kind == RLT_REDUCE ? 1 : r->n;
-    return cut(cut(r->bytes, blocks, block), lanes, lane);
+    return plain_cut(plain_cut(r->bytes, blocks, block), lanes, lane);
 }
 
 /* Messages of one pass, from step `begin` on. Returns its number of steps. */

@@ -23,14 +23,9 @@ static struct {
     uint32_t n, lane, chunks, blocks;
 } c;
 
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 static uint64_t size_of(uint32_t block)
 {
-    return cut(c.r.counts ? counts[block] : cut(c.r.bytes, c.blocks, block), plain.lanes, c.lane);
+    return plain_cut(c.r.counts ? counts[block] : plain_cut(c.r.bytes, c.blocks, block), plain.lanes, c.lane);
 }
 
 static void carry(rlt_step *s, uint32_t block)

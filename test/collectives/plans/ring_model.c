@@ -24,17 +24,12 @@ static struct {
     uint32_t seq[MAX_N]; /* the member at each position of the lane */
 } c;
 
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 static void message(uint32_t from, uint32_t k, uint32_t j, uint32_t block, uint32_t blocks, bool reduce)
 {
     rlt_step *s = plain_message(&plain, c.lane, c.seq[from % c.n], k, c.seq[(from + 1) % c.n], j);
-    uint64_t bytes = c.r.counts ? counts[block] : cut(c.r.bytes, blocks, block);
+    uint64_t bytes = c.r.counts ? counts[block] : plain_cut(c.r.bytes, blocks, block);
     s->send = s->land = plain_run(block, 1);
-    s->send_bytes = cut(bytes, plain.lanes, c.lane);
+    s->send_bytes = plain_cut(bytes, plain.lanes, c.lane);
     s->reduce = reduce;
 }
 

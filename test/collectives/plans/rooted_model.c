@@ -26,16 +26,11 @@ static struct {
 
 static uint64_t counts[PLAIN_MEMBERS];
 
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 static uint64_t size_of(uint32_t block)
 {
     if (c.r.counts)
-        return cut(counts[block], plain.lanes, c.lane);
-    return cut(cut(c.r.bytes, c.shares ? c.r.n : 1, block), plain.lanes, c.lane);
+        return plain_cut(counts[block], plain.lanes, c.lane);
+    return plain_cut(plain_cut(c.r.bytes, c.shares ? c.r.n : 1, block), plain.lanes, c.lane);
 }
 
 static uint32_t coordinate(uint32_t member, uint32_t d)

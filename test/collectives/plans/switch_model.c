@@ -31,16 +31,11 @@ static struct {
     uint32_t between_first, between_last; /* steps of the verbs that reach the heads of one number */
 } c;
 
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 static uint64_t size_of(rlt_blocks span)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < span.reps; i++)
-        sum += cut(cut(c.bytes, c.blocks, span.first + i * span.stride), plain.lanes, c.lane);
+        sum += plain_cut(plain_cut(c.bytes, c.blocks, span.first + i * span.stride), plain.lanes, c.lane);
     return sum;
 }
 

@@ -23,11 +23,6 @@ static struct {
     uint32_t parent[PLAIN_MEMBERS], kids[PLAIN_MEMBERS][KIDS], n_kids[PLAIN_MEMBERS];
 } c;
 
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t i)
-{
-    return total / parts + (i < total % parts ? 1 : 0);
-}
-
 static void join(uint32_t parent, uint32_t kid)
 {
     assert_int_equal(c.parent[kid], RLT_NONE);
@@ -92,7 +87,7 @@ static void follow(rlt_step *s, uint32_t step)
 static void carry_all(rlt_step *s)
 {
     s->send = s->land = plain_run(0, 1);
-    s->send_bytes = cut(c.r.bytes, plain.lanes, c.lane);
+    s->send_bytes = plain_cut(c.r.bytes, plain.lanes, c.lane);
 }
 
 static uint32_t up_steps(uint32_t m)
@@ -129,7 +124,8 @@ static void carry_run(rlt_step *s, uint32_t place, uint32_t size)
     s->send = s->land = plain_run((c.r.root + place) % c.n, size);
     for (uint32_t i = 0; i < size; i++) {
         uint32_t block = (c.r.root + place + i) % c.n;
-        s->send_bytes += cut(c.r.counts ? counts[block] : cut(c.r.bytes, c.n, block), plain.lanes, c.lane);
+        s->send_bytes +=
+            plain_cut(c.r.counts ? counts[block] : plain_cut(c.r.bytes, c.n, block), plain.lanes, c.lane);
     }
 }
 

@@ -2,7 +2,7 @@
 /*
  * Channels, directions and chunks that algorithms take when a request leaves them open, against what their
  * parameters' help promises: random kinds, grids and bytes, many of them at whole numbers of pieces. Levels of
- * two_level and rail by hand.
+ * two_level and rail by hand; a group without dimensions has one.
  */
 #include "collectives/algorithm.h"
 #include "collectives/check/checker.h"
@@ -144,6 +144,14 @@ static void as_promised(void **state)
     }
 }
 
+static rlt_step step_of(const rlt_plan *plan, uint32_t member, uint32_t lane, uint32_t k)
+{
+    rlt_step s;
+    rlt_step_clear(&s);
+    plan->algorithm->step(plan, member, lane, k, &s);
+    return s;
+}
+
 /* A node is the first dimension of several members, or what the request says if that is all. A member then sends to
  * the others of its node and to those of its number on other nodes. */
 static void levels(void **state)
@@ -167,9 +175,7 @@ static void levels(void **state)
         if (!inner)
             continue;
         for (uint32_t k = 0; k < plan.algorithm->steps(&plan, 0, 0); k++) {
-            rlt_step s;
-            rlt_step_clear(&s);
-            plan.algorithm->step(&plan, 0, 0, k, &s);
+            rlt_step s = step_of(&plan, 0, 0, k);
             if (s.send_to != RLT_NONE)
                 met[s.send_to] = true;
         }
@@ -239,9 +245,46 @@ static void tori(void **state)
     rlt_plan_free(&plan);
 }
 
+static void same_steps(const rlt_plan *a, const rlt_plan *b)
+{
+    assert_int_equal(a->lanes, b->lanes);
+    for (uint32_t m = 0; m < a->req.n; m++)
+        for (uint32_t l = 0; l < a->lanes; l++) {
+            uint32_t n = a->algorithm->steps(a, m, l);
+            assert_int_equal(n, b->algorithm->steps(b, m, l));
+            for (uint32_t k = 0; k < n; k++) {
+                rlt_step x = step_of(a, m, l, k), y = step_of(b, m, l, k);
+                assert_true(x.send_to == y.send_to && x.peer_step == y.peer_step &&
+                            x.send_bytes == y.send_bytes && x.recv_from == y.recv_from &&
+                            x.recv_count == y.recv_count && x.nowait == y.nowait && x.reduce == y.reduce);
+            }
+        }
+}
+
+/* A request that names no dimensions is a request with one, and takes the first pattern. */
+static void one_dimension(void **state)
+{
+    static const char *const patterns[] = {"ring", "direct", "halving_doubling", "recursive_doubling"};
+    static const uint32_t grid[] = {8, 0};
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        rlt_coll_request with = test_grid_request(grid, RLT_ALL_REDUCE, 8000), without = with;
+        without.n_dims = 0;
+        with.params.patterns[0] = without.params.patterns[0] = patterns[i];
+        rlt_plan a, b;
+        rlt_error err = {0};
+        assert_int_equal(rlt_plan_create(&rlt_hierarchical, &with, &a, &err), 0);
+        assert_int_equal(rlt_plan_create(&rlt_hierarchical, &without, &b, &err), 0);
+        same_steps(&a, &b);
+        rlt_plan_free(&a);
+        rlt_plan_free(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_promised), cmocka_unit_test(levels),
-                                       cmocka_unit_test(tori), cmocka_unit_test(alone)};
+                                       cmocka_unit_test(tori), cmocka_unit_test(alone),
+                                       cmocka_unit_test(one_dimension)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * Times of random layers against a second model, written from layer.h, model.h and accelerator.h. It first
  * lists the matrices that one rank multiplies, each with its rows, and then sums up kernels.
  */
+#include "test/support/trainings/kernel.h"
 #include "workload/models/layer.h"
 
 #include <math.h>
@@ -15,41 +16,9 @@
 
 enum { TRIALS = 6000, MOST = 4 };
 
-/* A kernel of `times` products of m x k times k x n. Sizes of 0 are long. */
-typedef struct kernel {
-    rlt_work_kind kind;
-    double m, n, k, flop, bytes;
-} kernel;
-
-static double half_of(double size, double half)
+static double kernel_ps(const rlt_roofline *f, const rlt_work *w)
 {
-    return size > 0 ? size / (size + half) : 1;
-}
-
-/* FLOPs over efficiency, but for the kind's own factor, of the fastest product that holds m x k times k x n: more
- * rows and more outputs, in turn, until neither is faster. */
-static double product_flop(const rlt_roofline *f, const kernel *x)
-{
-    double m = x->m, n = x->n, sums = fmax(1, x->k / 4096), area = f->area_half / sums;
-    for (int i = 0; i < 60 && m > 0 && n > 0; i++) {
-        m = fmax(x->m, sqrt(f->rows_half * area / n));
-        n = fmax(x->n, sqrt(f->outputs_half * area / m));
-    }
-    double larger = m > 0 && n > 0 ? m / x->m * n / x->n : 1;
-    return x->flop * larger /
-           (half_of(m, f->rows_half) * half_of(n, f->outputs_half) * half_of(x->k, f->inputs_half) *
-            half_of(m * n * sums, f->area_half));
-}
-
-static double kernel_ps(const rlt_roofline *f, const kernel *x)
-{
-    double peak = (double)(x->kind == RLT_WORK_ATTENTION ? f->peak_16_Flops : f->peak_Flops);
-    double e = f->most[x->kind], sums = fmax(1, x->k / 4096);
-    double flop = x->kind == RLT_WORK_MATMUL ? product_flop(f, x) : x->flop;
-    if (x->kind == RLT_WORK_CONVOLUTION)
-        e *= half_of(x->m, f->rows_half) * half_of(fmax(x->m, 128) * x->n * sums, f->area_half);
-    double s = fmax(flop / (peak * e), x->bytes / ((double)f->memory_Bps * f->memory));
-    return floor(s * 1e12 + 0.5) + (double)f->launch_ps;
+    return floor(kernel_seconds(f, w) * 1e12 + 0.5) + (double)f->launch_ps;
 }
 
 /* The share of the tokens of a microbatch that a rank multiplies by a matrix outside the experts. */
@@ -77,9 +46,9 @@ static double product_ps(const rlt_model_layer *l, const rlt_model_product *p, c
            out = p->split == RLT_SPLIT_OUT ? (double)p->out / tp : (double)p->out;
     double weight = pass == RLT_LAYER_WEIGHTS ? 2.0 * s->gradient_bytes : s->element_bytes;
     double read = l->work == RLT_WORK_CONVOLUTION ? 2 * out : in + out;
-    kernel x = {.kind = (rlt_work_kind)l->work,
-                .flop = 2 * matrices * rows * in * out * s->slowdown,
-                .bytes = matrices * (rows * read * s->element_bytes + in * out * weight)};
+    rlt_work x = {.kind = (rlt_work_kind)l->work,
+                  .flop = 2 * matrices * rows * in * out * s->slowdown,
+                  .bytes = matrices * (rows * read * s->element_bytes + in * out * weight)};
     if (pass != RLT_LAYER_FORWARD)
         x.flop /= f->backward;
     x.m = pass == RLT_LAYER_WEIGHTS ? in : rows;
@@ -95,8 +64,12 @@ static double scores_ps(const rlt_model_layer *l, const rlt_roofline *f, const r
     double scores = l->scores * s->samples / (l->sharded ? s->tp : 1);
     if (pass == RLT_LAYER_WEIGHTS)
         return 0;
-    kernel into = {RLT_WORK_MATMUL, scores / l->keys, l->keys, l->head, 2 * scores * l->head, 0},
-           out = {RLT_WORK_MATMUL, scores / l->keys, l->value_head, l->keys, 2 * scores * l->value_head, 0};
+    rlt_work into = {.kind = RLT_WORK_MATMUL, .flop = 2 * scores * l->head}, out = into;
+    into.m = out.m = scores / l->keys;
+    into.n = out.k = l->keys;
+    into.k = l->head;
+    out.n = l->value_head;
+    out.flop = 2 * scores * l->value_head;
     if (pass == RLT_LAYER_FORWARD)
         return kernel_ps(f, &into) + kernel_ps(f, &out);
     into.flop /= f->backward;
@@ -118,12 +91,12 @@ static double width_ps(const rlt_model *m, const rlt_model_layer *l, const rlt_r
                   : pass == RLT_LAYER_WEIGHTS ? 0
                                               : backward / f->backward;
     double weight = pass == RLT_LAYER_WEIGHTS ? 2.0 * s->gradient_bytes : s->element_bytes;
-    kernel x = {.kind = (rlt_work_kind)l->work,
-                .flop = flop * s->samples / tp,
-                .bytes = (dense / tp + own / s->ep / etp) * weight,
-                .m = m->hidden ? s->samples * m->tokens : 0,
-                .n = m->hidden,
-                .k = m->hidden};
+    rlt_work x = {.kind = (rlt_work_kind)l->work,
+                  .flop = flop * s->samples / tp,
+                  .bytes = (dense / tp + own / s->ep / etp) * weight,
+                  .m = m->hidden ? s->samples * m->tokens : 0,
+                  .n = m->hidden,
+                  .k = m->hidden};
     if (l->work == RLT_WORK_MATMUL || l->work == RLT_WORK_CONVOLUTION)
         x.flop *= s->slowdown;
     return x.flop > 0 ? kernel_ps(f, &x) : 0;
@@ -141,7 +114,7 @@ static double moved_ps(const rlt_model_layer *l, const rlt_roofline *f, const rl
         elements = (elements + s->packed * (double)l->ep_elements) * (s->load > 0 ? s->load : 1);
     if (l->sharded || s->sequence_parallel)
         elements /= s->tp;
-    kernel x = {.kind = RLT_WORK_VECTOR, .bytes = elements * s->samples * s->element_bytes};
+    rlt_work x = {.kind = RLT_WORK_VECTOR, .bytes = elements * s->samples * s->element_bytes};
     x.bytes *= pass == RLT_LAYER_INPUTS ? 1.6 : 1;
     return x.bytes > 0 && pass != RLT_LAYER_WEIGHTS ? kernel_ps(f, &x) : 0;
 }
@@ -150,7 +123,11 @@ static double adapters_ps(const rlt_model *m, const rlt_model_layer *l, const rl
                           const rlt_layer_share *s, rlt_layer_pass pass)
 {
     double flop = s->adapter_rank * l->sides_flop * s->samples;
-    kernel x = {RLT_WORK_MATMUL, s->samples * m->tokens, s->adapter_rank, m->hidden, flop, 0};
+    rlt_work x = {.kind = RLT_WORK_MATMUL,
+                  .flop = flop,
+                  .m = s->samples * m->tokens,
+                  .n = s->adapter_rank,
+                  .k = m->hidden};
     x.flop *= pass == RLT_LAYER_FORWARD ? 1 : 2;
     return flop > 0 ? kernel_ps(f, &x) : 0;
 }

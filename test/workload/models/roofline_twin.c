@@ -13,6 +13,7 @@
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/support.h"
+#include "test/support/trainings/kernel.h"
 #include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/models/precision.h"
@@ -196,38 +197,6 @@ static rlt_roofline roofline(const rlt_accelerator *a, const char *stack, const 
     return r;
 }
 
-/* A dimension of 0 is long: it loses nothing. */
-static double loss(double size, double half)
-{
-    return size == 0 ? 1 : size / (size + half);
-}
-
-/* FLOPs over efficiency, but for the kind's own factor, of the fastest product that holds m x k times k x n: more
- * rows and more outputs, in turn, until neither is faster. */
-static double product_flop(const rlt_roofline *r, const rlt_work *w)
-{
-    double m = w->m, n = w->n, sums = fmax(1, w->k / 4096), area = r->area_half / sums;
-    for (int i = 0; i < 60 && m > 0 && n > 0; i++) {
-        m = fmax(w->m, sqrt(r->rows_half * area / n));
-        n = fmax(w->n, sqrt(r->outputs_half * area / m));
-    }
-    double larger = m > 0 && n > 0 ? m / w->m * n / w->n : 1;
-    return w->flop * larger /
-           (loss(m, r->rows_half) * loss(n, r->outputs_half) * loss(w->k, r->inputs_half) *
-            loss(m * n * sums, r->area_half));
-}
-
-static double seconds(const rlt_roofline *r, const rlt_work *w)
-{
-    double e = r->most[w->kind], pieces = fmax(1, w->k / 4096), peak = (double)r->peak_Flops;
-    double flop = w->kind == RLT_WORK_MATMUL ? product_flop(r, w) : w->flop;
-    if (w->kind == RLT_WORK_CONVOLUTION)
-        e *= loss(w->m, r->rows_half) * loss(fmax(w->m, 128) * w->n * pieces, r->area_half);
-    if (w->kind == RLT_WORK_ATTENTION)
-        peak = (double)r->peak_16_Flops;
-    return fmax(flop / (peak * e), w->bytes / ((double)r->memory_Bps * r->memory));
-}
-
 static double size(dice *d)
 {
     static const double some[] = {0, 1, 127, 128, 129, 4095, 4096, 4097, 8192};
@@ -243,7 +212,7 @@ static void check_times(dice *d, const rlt_roofline *r)
                       .m = size(d),
                       .n = size(d),
                       .k = size(d)};
-        double ps = 1e12 * seconds(r, &w) + (double)r->launch_ps;
+        double ps = 1e12 * kernel_seconds(r, &w) + (double)r->launch_ps;
         double got = (double)rlt_roofline_time(r, &w);
         double want = ps < (double)RLT_TIME_MAX ? ps : (double)RLT_TIME_MAX;
         if (fabs(got - want) > 0.5 + 1e-9 * want)
@@ -450,7 +419,7 @@ static void formats(void **state)
     assert_null(rlt_precision_at(n));
 }
 
-/* A product that contains another one takes at least as long. */
+/* A product of more rows or outputs takes at least as long. */
 static void larger_takes_longer(void **state)
 {
     dice d = {.seed = 77};
