@@ -273,11 +273,12 @@ static double share(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
-/* Long sums are split over multiprocessors: weight gradients of few weights and many rows. */
-static double sums_of(const rlt_work *w)
+/* Long sums are split over multiprocessors: weight gradients of few weights and many rows. The half of the
+ * inputs counts as long as the sum it starts, so that a longer sum is never faster. */
+static double sums_of(const rlt_work *w, double inputs_half)
 {
     const double split = 4096;
-    return w->k > split ? w->k / split : 1;
+    return w->k > split ? (w->k + inputs_half) / (split + inputs_half) : 1;
 }
 
 static double efficiency(const rlt_roofline *s, const rlt_work *w)
@@ -286,14 +287,13 @@ static double efficiency(const rlt_roofline *s, const rlt_work *w)
     if (w->kind != RLT_WORK_MATMUL && w->kind != RLT_WORK_CONVOLUTION)
         return e;
     const double tile_rows = 128;
-    double sums = sums_of(w);
     if (w->kind == RLT_WORK_CONVOLUTION) {
         /* Convolutions have tiles for few channels, and keep a filter's inputs in shared memory. A tile of
          * few rows is as long as a full one, and counts as one. */
         double rows = w->m > tile_rows ? w->m : tile_rows;
-        return e * share(w->m, s->rows_half) * share(rows * w->n * sums, s->area_half);
+        return e * share(w->m, s->rows_half) * share(rows * w->n * sums_of(w, 0), s->area_half);
     }
-    e *= share(w->m, s->rows_half) * share(w->m * w->n * sums, s->area_half);
+    e *= share(w->m, s->rows_half) * share(w->m * w->n * sums_of(w, s->inputs_half), s->area_half);
     return e * share(w->n, s->outputs_half) * share(w->k, s->inputs_half);
 }
 
@@ -314,7 +314,7 @@ static double filled(const rlt_roofline *s, const rlt_work *w, double m, double 
 static double least_flop(const rlt_roofline *s, const rlt_work *w)
 {
     double least = w->flop / efficiency(s, w), r = s->rows_half, o = s->outputs_half,
-           area = s->area_half / sums_of(w);
+           area = s->area_half / sums_of(w, s->inputs_half);
     if (w->kind != RLT_WORK_MATMUL || !(w->m > 0) || !(w->n > 0) ||
         (w->m * w->m * w->n >= r * area && w->n * w->n * w->m >= o * area))
         return least;

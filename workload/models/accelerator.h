@@ -10,9 +10,10 @@
  *
  *   e = most * m / (m + rows_half) * n / (n + outputs_half) * k / (k + inputs_half) * mn / (mn + area_half)
  *
- * A product is never slower than one with more rows or outputs and the same k: T is the least over all of
- * these. Convolutions lose nothing for short n and k, and m counts as 128 at least in the area: a tile. Inner
- * dimensions k above 4096 are split, and count as k / 4096 areas. For all other kinds e = most. Attention
+ * A product is never slower than one with more rows, outputs or inputs: T is the least over all larger m and
+ * n. Inner dimensions k above 4096 are split, and count as (k + inputs_half) / (4096 + inputs_half) areas.
+ * Convolutions lose nothing for short n and k, count as k / 4096 areas, and m counts as 128 at least in the
+ * area: a tile. For all other kinds e = most. Attention
  * runs at the peak of 16 bits, whatever the precision of the products. A stack without fused attention
  * computes it as products of matrices.
  *

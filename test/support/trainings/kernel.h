@@ -14,11 +14,17 @@ static inline double kernel_loss(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
+/* Areas that a sum of k inputs is split into. */
+static inline double kernel_pieces(double k, double inputs_half)
+{
+    return k > 4096 ? (k + inputs_half) / (4096 + inputs_half) : 1;
+}
+
 /* FLOPs over efficiency, but for the kind's own factor, of the fastest product that holds m x k times k x n: more
  * rows and more outputs, in turn, until neither is faster. */
 static inline double kernel_product_flop(const rlt_roofline *r, const rlt_work *w)
 {
-    double m = w->m, n = w->n, pieces = fmax(1, w->k / 4096), area = r->area_half / pieces;
+    double m = w->m, n = w->n, pieces = kernel_pieces(w->k, r->inputs_half), area = r->area_half / pieces;
     for (int i = 0; i < 60 && m > 0 && n > 0; i++) {
         m = fmax(w->m, sqrt(r->rows_half * area / n));
         n = fmax(w->n, sqrt(r->outputs_half * area / m));
@@ -32,10 +38,11 @@ static inline double kernel_product_flop(const rlt_roofline *r, const rlt_work *
 /* Seconds without the launch. */
 static inline double kernel_seconds(const rlt_roofline *r, const rlt_work *w)
 {
-    double e = r->most[w->kind], pieces = fmax(1, w->k / 4096), peak = (double)r->peak_Flops;
+    double e = r->most[w->kind], peak = (double)r->peak_Flops;
     double flop = w->kind == RLT_WORK_MATMUL ? kernel_product_flop(r, w) : w->flop;
     if (w->kind == RLT_WORK_CONVOLUTION)
-        e *= kernel_loss(w->m, r->rows_half) * kernel_loss(fmax(w->m, 128) * w->n * pieces, r->area_half);
+        e *= kernel_loss(w->m, r->rows_half) *
+             kernel_loss(fmax(w->m, 128) * w->n * kernel_pieces(w->k, 0), r->area_half);
     if (w->kind == RLT_WORK_ATTENTION)
         peak = (double)r->peak_16_Flops;
     return fmax(flop / (peak * e), w->bytes / ((double)r->memory_Bps * r->memory));

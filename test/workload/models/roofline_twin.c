@@ -419,7 +419,7 @@ static void formats(void **state)
     assert_null(rlt_precision_at(n));
 }
 
-/* A product of more rows or outputs takes at least as long. */
+/* A product of more rows, outputs or inputs takes at least as long. */
 static void larger_takes_longer(void **state)
 {
     dice d = {.seed = 77};
@@ -439,6 +439,7 @@ static void larger_takes_longer(void **state)
                  x = w;
         x.m += below(&d, 2) * below(&d, 1000);
         x.n += below(&d, 2) * below(&d, 1000);
+        x.k += below(&d, 2) * below(&d, 9000);
         w.flop = 2 * w.m * w.n * w.k;
         x.flop = 2 * x.m * x.n * x.k;
         rlt_time small = rlt_roofline_time(&r, &w), large = rlt_roofline_time(&r, &x);
