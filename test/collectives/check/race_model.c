@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Races between lanes against a plain graph of what happens after what, written from races.h: drawn steps, waits,
- * messages, reads and writes. How many clocks fit.
+ * Races between lanes against a plain graph of what happens after what, written from races.h: drawn steps,
+ * waits, messages, reads and writes. How many clocks fit.
  */
 #include "collectives/check/races.h"
 
@@ -230,8 +230,8 @@ static void as_stated(void **state)
         one_case(CASES + i, true);
 }
 
-/* Clocks of all places, two for each place and one for each awaited step, within 2^29 bytes; else clocks of the member's
- * lanes alone, one for each place and awaited step, within as many. */
+/* Clocks of all places, two for each place and one for each awaited step, within 2^29 bytes; else clocks of
+ * the member's lanes alone, one for each place and awaited step, within as many. */
 static void room(void **state)
 {
     static const struct {

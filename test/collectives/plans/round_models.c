@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * bruck, recursive_doubling, halving_doubling and point_to_point against plain plans, written from the rounds at the
- * head of their files: any number of members, random lanes and counts, every field of every step.
+ * bruck, recursive_doubling, halving_doubling and point_to_point against plain plans, written from the rounds
+ * at the head of their files: any number of members, random lanes and counts, every field of every step.
  */
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
