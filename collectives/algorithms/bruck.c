@@ -36,10 +36,6 @@ static inline slots slots_of(uint32_t n, uint32_t k)
     uint32_t run = 1u << k, rest = n % (2 * run);
     slots s = {.run = run, .full = n / (2 * run)};
     s.tail = rest > run ? rest - run : 0;
-    if (s.tail == run) {
-        s.full++;
-        s.tail = 0;
-    }
     return s;
 }
 

@@ -300,6 +300,45 @@ static void what_cannot_is_refused(void **state)
     }
 }
 
+/* A dimension of one member needs no switch. A group that is not split asks all switches of its network. */
+static void where_members_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        uint32_t n_dims, dims[2];
+        const char *says;
+    } rows[] = {
+        {"switch:4@9GB/s,0ns*switch:8@5GB/s,0ns,in_network=reduce+multicast", 2, {1, 8}, NULL},
+        {"switch:4@9GB/s,0ns*switch:8@5GB/s,0ns,in_network=reduce+multicast", 2, {2, 8}, "in dimension 1 of"},
+        {"switch:4@9GB/s,0ns,in_network=reduce+multicast*switch:8@5GB/s,0ns", 2, {1, 8}, "in dimension 2 of"},
+        {"switch:4@9GB/s,0ns,in_network=reduce+multicast*switch:8@5GB/s,0ns", 2, {4, 1}, NULL},
+        {"switch:8@5GB/s,0ns", 0, {0}, "in dimension 1 of"},
+        {"switch:8@5GB/s,0ns,in_network=reduce+multicast", 0, {0}, NULL},
+        {"switch:8@5GB/s,0ns", 1, {8}, "in dimension 1 of"},
+        {"switch:8@5GB/s,0ns", 1, {1}, NULL},
+    };
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_group s;
+        rlt_plan plan;
+        rlt_error err = {0};
+        test_group_open(&s, rows[i].topology, 0);
+        rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = 1, .bytes = 800, .topology = s.g.topology};
+        req.n_dims = rows[i].n_dims;
+        for (uint32_t d = 0; d < req.n_dims; d++) {
+            req.n *= req.dims[d] = rows[i].dims[d];
+            req.axes[d] = d;
+        }
+        req.n = req.n_dims ? req.n : 8;
+        req.params.patterns[0] = req.params.patterns[1] = "nvls";
+        int rc = rlt_plan_create(&rlt_hierarchical, &req, &plan, &err);
+        if (rc != (rows[i].says ? RLT_EUNSUPPORTED : 0) || (rc && !strstr(err.what, rows[i].says)))
+            fail_msg("row %u: %d, %s", i, rc, err.what);
+        rlt_plan_free(&plan);
+        test_group_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +349,7 @@ int main(void)
         cmocka_unit_test(one_chunk),
         cmocka_unit_test(many_chunks),
         cmocka_unit_test(what_cannot_is_refused),
+        cmocka_unit_test(where_members_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

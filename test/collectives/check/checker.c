@@ -300,6 +300,20 @@ static void idleness_is_refused(void **state)
     }
 }
 
+/* Contributions of more members than a word has bits. */
+static void many_are_proved(void **state)
+{
+    (void)state;
+    for (uint32_t n = 63; n <= 130; n += 67) {
+        rlt_coll_request req = {.kind = RLT_ALL_REDUCE, .n = n, .bytes = 4096};
+        rlt_plan plan;
+        rlt_error err = {0};
+        assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), 0);
+        assert_int_equal(rlt_plan_check(&plan, &err), 0);
+        rlt_plan_free(&plan);
+    }
+}
+
 static void size_is_limited(void **state)
 {
     (void)state;
@@ -314,9 +328,8 @@ static void size_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planted_defects_are_named),
-        cmocka_unit_test(circles_are_found),
-        cmocka_unit_test(idleness_is_refused),
+        cmocka_unit_test(planted_defects_are_named), cmocka_unit_test(circles_are_found),
+        cmocka_unit_test(idleness_is_refused),       cmocka_unit_test(many_are_proved),
         cmocka_unit_test(size_is_limited),
     };
     return cmocka_run_group_tests_name("checker", tests, NULL, NULL);

@@ -170,12 +170,34 @@ static void which_requests(void **state)
     }
 }
 
+/* Rings over nodes share their lanes, up to the largest number of them. */
+static void most_lanes(void **state)
+{
+    (void)state;
+    for (uint32_t chunks = 1; chunks <= 2; chunks++)
+        for (uint32_t more = 0; more < 2; more++) {
+            uint32_t channels = RLT_MAX_LANES / chunks + more;
+            rlt_coll_request req = {.kind = RLT_ALL_REDUCE,
+                                    .n = 4,
+                                    .node = 2,
+                                    .bytes = 1 << 20,
+                                    .params = {.channels = channels, .chunks = chunks}};
+            rlt_plan plan;
+            rlt_error err = {0};
+            assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), more ? RLT_ERANGE : 0);
+            if (!more)
+                assert_true(plan.shared && plan.lanes == RLT_MAX_LANES && plan.blocks == 4 * plan.channels);
+            rlt_plan_free(&plan);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),        cmocka_unit_test(order),
         cmocka_unit_test(proof),          cmocka_unit_test(all_nics_are_used),
         cmocka_unit_test(which_requests), cmocka_unit_test(steps_know_their_senders),
+        cmocka_unit_test(most_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

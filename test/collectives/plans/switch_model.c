@@ -364,9 +364,80 @@ static void one_switch(void **state)
     rlt_topology_free(t);
 }
 
+/* A group of `n` along dimension `dim` of a product of two switches. */
+static void fetched(dice *d, uint32_t n, uint32_t dim)
+{
+    static const uint32_t rates[] = {1, 4, 5, 20, 50, 100, 250};
+    uint32_t sizes[2] = {2 + below(d, 4), 2 + below(d, 4)}, GBps[2], ns[2], ranks[8];
+    rlt_topology *t = NULL;
+    rlt_placement p = {0};
+    rlt_group g;
+    rlt_plan plan;
+    rlt_error err = {0};
+    char net[200];
+    sizes[dim] = n;
+    for (uint32_t i = 0; i < 2; i++) {
+        GBps[i] = rates[below(d, 7)];
+        ns[i] = 1 + below(d, 900);
+    }
+    for (uint32_t i = 0, other = below(d, sizes[1 - dim]); i < n; i++)
+        ranks[i] = dim ? i * sizes[0] + other : other * sizes[0] + i;
+    snprintf(
+        net, sizeof net,
+        "switch:%u@%uGB/s,%uns,in_network=reduce+multicast*switch:%u@%uGB/s,%uns,in_network=reduce+multicast",
+        sizes[0], GBps[0], ns[0], sizes[1], GBps[1], ns[1]);
+    assert_int_equal(rlt_topology_load(net, NULL, &t, &err), 0);
+    assert_int_equal(rlt_placement_identity(t, sizes[0] * sizes[1], &p, &err), 0);
+    assert_int_equal(rlt_group_create(t, &p, ranks, n, &g, &err), 0);
+    uint64_t channels = 1 + below(d, 3), share = 1 + roll(d, below(d, 2) ? 3000 : 1000000);
+    uint64_t fetch_ps = share * (n - 1) * 1000 / GBps[dim], crossing_ps = UINT64_C(2000) * ns[dim],
+             chunks = 1;
+    rlt_coll_request r = rlt_group_request(&g, RLT_ALL_REDUCE, share * channels * n);
+    r.params.channels = (uint32_t)channels;
+    while (chunks < 512 && fetch_ps > crossing_ps * chunks)
+        chunks++;
+    if (rlt_plan_create(&rlt_nvls, &r, &plan, &err) ||
+        (plan.chunks != chunks && fetch_ps != crossing_ps * chunks))
+        fail_msg("%s, %llu B to %u: %u chunks, expected %u; %s", net, (unsigned long long)r.bytes, n,
+                 plan.chunks, (unsigned)chunks, err.what);
+    rlt_plan_free(&plan);
+    rlt_group_free(&g);
+    rlt_placement_free(&p);
+    rlt_topology_free(t);
+}
+
+/* Chunks of nvls: as few as let the first fetch take no longer than a crossing of its switch, 512 at most. */
+static void first_fetches(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 400; i++) {
+        dice d = {.seed = i};
+        uint32_t n = 2 + below(&d, 7);
+        fetched(&d, n, below(&d, 2));
+    }
+}
+
+/* A member alone does nothing, whatever its network cannot do. */
+static void alone(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 0; nodes < 2; nodes++) {
+        rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = 1, .node = nodes, .bytes = 100};
+        rlt_plan plan;
+        rlt_error err = {0};
+        assert_int_equal(rlt_plan_create(&rlt_nvls_tree, &r, &plan, &err), 0);
+        assert_false(plan.reduces || plan.multicasts || plan.result);
+        assert_int_equal(plan.chunks, 1);
+        for (uint32_t lane = 0; lane < plan.lanes; lane++)
+            assert_int_equal(plan.algorithm->steps(&plan, 0, lane), 0);
+        rlt_plan_free(&plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(usual_chunks),
-                                       cmocka_unit_test(one_switch)};
+                                       cmocka_unit_test(one_switch), cmocka_unit_test(first_fetches),
+                                       cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

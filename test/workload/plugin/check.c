@@ -194,7 +194,8 @@ typedef enum model_fault {
     AT_PEAK,
     SKIPS,
     NO_PARAMETERS,
-    LITTLE
+    LITTLE,
+    ONE_LETTER
 } model_fault;
 static model_fault model_is;
 
@@ -205,7 +206,10 @@ static int square_build(rlt_model *m, const char *const *settings, uint32_t n, r
         return RLT_EUSAGE;
     if (n && model_is != ANY_SETTING)
         return rlt_fail(err, RLT_EUSAGE, settings[0], "?");
-    snprintf(m->sample, sizeof m->sample, "%s", model_is == NO_SAMPLE ? "" : "vector");
+    snprintf(m->sample, sizeof m->sample, "%s",
+             model_is == NO_SAMPLE    ? ""
+             : model_is == ONE_LETTER ? "v"
+                                      : "vector");
     m->tokens = model_is == NO_TOKENS ? 0 : 1;
     for (uint32_t i = 0; i < 3 && !rc; i++) {
         rlt_model_layer *l = rlt_model_add(m, "square", RLT_WORK_MATMUL, err);
@@ -278,10 +282,13 @@ static void models(void **state)
         fail_msg("%s: %s", err.where, err.what);
     assert_text_contains(text, " trains: 3.6e+19 FLOP in 180000000");
     free(text);
-    model_is = LITTLE; /* less than a FLOP is work */
-    if (rlt_plugin_check(&p, "/tmp", &text, &err))
-        fail_msg("%s: %s", err.where, err.what);
-    free(text);
+    static const model_fault none[] = {LITTLE, ONE_LETTER}; /* less than a FLOP is work, a letter is a name */
+    for (size_t i = 0; i < 2; i++) {
+        model_is = none[i];
+        if (rlt_plugin_check(&p, "/tmp", &text, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        free(text);
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model_is = rows[i].fault;
         prove(&p, RLT_ECHECK, rows[i].where, rows[i].what);
