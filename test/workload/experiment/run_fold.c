@@ -219,7 +219,8 @@ static void tables_of_layers(void **state)
 /* On a machine whose algorithms are chosen by its endpoint and by a version of its library, as with every rank. */
 static void tables_on_machines(void **state)
 {
-    static const char *const words[] = {"", "algorithm=auto:nccl-2.18", "set=thread_blocks=2", "set=launch=9us"};
+    static const char *const words[] = {"", "algorithm=auto=nccl-2.22", "set=launch=9us",
+                                        "set=nccl=2.22"};
     rlt_time took[4];
     (void)state;
     char path[] = "/tmp/ringlet-table-XXXXXX",
@@ -230,13 +231,13 @@ static void tables_on_machines(void **state)
         char all[300];
         asked whole, folded;
         rlt_error err;
-        snprintf(all, sizeof all, "topology=dgx-a100-8 trace=%s %s", path, words[i]);
+        snprintf(all, sizeof all, "topology=p4de-2x8 trace=%s %s", path, words[i]);
         if (go(&whole, all, &err))
             fail_msg("%s: %s: %s", all, err.where, err.what);
         strcat(all, " fold");
         if (go(&folded, all, &err))
             fail_msg("%s: %s: %s", all, err.where, err.what);
-        assert_int_equal(whole.run.program->n_ranks, 8);
+        assert_int_equal(whole.run.program->n_ranks, 16);
         assert_int_equal(folded.run.program->n_ranks, 1);
         took[i] = rlt_replay_time(whole.run.replay);
         if (rlt_replay_time(folded.run.replay) != took[i])
@@ -245,7 +246,8 @@ static void tables_on_machines(void **state)
         done(&folded);
     }
     for (int i = 1; i < 4; i++)
-        assert_true(took[i] != took[0]);
+        if (took[i] == took[0])
+            fail_msg("%s", words[i]);
     assert_int_equal(unlink(path), 0);
 }
 
