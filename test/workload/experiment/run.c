@@ -436,7 +436,8 @@ static void gaps_of_recordings(void **state)
             if (rc != (gap && !keeps ? RLT_ECHECK : 0))
                 fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
             if (rc)
-                assert_non_null(strstr(err.what, "5 ms of the recorded 5 ms of exposed communication are in gaps"));
+                assert_non_null(
+                    strstr(err.what, "5 ms of the recorded 5 ms of exposed communication are in gaps"));
             done(&a);
         }
         assert_int_equal(unlink(path), 0);
@@ -446,11 +447,16 @@ static void gaps_of_recordings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_by_hand), cmocka_unit_test(accounts_by_hand),
-        cmocka_unit_test(jobs_alone),    cmocka_unit_test(stopped_at_a_time),
-        cmocka_unit_test(wrong_words),   cmocka_unit_test(other_traffic),
-        cmocka_unit_test(checks),        cmocka_unit_test(long_events),
-        cmocka_unit_test(path_by_hand),  cmocka_unit_test(traces_and_operands),
+        cmocka_unit_test(times_by_hand),
+        cmocka_unit_test(accounts_by_hand),
+        cmocka_unit_test(jobs_alone),
+        cmocka_unit_test(stopped_at_a_time),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(other_traffic),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(long_events),
+        cmocka_unit_test(path_by_hand),
+        cmocka_unit_test(traces_and_operands),
         cmocka_unit_test(gaps_of_recordings),
     };
     return cmocka_run_group_tests(tests, write_chain, remove_chain);

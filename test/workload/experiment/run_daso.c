@@ -152,7 +152,8 @@ static void scales(void **state)
         rlt_daso_result x = simulated(same[i][0]), y = simulated(same[i][1]);
         assert_int_equal(x.batches, 2);
         assert_true(x.daso_ps > 0 && x.horovod_ps > 0);
-        assert_true(fabs((double)(x.daso_ps - y.daso_ps)) < 1e-6 * (double)y.daso_ps); /* layers are rounded */
+        assert_true(fabs((double)(x.daso_ps - y.daso_ps)) <
+                    1e-6 * (double)y.daso_ps); /* layers are rounded */
         assert_true(fabs((double)(x.horovod_ps - y.horovod_ps)) < 1e-6 * (double)y.horovod_ps);
     }
 }
@@ -229,7 +230,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(settings),
-                                       cmocka_unit_test(times), cmocka_unit_test(scales), cmocka_unit_test(collectives_alone), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),  cmocka_unit_test(settings),          cmocka_unit_test(times),
+        cmocka_unit_test(scales), cmocka_unit_test(collectives_alone), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

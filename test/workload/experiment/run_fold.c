@@ -190,8 +190,7 @@ static void tables_of_layers(void **state)
                     400000 * (i + 1), i % 4 ? 900000 * i : 0);
         assert_int_equal(fclose(f), 0);
         for (int fold = 0; fold < 2; fold++) {
-            snprintf(words, sizeof words, "topology=%s trace=TRACE %s%s", networks[i % 2],
-                     settings[i / 3],
+            snprintf(words, sizeof words, "topology=%s trace=TRACE %s%s", networks[i % 2], settings[i / 3],
                      fold ? " fold verify-fold" : "");
             if (go(fold ? &folded : &whole, words, &err))
                 fail_msg("%s: %s: %s", words, err.where, err.what);
@@ -219,8 +218,7 @@ static void tables_of_layers(void **state)
 /* On a machine whose algorithms are chosen by its endpoint and by a version of its library, as with every rank. */
 static void tables_on_machines(void **state)
 {
-    static const char *const words[] = {"", "algorithm=auto=nccl-2.22", "set=launch=9us",
-                                        "set=nccl=2.22"};
+    static const char *const words[] = {"", "algorithm=auto=nccl-2.22", "set=launch=9us", "set=nccl=2.22"};
     rlt_time took[4];
     (void)state;
     char path[] = "/tmp/ringlet-table-XXXXXX",
@@ -241,7 +239,8 @@ static void tables_on_machines(void **state)
         assert_int_equal(folded.run.program->n_ranks, 1);
         took[i] = rlt_replay_time(whole.run.replay);
         if (rlt_replay_time(folded.run.replay) != took[i])
-            fail_msg("%s: %lld, not %lld", all, (long long)rlt_replay_time(folded.run.replay), (long long)took[i]);
+            fail_msg("%s: %lld, not %lld", all, (long long)rlt_replay_time(folded.run.replay),
+                     (long long)took[i]);
         done(&whole);
         done(&folded);
     }

@@ -429,10 +429,11 @@ static void slowdown_of_each_job(void **state)
     rlt_error err;
     (void)state;
     test_write_new(accelerator, text, sizeof text - 1);
-    int fd = mkstemps(job, 5), n = snprintf(file, sizeof file,
-                                            "{\"model\": \"transformer:layers=2,hidden=64,heads=2\", "
-                                            "\"accelerator\": \"%s\", \"layout\": \"dp=2\", \"train\": \"" SMALL_BUCKETS "\"}\n",
-                                            accelerator);
+    int fd = mkstemps(job, 5),
+        n = snprintf(file, sizeof file,
+                     "{\"model\": \"transformer:layers=2,hidden=64,heads=2\", "
+                     "\"accelerator\": \"%s\", \"layout\": \"dp=2\", \"train\": \"" SMALL_BUCKETS "\"}\n",
+                     accelerator);
     assert_int_equal(write(fd, file, (size_t)n), n);
     close(fd);
     static const char form[] =

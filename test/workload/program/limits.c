@@ -122,7 +122,8 @@ static void dependencies(void **state)
 /* A caller's failure is that of the program, as it is; the first one stays, and no failure is none. */
 static void failures_of_callers(void **state)
 {
-    static const rlt_error none = {0}, mine = {.code = RLT_EMALFORMED, .where = "mine:7", .what = "no number"},
+    static const rlt_error none = {0},
+                           mine = {.code = RLT_EMALFORMED, .where = "mine:7", .what = "no number"},
                            late = {.code = RLT_EIO, .where = "late", .what = "later"};
     (void)state;
     for (int order = 0; order < 3; order++) {

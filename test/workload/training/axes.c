@@ -144,8 +144,7 @@ static void refused(void **state)
         {"tp=2,dp=3,ep=2", 6, 0, ""},
         {"dp=4,ep=3", 4, RLT_ESCHEMA, "layout: ep 3 does not divide cp 1 x dp 4, nor these x tp 1 (etp=1)"},
         {"tp=4,dp=2,etp=3", 8, RLT_ESCHEMA, "layout: etp 3 does not divide tp 4"},
-        {"tp=4,dp=2,ep=8,etp=2", 8, RLT_ESCHEMA,
-         "layout: etp 2 x ep 8 do not divide tp 4 x cp 1 x dp 2"},
+        {"tp=4,dp=2,ep=8,etp=2", 8, RLT_ESCHEMA, "layout: etp 2 x ep 8 do not divide tp 4 x cp 1 x dp 2"},
         {"tp=4,ep=2,dp=2", 8, RLT_ESCHEMA, "ep: NAME has no experts: expected ep=1"},
         {"tp=4,etp=2,dp=2", 8, RLT_ESCHEMA, "etp: NAME has no experts: expected no etp"},
     };
@@ -166,8 +165,9 @@ static void refused(void **state)
         assert_int_equal(rlt_training_apply(&t, rows[i].layout, "", &err), 0);
         int rc = rlt_training_plan(&t, rows[i].ranks, &err);
         snprintf(got, sizeof got, "%s%s%s", err.where, rc ? ": " : "", err.what);
-        snprintf(want, sizeof want, "%.*s%s%s", dense ? (int)(strstr(rows[i].text, "NAME") - rows[i].text) : 299,
-                 rows[i].text, dense ? m.name : "", dense ? strstr(rows[i].text, "NAME") + 4 : "");
+        snprintf(want, sizeof want, "%.*s%s%s",
+                 dense ? (int)(strstr(rows[i].text, "NAME") - rows[i].text) : 299, rows[i].text,
+                 dense ? m.name : "", dense ? strstr(rows[i].text, "NAME") + 4 : "");
         if (rc != rows[i].code || strcmp(got, want) != 0)
             fail_msg("%s of %u: %d: '%s', not '%s'", rows[i].layout, rows[i].ranks, rc, got, want);
         rlt_model_free(&m);

@@ -23,9 +23,7 @@
 #include "workload/models/accelerator.h"
 #include "workload/plan/plan.h"
 #include "workload/program/program.h"
-#include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
-#include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
 /* Up to this many ranks times microbatches, orders are simulated whole; beyond it, folded. */
