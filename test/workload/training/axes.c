@@ -154,7 +154,7 @@ static void refused(void **state)
         rlt_accelerator accelerator;
         rlt_model m;
         rlt_error err = {0};
-        char want[300], got[1400];
+        char want[300], got[1600];
         bool dense = strstr(rows[i].text, "NAME") != NULL;
         const char *name = dense ? "transformer:layers=4,hidden=64,heads=8"
                                  : "transformer:layers=4,hidden=64,heads=8,experts=8";
