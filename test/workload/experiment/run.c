@@ -404,14 +404,60 @@ static int remove_chain(void **state)
     return unlink(trace);
 }
 
+/* A recording whose communication may be in gaps is refused, unless it is replayed as recorded; one whose waits explain
+ * it is not. */
+static void gaps_of_recordings(void **state)
+{
+    static const char recording[] =
+        "{\"distributedInfo\":{\"rank\":0,\"world_size\":2},\"traceEvents\":["
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#0\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":60,\"args\":{}},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":50,\"args\":{}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":10,\"dur\":5,\"args\":{\"correlation\":1}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":5,\"args\":{\"correlation\":2}},"
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":30,\"dur\":5,\"args\":{\"correlation\":3}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":20,\"dur\":80,\"args\":{\"stream\":7,\"correlation\":1}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_Generic\",\"pid\":0,\"tid\":20,\"ts\":100,\"dur\":5000,"
+        "\"args\":{\"stream\":20,\"correlation\":2,\"Collective name\":\"allreduce\","
+        "\"In msg nelems\":1000000,\"dtype\":\"Float\",\"Group size\":2}},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"optimizer\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":50,\"args\":{\"stream\":7,\"correlation\":3}},{\"ph\":\"i\"}]}";
+    (void)state;
+    for (int gap = 0; gap < 2; gap++) {
+        char path[] = "/tmp/ringlet-gaps-XXXXXX.json", words[200];
+        rlt_error err;
+        asked a;
+        FILE *f = fdopen(mkstemps(path, 5), "w");
+        assert_non_null(f);
+        fprintf(f, recording, gap ? 5900 : 5120);
+        assert_int_equal(fclose(f), 0);
+        for (int keeps = 0; keeps < 2; keeps++) {
+            snprintf(words, sizeof words, "topology=switch:2@50GB/s,1us trace=%s replicate=all=0%s", path,
+                     keeps ? " keep-waits" : "");
+            int rc = go(&a, words, &err);
+            if (rc != (gap && !keeps ? RLT_ECHECK : 0))
+                fail_msg("%s: %d: %s: %s", words, rc, err.where, err.what);
+            if (rc)
+                assert_non_null(
+                    strstr(err.what, "5 ms of the recorded 5 ms of exposed communication are in gaps"));
+            done(&a);
+        }
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_by_hand), cmocka_unit_test(accounts_by_hand),
-        cmocka_unit_test(jobs_alone),    cmocka_unit_test(stopped_at_a_time),
-        cmocka_unit_test(wrong_words),   cmocka_unit_test(other_traffic),
-        cmocka_unit_test(checks),        cmocka_unit_test(long_events),
-        cmocka_unit_test(path_by_hand),  cmocka_unit_test(traces_and_operands),
+        cmocka_unit_test(times_by_hand),
+        cmocka_unit_test(accounts_by_hand),
+        cmocka_unit_test(jobs_alone),
+        cmocka_unit_test(stopped_at_a_time),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(other_traffic),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(long_events),
+        cmocka_unit_test(path_by_hand),
+        cmocka_unit_test(traces_and_operands),
+        cmocka_unit_test(gaps_of_recordings),
     };
     return cmocka_run_group_tests(tests, write_chain, remove_chain);
 }

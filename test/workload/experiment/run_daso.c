@@ -17,6 +17,9 @@
 #include "test/support/run_words.h"
 #include "workload/daso/daso.h"
 #include "workload/experiment/run/run.h"
+#include "workload/replay/alone.h"
+#include "workload/replay/replay.h"
+#include "workload/timing/timing.h"
 
 #define HERE "topology=switch:4@300GB/s,300ns*switch:2@25GB/s,2us model=resnet50 "
 
@@ -123,6 +126,68 @@ static void times(void **state)
     assert_true(s[4] > 1.5 * s[2]); /* fp32 instead of tf32 */
 }
 
+static rlt_daso_result simulated(const char *words)
+{
+    asked a;
+    rlt_daso_case c;
+    rlt_error err;
+    if (load(&a, &c, words, &err) || rlt_daso_case_simulate(&c, &err))
+        fail_msg("%s: %s: %s", words, err.where, err.what);
+    rlt_daso_result r = *c.result;
+    done_case(&a, &c);
+    return r;
+}
+
+/* A host or accelerator that is twice as fast takes half of the host's or the accelerator's times. */
+static void scales(void **state)
+{
+#define FEW HERE "strategy=daso:gpus=4,samples=4096,batch=256,epochs=30,negotiation=0,cycle=0s,"
+    static const char *const same[][2] = {
+        {FEW "launch=40us,overhead=3ms,tensor=20us,batch_time=30ms host-scale=2",
+         FEW "launch=20us,overhead=1500us,tensor=10us,batch_time=30ms"},
+        {FEW "batch_time=60ms,memory=1000GB/s compute-scale=2", FEW "batch_time=30ms,memory=2000GB/s"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        rlt_daso_result x = simulated(same[i][0]), y = simulated(same[i][1]);
+        assert_int_equal(x.batches, 2);
+        assert_true(x.daso_ps > 0 && x.horovod_ps > 0);
+        assert_true(fabs((double)(x.daso_ps - y.daso_ps)) <
+                    1e-6 * (double)y.daso_ps); /* layers are rounded */
+        assert_true(fabs((double)(x.horovod_ps - y.horovod_ps)) < 1e-6 * (double)y.horovod_ps);
+    }
+}
+
+/* Each collective takes the time that it takes alone. */
+static void collectives_alone(void **state)
+{
+    static const char words[] = "topology=ring:8@2GB/s,1us model=resnet50 strategy=daso:gpus=4,samples=4096,"
+                                "batch=256,epochs=30,batch_time=30ms";
+    (void)state;
+    asked a;
+    rlt_daso_case c;
+    rlt_error err;
+    rlt_daso_result r = simulated(words), own;
+    assert_int_equal(load(&a, &c, words, &err), 0);
+    const rlt_daso_work w = {.model = &c.model, .forward_ps = c.forward_ps, .backward_ps = c.backward_ps};
+    for (int alone = 0; alone < 2; alone++) {
+        rlt_replay_options o = rlt_replay_options_default();
+        rlt_timing *timing = NULL;
+        o.topology = c.setup.topology;
+        o.placement = &c.setup.placement;
+        o.model = c.setup.model;
+        o.endpoint = c.setup.endpoint;
+        if (alone)
+            assert_int_equal(rlt_timing_alone(&o, &timing, &err), 0);
+        o.timing = timing;
+        if (rlt_daso_run(&c.daso, &w, &o, &own, &err))
+            fail_msg("%s: %s", err.where, err.what);
+        assert_int_equal(own.daso_ps == r.daso_ps && own.horovod_ps == r.horovod_ps, alone);
+        rlt_timing_free(timing);
+    }
+    done_case(&a, &c);
+}
+
 static void refused(void **state)
 {
     static const struct {
@@ -165,7 +230,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(settings),
-                                       cmocka_unit_test(times), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),  cmocka_unit_test(settings),          cmocka_unit_test(times),
+        cmocka_unit_test(scales), cmocka_unit_test(collectives_alone), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

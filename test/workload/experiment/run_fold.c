@@ -16,6 +16,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/run_words.h"
+#include "test/support/text_file.h"
 #include "workload/experiment/run/run.h"
 #include "workload/program/program.h"
 #include "workload/replay/replay.h"
@@ -170,9 +171,11 @@ static void tables_of_layers(void **state)
 {
     static const char *const networks[] = {"switch:8@100GB/s,500ns*switch:4@25GB/s,1us",
                                            "ring:8@100GB/s,300ns*switch:4@50GB/s,2us"};
+    static const char *const settings[] = {"set=channels=1 set=chunks=16 algorithm=ring", "",
+                                           "set=message=700ns", "set=byte=3fs set=launch=2us"};
     (void)state;
     assert_true(close(mkstemp(trace)) == 0);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 12; i++) {
         char words[300];
         asked whole, folded;
         rlt_error err;
@@ -187,8 +190,7 @@ static void tables_of_layers(void **state)
                     400000 * (i + 1), i % 4 ? 900000 * i : 0);
         assert_int_equal(fclose(f), 0);
         for (int fold = 0; fold < 2; fold++) {
-            snprintf(words, sizeof words, "topology=%s trace=TRACE %s%s", networks[i % 2],
-                     i % 3 ? "" : "set=channels=1 set=chunks=16 algorithm=ring",
+            snprintf(words, sizeof words, "topology=%s trace=TRACE %s%s", networks[i % 2], settings[i / 3],
                      fold ? " fold verify-fold" : "");
             if (go(fold ? &folded : &whole, words, &err))
                 fail_msg("%s: %s: %s", words, err.where, err.what);
@@ -211,6 +213,41 @@ static void tables_of_layers(void **state)
     assert_non_null(strstr(err.what, "the chakra reader cannot tell that ranks are identical"));
     done(&a);
     assert_int_equal(unlink(trace), 0);
+}
+
+/* On a machine whose algorithms are chosen by its endpoint and by a version of its library, as with every rank. */
+static void tables_on_machines(void **state)
+{
+    static const char *const words[] = {"", "algorithm=auto=nccl-2.22", "set=launch=9us", "set=nccl=2.22"};
+    rlt_time took[4];
+    (void)state;
+    char path[] = "/tmp/ringlet-table-XXXXXX",
+         text[] = "DATA\n2\nl0 -1 1000 ALLREDUCE 40000000 300 ALLREDUCE 20000 200 ALLREDUCE 400000 10\n"
+                  "l1 -1 1000 ALLREDUCE 90000 300 ALLREDUCE 20000 200 ALLREDUCE 3000000 10\n";
+    test_write_new(path, text, sizeof text - 1);
+    for (int i = 0; i < 4; i++) {
+        char all[300];
+        asked whole, folded;
+        rlt_error err;
+        snprintf(all, sizeof all, "topology=p4de-2x8 trace=%s %s", path, words[i]);
+        if (go(&whole, all, &err))
+            fail_msg("%s: %s: %s", all, err.where, err.what);
+        strcat(all, " fold");
+        if (go(&folded, all, &err))
+            fail_msg("%s: %s: %s", all, err.where, err.what);
+        assert_int_equal(whole.run.program->n_ranks, 16);
+        assert_int_equal(folded.run.program->n_ranks, 1);
+        took[i] = rlt_replay_time(whole.run.replay);
+        if (rlt_replay_time(folded.run.replay) != took[i])
+            fail_msg("%s: %lld, not %lld", all, (long long)rlt_replay_time(folded.run.replay),
+                     (long long)took[i]);
+        done(&whole);
+        done(&folded);
+    }
+    for (int i = 1; i < 4; i++)
+        if (took[i] == took[0])
+            fail_msg("%s", words[i]);
+    assert_int_equal(unlink(path), 0);
 }
 
 /* A placement that is borrowed stays whole; the run has its own one, of the ranks that are left. */
@@ -246,6 +283,7 @@ int main(void)
                                        cmocka_unit_test(a_difference_is_found),
                                        cmocka_unit_test(stragglers),
                                        cmocka_unit_test(tables_of_layers),
+                                       cmocka_unit_test(tables_on_machines),
                                        cmocka_unit_test(borrowed_placements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -372,15 +372,16 @@ static void running(void *ctx, rlt_sim *sim)
     n[sim == NULL]++;
 }
 
+#define SMALL_BUCKETS "bucket=4KB,first_bucket=4KB" /* gradients go beside the backward pass */
+
 /* What each of four jobs takes alone is what a run of it takes, with the delays and speeds of its ranks. */
-static void alone_as_by_themselves(const char *words, const char *accelerator)
+static void alone_as_by_themselves(const char *words, const char *own, const char *of_file)
 {
-    char all[700], slow[120];
+    char all[800], more_words[250];
     int n[2] = {0};
     const rlt_watch watch = {.ctx = n, .running = running};
     asked a, one;
     rlt_error err;
-    snprintf(slow, sizeof slow, "accelerator=%s ", accelerator);
     snprintf(all, sizeof all, "%s alone rank-delay=4=3us rank-scale=5:compute=0.5 rank-scale=7:host=0.5",
              words);
     if (go(&a, all, &err))
@@ -391,14 +392,15 @@ static void alone_as_by_themselves(const char *words, const char *accelerator)
     for (uint32_t i = 0; i < 4; i++) {
         static const char *const more[] = {"", "", " rank-delay=0=3us rank-scale=1:compute=0.5",
                                            " rank-scale=1:host=0.5"};
+        snprintf(more_words, sizeof more_words, " layout=dp=2 train=" SMALL_BUCKETS " accelerator=%s",
+                 i ? of_file : own);
         if (i == 1)
             snprintf(all, sizeof all, "topology=switch:16@1GB/s,500ns trace=%s", files[1]);
         else
-            snprintf(
-                all, sizeof all,
-                "topology=switch:16@1GB/s,500ns %smodel=transformer:layers=2,hidden=64,heads=2 layout=dp=2 "
-                "placement=%s%s",
-                i == 2 ? "" : slow, places, more[i]);
+            snprintf(all, sizeof all,
+                     "topology=switch:16@1GB/s,500ns model=transformer:layers=2,hidden=64,heads=2 "
+                     "placement=%s%s%s",
+                     places, more[i], i == 2 ? " layout=dp=2" : more_words);
         FILE *f = fopen(places, "w");
         assert_non_null(f);
         fputs("{\"ranks\": [0, 1]}", f);
@@ -427,16 +429,18 @@ static void slowdown_of_each_job(void **state)
     rlt_error err;
     (void)state;
     test_write_new(accelerator, text, sizeof text - 1);
-    int fd = mkstemps(job, 5), n = snprintf(file, sizeof file,
-                                            "{\"model\": \"transformer:layers=2,hidden=64,heads=2\", "
-                                            "\"accelerator\": \"%s\", \"layout\": \"dp=2\"}\n",
-                                            accelerator);
+    int fd = mkstemps(job, 5),
+        n = snprintf(file, sizeof file,
+                     "{\"model\": \"transformer:layers=2,hidden=64,heads=2\", "
+                     "\"accelerator\": \"%s\", \"layout\": \"dp=2\", \"train\": \"" SMALL_BUCKETS "\"}\n",
+                     accelerator);
     assert_int_equal(write(fd, file, (size_t)n), n);
     close(fd);
-    snprintf(words, sizeof words,
-             "topology=switch:16@1GB/s,500ns model=transformer:layers=2,hidden=64,heads=2 accelerator=%s "
-             "layout=dp=2 job=%s@5,4 job=transformer:layers=2,hidden=64,heads=2@7-8 job=%s@10-11",
-             accelerator, files[1], job);
+    static const char form[] =
+        "topology=switch:16@1GB/s,500ns model=transformer:layers=2,hidden=64,heads=2 accelerator=%s "
+        "layout=dp=2 train=" SMALL_BUCKETS " job=%s@5,4 job=transformer:layers=2,hidden=64,heads=2@7-8 "
+        "job=%s@10-11";
+    snprintf(words, sizeof words, form, accelerator, files[1], job);
     if (go(&a, words, &err))
         fail_msg("%s: %s: %s", words, err.where, err.what);
     assert_int_equal(a.run.jobs.n, 4);
@@ -447,7 +451,9 @@ static void slowdown_of_each_job(void **state)
     for (uint32_t i = 0; i < 8; i++)
         assert_true(a.run.jobs.overlap_slowdown[i] >= want[i] && a.run.jobs.overlap_slowdown[i] <= want[i]);
     done(&a);
-    alone_as_by_themselves(words, accelerator);
+    alone_as_by_themselves(words, accelerator, accelerator);
+    snprintf(words, sizeof words, form, RLT_DEFAULT_ACCELERATOR, files[1], job);
+    alone_as_by_themselves(words, RLT_DEFAULT_ACCELERATOR, accelerator);
     unlink(accelerator);
     unlink(job);
 }

@@ -326,6 +326,27 @@ static void checked_files(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* The accelerator of a training by DASO is looked up, too. */
+static void checked_accelerators(void **state)
+{
+    static const struct {
+        const char *accelerator;
+        int code;
+    } rows[] = {{"h100-sxm", 0}, {"h100-sxn", RLT_ENAME}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[] = "/tmp/ringlet-daso-XXXXXX", text[200];
+        rlt_error err = {0};
+        int n = snprintf(text, sizeof text,
+                         "{\"model\": \"resnet50\", \"strategy\": \"daso\", \"accelerator\": \"%s\"}",
+                         rows[i].accelerator);
+        test_write_new(path, text, (size_t)n);
+        assert_int_equal(rlt_job_file_check(path, NULL, 0, &err), rows[i].code);
+        assert_int_equal(strstr(err.what, "did you mean 'h100-sxm'?") != NULL, rows[i].code != 0);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 /* A job from a file, alone on the network, takes as long as a run of the same options with its ranks placed there. */
 static void files_are_runs(void **state)
 {
@@ -335,6 +356,10 @@ static void files_are_runs(void **state)
         {"\"layout\": \"tp=2,dp=2\", \"train\": \"batch=8\"", "layout=tp=2,dp=2 train=batch=8", "1,3,4,6"},
         {"\"layout\": \"pp=2,dp=2\", \"train\": \"batch=8,order=auto\"",
          "layout=pp=2,dp=2 train=batch=8,order=auto", "0,7,1,6"},
+        {"\"layout\": \"tp=2,dp=4\", \"train\": \"batch=16,order=dp-tp-cp-pp\"",
+         "layout=tp=2,dp=4 train=batch=16,order=dp-tp-cp-pp", "0,4,1,5,2,6,3,7"},
+        {"\"layout\": \"tp=2,dp=4\", \"train\": \"batch=16,order=tp-cp-dp-pp\"",
+         "layout=tp=2,dp=4 train=batch=16,order=tp-cp-dp-pp", "0,4,1,5,2,6,3,7"},
         {"\"layout\": \"tp=2,dp=4\", \"train\": \"batch=16,order=auto\"",
          "layout=tp=2,dp=4 train=batch=16,order=auto", "0,4,1,5,2,6,3,7"},
         {"\"strategy\": \"zero1\", \"train\": \"batch=16\"", "strategy=zero1 train=batch=16", "0,4,1,5"},
@@ -429,6 +454,7 @@ int main(void)
                                        cmocka_unit_test(wrong_settings),
                                        cmocka_unit_test(names_without_values),
                                        cmocka_unit_test(checked_files),
+                                       cmocka_unit_test(checked_accelerators),
                                        cmocka_unit_test(files_are_runs),
                                        cmocka_unit_test(stems)};
     return cmocka_run_group_tests(tests, NULL, NULL);

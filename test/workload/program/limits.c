@@ -119,6 +119,75 @@ static void dependencies(void **state)
     }
 }
 
+/* A caller's failure is that of the program, as it is; the first one stays, and no failure is none. */
+static void failures_of_callers(void **state)
+{
+    static const rlt_error none = {0},
+                           mine = {.code = RLT_EMALFORMED, .where = "mine:7", .what = "no number"},
+                           late = {.code = RLT_EIO, .where = "late", .what = "later"};
+    (void)state;
+    for (int order = 0; order < 3; order++) {
+        rlt_builder *b = begin();
+        rlt_build_fail(b, &none);
+        assert_false(rlt_build_failed(b));
+        if (order == 2)
+            rlt_build_dep(b, 0, 1);
+        if (order)
+            rlt_build_fail(b, &mine);
+        assert_int_equal(rlt_build_failed(b), order > 0);
+        if (order == 1) {
+            rlt_build_dep(b, 0, 1);
+            rlt_build_fail(b, &late);
+            refused(b, RLT_EMALFORMED, "mine:7", "no number");
+        } else if (order == 2) {
+            refused(b, RLT_EUSAGE, "",
+                    "operation 0 depends on operation 1, but one of the two does not exist");
+        } else {
+            rlt_program_free(taken(b));
+        }
+    }
+}
+
+/* What waits for a cycle is not in it. Members that issue equally few or equally many collectives: the first counts. */
+static void firsts(void **state)
+{
+    static const uint32_t issued[][3] = {{2, 1, 1}, {1, 1, 2}, {1, 2, 2}, {2, 2, 1}, {1, 2, 1}};
+    static const uint32_t more[] = {0, 2, 1, 0, 1}, fewer[] = {1, 0, 0, 2, 0}, all[] = {0, 1, 2};
+    (void)state;
+    rlt_builder *b = begin();
+    for (int i = 0; i < 4; i++) {
+        rlt_op_desc d = named(b, RLT_OP_COMPUTE, 1);
+        d.name = rlt_build_string(b, &"abcd"[i], 1);
+        rlt_build_op(b, &d);
+    }
+    rlt_build_dep(b, 0, 1);
+    rlt_build_dep(b, 1, 3);
+    rlt_build_dep(b, 3, 2);
+    rlt_build_dep(b, 2, 1);
+    refused(b, RLT_ESCHEMA, "rank 0: operation 'b'",
+            "operations wait for each other in a cycle: 'b' -> 'd' -> 'c' -> 'b'");
+    for (size_t i = 0; i < sizeof issued / sizeof *issued; i++) {
+        char where[60], what[160];
+        err = (rlt_error){0};
+        assert_int_equal(rlt_builder_create(3, &b, NULL), 0);
+        uint32_t group = rlt_build_group(b, "g", all, 3);
+        for (uint32_t r = 0; r < 3; r++)
+            for (uint32_t k = 0; k < issued[i][r]; k++) {
+                rlt_op_desc d = named(b, RLT_OP_COLLECTIVE, 0);
+                d.rank = r;
+                d.coll = RLT_ALL_REDUCE;
+                d.group = group;
+                d.bytes = 8;
+                rlt_build_op(b, &d);
+            }
+        snprintf(where, sizeof where, "rank %u: operation 'x'", more[i]);
+        snprintf(what, sizeof what,
+                 "has no partner: rank %u issues 2 collectives on group \"g\", rank %u only 1", more[i],
+                 fewer[i]);
+        refused(b, RLT_ESCHEMA, where, what);
+    }
+}
+
 /* Communication lasts as long as the network needs, unless it is timed; a barrier has no bytes. */
 static void communication(void **state)
 {
@@ -323,6 +392,8 @@ int main(void)
         cmocka_unit_test(durations),
         cmocka_unit_test(resources),
         cmocka_unit_test(dependencies),
+        cmocka_unit_test(failures_of_callers),
+        cmocka_unit_test(firsts),
         cmocka_unit_test(nothing_to_send),
         cmocka_unit_test(unmatched_between),
         cmocka_unit_test(communication),

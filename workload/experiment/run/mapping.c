@@ -23,9 +23,7 @@
 #include "workload/models/accelerator.h"
 #include "workload/plan/plan.h"
 #include "workload/program/program.h"
-#include "workload/replay/alone.h"
 #include "workload/replay/replay.h"
-#include "workload/timing/timing.h"
 #include "workload/training/training.h"
 
 /* Up to this many ranks times microbatches, orders are simulated whole; beyond it, folded. */
@@ -170,17 +168,6 @@ typedef struct search {
     rlt_mapping *found;
 } search;
 
-/* Computes the time of an iteration in this order. */
-static int time_of(const rlt_training *t, const search *s, rlt_time *time_ps, rlt_error *err)
-{
-    rlt_timing *alone = NULL;
-    int rc = s->found->folded ? rlt_timing_alone(s->how, &alone, err) : 0;
-    if (!rc)
-        rc = rlt_layout_simulate(t, s->how, s->found->folded, alone, s->watch, time_ps, err);
-    rlt_timing_free(alone);
-    return rc;
-}
-
 static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
 {
     rlt_mapping *m = s->found;
@@ -193,7 +180,7 @@ static int try_order(const search *s, const rlt_axis *order, rlt_error *err)
     t.steps = 1;
     memcpy(t.order, order, sizeof t.order);
     memcpy(next.order, order, sizeof next.order);
-    int rc = time_of(&t, s, &next.time_ps, err);
+    int rc = rlt_layout_simulate(&t, s->how, m->folded, NULL, s->watch, &next.time_ps, err);
     if (rc)
         return rc;
     for (; at > 0 && m->tried[at - 1].time_ps > next.time_ps; at--)
