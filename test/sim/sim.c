@@ -431,6 +431,13 @@ static void count_progress(void *ctx, const rlt_sim *sim)
     assert_int_equal(rlt_sim_events(sim), *calls * 10);
 }
 
+static void count_later_progress(void *ctx, const rlt_sim *sim)
+{
+    uint64_t *calls = ctx;
+    ++*calls;
+    assert_int_equal(rlt_sim_events(sim), 125 + *calls * 150);
+}
+
 static void progress_is_reported(void **state)
 {
     world *w = *state;
@@ -445,6 +452,13 @@ static void progress_is_reported(void **state)
         rlt_sim_at(w->sim, 200, RLT_START, w->handler, 0);
     assert_int_equal(run_all(w), 0);
     assert_int_equal(calls, 10);
+    /* more than the 125 events before, which do not count */
+    calls = 0;
+    rlt_sim_on_progress(w->sim, 150, count_later_progress, &calls);
+    for (int i = 0; i < 310; i++)
+        rlt_sim_at(w->sim, 300, RLT_START, w->handler, 0);
+    assert_int_equal(run_all(w), 0);
+    assert_int_equal(calls, 2);
 }
 
 /* A random program: each event schedules and cancels others. */

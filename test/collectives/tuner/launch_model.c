@@ -336,6 +336,52 @@ static void largest_switch_chunks(void **state)
     assert_true(run > 100 && largest > run / 4 && largest < run);
 }
 
+/* Switches of Blackwell at each size where a rule of their chunks begins. */
+static void sizes_of_switch_chunks(void **state)
+{
+    static const uint32_t gpus[] = {4, 5, 8, 9, 16, 17, 31, 32}, loops[] = {1, 2, 4, 8, 16, 64};
+    static const double ports[] = {50, 95.9, 96};
+    dice d = {.seed = 14};
+    uint32_t run = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 6000; i++) {
+        rlt_tuner_machine m = any_machine(&d);
+        m.arch = m.newest = RLT_TUNER_BLACKWELL;
+        m.version.number = 23000;
+        m.nodes = 2 + below(&d, 3);
+        m.gpus = gpus[below(&d, 8)];
+        m.nic_GBps = ports[below(&d, 3)];
+        m.nvls.inter = (rlt_tuner_path)(RLT_VIA_PIX + below(&d, 3));
+        m.nvswitch = m.multicast = true;
+        rlt_tuner_algorithm a = below(&d, 2) ? RLT_TUNER_NVLS : RLT_TUNER_NVLS_TREE;
+        uint64_t at_once = (uint64_t)on_switch(&m) * m.nvls.channels;
+        rlt_tuner_call call = {.kind = RLT_TUNER_ALL_REDUCE,
+                               .bytes = loops[below(&d, 6)] * at_once * ((16 * KIB) << below(&d, 5))};
+        call.bytes += call.bytes && below(&d, 2) ? (uint64_t)-1 : 0;
+        run += call.bytes && agree(&m, &call, a, RLT_TUNER_SIMPLE);
+    }
+    assert_true(run > 2000);
+}
+
+/* Trees with LL128 at each size where their chunks are halved, for the depths of few nodes. */
+static void sizes_of_tree_chunks(void **state)
+{
+    dice d = {.seed = 15};
+    uint32_t run = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 6000; i++) {
+        rlt_tuner_machine m = any_machine(&d);
+        double depth = 1 + 0.1 * m.gpus, chunk = (double)(576000 >> below(&d, 3));
+        for (uint32_t n = m.nodes; n > 1; n /= 2)
+            depth++;
+        double loops = depth * (below(&d, 2) ? 64 : 16) / m.gpus;
+        rlt_tuner_call call = {.kind = RLT_TUNER_ALL_REDUCE};
+        call.bytes = (uint64_t)(loops * in_use(&m) * chunk * (0.99 + 0.01 * below(&d, 3)));
+        run += call.bytes && agree(&m, &call, RLT_TUNER_TREE, RLT_TUNER_LL128);
+    }
+    assert_true(run > 1000);
+}
+
 static void random_launches(void **state)
 {
     (void)state;
@@ -381,8 +427,9 @@ static void bounds_of_patterns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_launches),
-                                       cmocka_unit_test(largest_switch_chunks),
-                                       cmocka_unit_test(bounds_of_patterns)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_launches), cmocka_unit_test(largest_switch_chunks),
+        cmocka_unit_test(sizes_of_switch_chunks), cmocka_unit_test(sizes_of_tree_chunks),
+        cmocka_unit_test(bounds_of_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,6 +441,11 @@ static void no_speed(rlt_tuner_machine *m)
 {
     m->tree.inter_GBps = 0;
 }
+static void no_speed_inside(rlt_tuner_machine *m)
+{
+    m->nodes = 1;
+    m->tree.intra_GBps = 0;
+}
 static void backwards(rlt_tuner_machine *m)
 {
     m->nvls.intra_GBps = -1;
@@ -472,6 +477,7 @@ static void bad_machines(void **state)
         {no_nodes, RLT_ERANGE, "machine", "expected 1 to 1048576 nodes of 1 to 65536 GPUs, got 0 of 8"},
         {no_rings, RLT_ERANGE, "ring", "expected at least one channel"},
         {no_speed, RLT_ERANGE, "tree", "expected a speed above 0 for its 8 channels"},
+        {no_speed_inside, RLT_ERANGE, "tree", "expected a speed above 0 for its 8 channels"},
         {backwards, RLT_ERANGE, "nvls", "expected channels up to 65536 and speeds from 0 to 1e+06 GB/s"},
         {older, RLT_ERANGE, "machine", "expected the newest GPU to be as new as the oldest"},
         {late, RLT_ERANGE, "plugin", "expected a latency from 0 to 1e+06 us"},

@@ -226,9 +226,30 @@ static void ties(void **state)
     assert_true(equal > 0);
 }
 
+/* Orders are compared by the time of one iteration, however many are run. */
+static void iterations(void **state)
+{
+    static const char *const words[] = {
+        CUBE MODEL "any-memory train=batch=16,order=auto layout=tp=2,dp=4,pp=4",
+        CUBE MODEL "any-memory train=batch=16,order=auto,steps=3 layout=tp=2,dp=4,pp=4"};
+    asked a[2];
+    rlt_error err = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        if (go(&a[i], words[i], &err))
+            fail_msg("%s: %s: %s", words[i], err.where, err.what);
+    assert_int_equal(a[0].run.mapping.n, a[1].run.mapping.n);
+    for (uint32_t k = 0; k < a[0].run.mapping.n; k++)
+        assert_int_equal(a[0].run.mapping.tried[k].time_ps, a[1].run.mapping.tried[k].time_ps);
+    assert_true(rlt_replay_time(a[1].run.replay) > 2 * rlt_replay_time(a[0].run.replay));
+    done(&a[0]);
+    done(&a[1]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pinned), cmocka_unit_test(refused),
-                                       cmocka_unit_test(chosen), cmocka_unit_test(ties)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(iterations), cmocka_unit_test(pinned),
+                                       cmocka_unit_test(refused), cmocka_unit_test(chosen),
+                                       cmocka_unit_test(ties)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

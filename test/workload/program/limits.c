@@ -119,6 +119,38 @@ static void dependencies(void **state)
     }
 }
 
+static void groups(void **state)
+{
+    static const uint32_t ranks[] = {1, 0}, other[] = {1, 2}, few[] = {1};
+    (void)state;
+    rlt_builder *b = begin();
+    assert_int_equal(rlt_build_group(b, "g", ranks, 2), 0);
+    assert_int_equal(rlt_build_group(b, "g", ranks, 2), 0);
+    assert_int_equal(rlt_build_group(b, "g", few, 1), RLT_NONE);
+    refused(b, RLT_ESCHEMA, "", "group \"g\" has 2 ranks in one place and 1 in another");
+    err = (rlt_error){0};
+    assert_int_equal(rlt_builder_create(3, &b, NULL), 0);
+    assert_int_equal(rlt_build_group(b, "g", ranks, 2), 0);
+    assert_int_equal(rlt_build_group(b, "g", other, 2), RLT_NONE);
+    refused(b, RLT_ESCHEMA, "", "group \"g\" has rank 0 as its member 1 in one place and rank 2 in another");
+    for (uint32_t group = 0; group < 3; group++) { /* the last one, the first that does not exist, and none */
+        b = begin();
+        assert_int_equal(rlt_build_group(b, "g", ranks, 2), 0);
+        rlt_op_desc d = named(b, RLT_OP_COLLECTIVE, 0);
+        d.coll = RLT_ALL_REDUCE;
+        d.bytes = 8;
+        d.group = group < 2 ? group : RLT_NONE;
+        assert_int_equal(rlt_build_op(b, &d), group ? RLT_NONE : 0);
+        if (group) {
+            refused(b, RLT_EUSAGE, "rank 0: operation 'x'", "a collective without a group");
+            continue;
+        }
+        d.rank = 1;
+        assert_int_equal(rlt_build_op(b, &d), 1);
+        rlt_program_free(taken(b));
+    }
+}
+
 /* A caller's failure is that of the program, as it is; the first one stays, and no failure is none. */
 static void failures_of_callers(void **state)
 {
@@ -392,6 +424,7 @@ int main(void)
         cmocka_unit_test(durations),
         cmocka_unit_test(resources),
         cmocka_unit_test(dependencies),
+        cmocka_unit_test(groups),
         cmocka_unit_test(failures_of_callers),
         cmocka_unit_test(firsts),
         cmocka_unit_test(nothing_to_send),

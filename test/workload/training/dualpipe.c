@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/import/import.h"
@@ -193,6 +194,30 @@ static void hidden_copies(void **state)
     rlt_model_free(&f.model);
 }
 
+/* Tied weights of the first and the last layer. In DualPipe both stages have both chunks, and no copy to keep
+ * alike. */
+static void tied(void **state)
+{
+    static const struct {
+        const char *schedule, *pp;
+        bool copies;
+    } rows[] = {
+        {"dualpipe", "2", false}, {"dualpipe", "4", false}, {"1f1b", "4", true}, {"1f1b", "1", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f = {.err = {0}};
+        const char *spec = "transformer:layers=8,hidden=64,heads=4,sequence=16,vocabulary=100,tied=yes";
+        assert_int_equal(rlt_model_open(spec, &f.model, &f.err), 0);
+        test_begin(&f);
+        test_set(&f, "schedule", rows[i].schedule);
+        test_set(&f, "pp", rows[i].pp);
+        test_set(&f, "batch", "16");
+        rlt_program_free(test_program(&f, (uint32_t)atoi(rows[i].pp)));
+        assert_int_equal(f.t.home != f.t.away, rows[i].copies);
+        rlt_model_free(&f.model);
+    }
+}
+
 /* Gradients of both chunks are reduced over the ranks of both stages that have them, and ZeRO 1 divides the
  * state over all of these: 2 x 3 blocks of 1000 parameters over 2 x 2 ranks. */
 static void copies(void **state)
@@ -268,8 +293,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(hidden_sums),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(table),         cmocka_unit_test(hidden_sums),
                                        cmocka_unit_test(hidden_copies), cmocka_unit_test(copies),
-                                       cmocka_unit_test(refused)};
+                                       cmocka_unit_test(tied),          cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* What tenants share, in one row: the counts of their switches, and slots. */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "collectives/in_network/reactive.h"
 #include "net/aggregation/aggregator.h"
@@ -12,6 +13,7 @@
 #include "workload/experiment/coll/coll.h"
 #include "workload/experiment/coll/one.h"
 #include "workload/experiment/coll/react.h"
+#include "workload/experiment/coll/tenants.h"
 
 #define STAR16 "topology=switch:16@100Gbps,1us,in_network=reduce+multicast set=switch_latency=500ns "
 #define TWO_TREES                                                                                            \
@@ -84,11 +86,22 @@ static void test_one_tenant(void **state)
     assert_int_equal(got[0].events, got[1].events);
 }
 
+/* A list that is freed is empty, and can be freed again. */
+static void test_freed(void **state)
+{
+    rlt_tenants t = {.list = calloc(2, sizeof *t.list), .n = 2};
+    (void)state;
+    rlt_tenants_free(&t);
+    assert_true(!t.list && t.n == 0);
+    rlt_tenants_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_one_tenant),
+        cmocka_unit_test(test_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
