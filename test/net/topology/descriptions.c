@@ -184,6 +184,96 @@ static void local_ranks_are_kept(void **state)
     test_import_wrong(AT0 SMALL AT0 PLAIN AT0 RING, "f", "the log tells the host of 1 of 4 ranks");
 }
 
+/* The host is between the third and the second colon from the right; what is in front of it belongs to a launcher. */
+static void hosts_behind_a_launcher(void **state)
+{
+    static const char *const prefixes[] = {"", "x:", "x:y:", "job 7: ", "x:y:z:"};
+    (void)state;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char text[512];
+        const char *p = prefixes[i];
+        snprintf(text, sizeof text,
+                 "NCCL INFO a line without a process\n"
+                 "%sh:10:11 [0] NCCL INFO Channel 00/01 : 0 1\n"
+                 "%sh:10:11 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/5\n"
+                 "%sk:20:21 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/0\n",
+                 p, p, p);
+        rlt_topology *t = test_import(text);
+        assert_int_equal(test_between(t, "gpu0", "h nic5 send"), 12500 * MB);
+        assert_int_equal(test_between(t, "k nic0 receive", "gpu1"), 12500 * MB);
+        rlt_topology_free(t);
+    }
+}
+
+/* Lines that resemble connections and rings. */
+static void other_lines_are_skipped(void **state)
+{
+    static const char *const lines[] = {
+        "Channel 00 : x[1] -> 1[1] via P2P",
+        "Channel 00 : 0[0] -> 0[0] via P2P",
+        "Channel 00 : 1(1) -> 0[0] via P2P",
+        "Channel 00 : 1[1] => 0[0] via P2P",
+        "Channel 00 : 1[1] -> x[0] via P2P",
+        "Channel 00 : 1[1] -> 0(0) via P2P",
+        "Channel 00 : 1[1] -> 0[0] [send] over P2P",
+        "Channel 00 : 1[1] -> 0[0] via X",
+        "Channel 00 : 1[1] -> 0[0] via NET/IB/x",
+        "Channel 00 : 1[1] -> 0[0] via NET/IB",
+        "Channel 00 : 1[1] -> 0[0",
+        "Channel 01/02 : 0",
+        "Channel 01/02 :",
+        "Channel 01/02 : 0 1 x",
+        "comm 0x1 rank x nranks 9",
+        "comm 0x1 rank 0 nranks x",
+        "comm 0x1 rank 9 nranks 9",
+        "comm 0x1 rank 0 ranks 9",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 AT0 "%s\n" AT0 "Channel 00/01 : 0 1\n" AT0 "Channel 00 : 0[0] -> 1[1] via P2P/IPC\n",
+                 lines[i]);
+        rlt_topology *t = test_import(text);
+        assert_int_equal(rlt_topology_accelerators(t), 2);
+        assert_int_equal(rlt_topology_rings(t), 1);
+        assert_int_equal(rlt_topology_links(t), 2);
+        test_both_ways(t, "gpu0", "gpu1", 20 * GB);
+        rlt_topology_free(t);
+    }
+}
+
+/* ---- NCCL's topology file ---- */
+
+static void parts_of_a_topology_file(void **state)
+{
+#define CPU          "<system version=\"1\"><cpu numaid=\"0\" arch=\"arm64\">"
+#define GPU(bus, in) "<pci busid=\"" bus "\" class=\"0x030200\" link_speed=\"\" link_width=\"0\">" in "</pci>"
+#define LINKED(bus)  "<nvlink target=\"" bus "\" count=\"1\" tclass=\"0x030200\"/>"
+    static const char bare[] = CPU GPU("1:0", "") GPU("2:0", "") "</cpu></system>";
+    static const char linked[] = CPU GPU("1:0", "<gpu dev=\"0\" sm=\"70\" rank=\"0\">" LINKED("2:0") "</gpu>")
+        GPU("2:0", "<gpu dev=\"1\" sm=\"70\" rank=\"1\">" LINKED(
+                       "1:0") "</gpu>") "<nic><net dev=\"-1\" speed=\"-1\"/></nic></cpu></system>";
+    static const char graph[] = GRAPH("speedintra=\"1\"", PAIR("0", "1"));
+    rlt_import with = {.graph_name = "g", .graph_text = graph, .graph_length = strlen(graph)};
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    (void)state;
+    /* GPUs without a dev number are in no ring. */
+    assert_int_equal(rlt_topology_read("f", bare, strlen(bare), &with, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.what, "channel 0: no GPU has the dev 0");
+    t = test_import_with(linked, &with);
+    assert_int_equal(rlt_topology_rings(t), 1);
+    assert_int_equal(test_between(t, "gpu0", "gpu1"), 20 * GB);
+    (void)test_node(t, "net -1");
+    assert_non_null(strstr(rlt_topology_source(t), "20 GB/s per NVLink (NCCL's figure for this generation)"));
+    rlt_topology_free(t);
+    t = test_import_with(linked, &(rlt_import){.nvlink_Bps = 5 * GB});
+    assert_non_null(strstr(rlt_topology_source(t), "5 GB/s per NVLink (given)"));
+    assert_int_equal(test_between(t, "gpu0", "gpu1"), 5 * GB);
+    rlt_topology_free(t);
+}
+
 /* ---- GraphML ---- */
 
 #define GRAPHML(size, edge)                                                                                  \
@@ -246,9 +336,11 @@ static void text_ends_at_its_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(graphs_of_random_rings), cmocka_unit_test(limits_of_graphs),
-        cmocka_unit_test(escape_sequences),       cmocka_unit_test(local_ranks_are_kept),
-        cmocka_unit_test(graphml_at_its_limits),  cmocka_unit_test(text_ends_at_its_length),
+        cmocka_unit_test(graphs_of_random_rings),   cmocka_unit_test(limits_of_graphs),
+        cmocka_unit_test(escape_sequences),         cmocka_unit_test(local_ranks_are_kept),
+        cmocka_unit_test(hosts_behind_a_launcher),  cmocka_unit_test(other_lines_are_skipped),
+        cmocka_unit_test(parts_of_a_topology_file), cmocka_unit_test(graphml_at_its_limits),
+        cmocka_unit_test(text_ends_at_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Corners of the max-min solver by hand: equal flows on idle links, links that are used again, bytes that are left at
+ * an end; and stars with many flows at once, whose rates are found anew by filling links one at a time.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/flow/maxmin.h"
+#include "sim/base/time.h"
+#include "test/support/dice.h"
+
+#define TB UINT64_C(1000000000000) /* a byte a picosecond */
+
+static rlt_maxmin *solver(uint32_t n, const uint64_t *bw_Bps)
+{
+    rlt_maxmin *mm = NULL;
+    assert_int_equal(rlt_maxmin_create(n, bw_Bps, &mm, NULL), 0);
+    return mm;
+}
+
+static uint32_t start(rlt_maxmin *mm, rlt_time now, uint32_t a, uint32_t b, uint64_t bytes, bool joins)
+{
+    bool merged;
+    uint32_t flow = rlt_maxmin_start(mm, now, (uint32_t[]){a, b}, 2, bytes, &merged);
+    assert_int_not_equal(flow, RLT_NONE);
+    assert_true(merged == joins);
+    return flow;
+}
+
+static void end(rlt_maxmin *mm, rlt_time now, uint32_t flow)
+{
+    assert_int_equal(rlt_maxmin_next(mm), now);
+    assert_true(rlt_maxmin_remaining(mm, flow, now) == 0);
+    assert_int_equal(rlt_maxmin_drain(mm, now), 0);
+    assert_int_equal(mm->drained.n, 1);
+    assert_int_equal(mm->drained.items[0], flow);
+    rlt_maxmin_release(mm, flow);
+    assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+}
+
+/* The first flow on idle links has its rate at once; an equal one joins it at that instant only. */
+static void equal_flows_join(void **state)
+{
+    (void)state;
+    for (int note = 0; note < 2; note++)
+        for (int slow = 0; slow < 2; slow++)
+            for (int round = 0; round < 3; round++) {
+                rlt_maxmin *mm = solver(2, (uint64_t[]){TB, slow ? TB / 2 : TB});
+                rlt_time now = 0, each = slow ? 2 : 1;
+                mm->note_idle = note;
+                for (int k = 0; k < round; k++, now += 100 * each) /* the links have been used before */
+                    end(mm, now + 100 * each, start(mm, now, 0, 1, 100, false));
+                uint32_t flow = start(mm, now, 0, 1, 1000, false);
+                assert_int_equal(start(mm, now, 0, 1, 1000, true), flow);
+                assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+                assert_int_equal(mm->flows[flow].weight, 2);
+                uint32_t later = start(mm, now + 500 * each, 0, 1, 750, false);
+                assert_int_equal(rlt_maxmin_solve(mm, now + 500 * each), 0);
+                assert_true(rlt_maxmin_remaining(mm, flow, now + 500 * each) == 750);
+                assert_true(fabs(rlt_maxmin_remaining(mm, flow, now + 800 * each) - 650) < 1e-6);
+                assert_true(fabs(rlt_maxmin_remaining(mm, later, now + 800 * each) - 650) < 1e-6);
+                rlt_maxmin_free(mm);
+            }
+}
+
+/* A flow begins on links that have been used; another one joins it halfway. */
+static void links_are_used_again(void **state)
+{
+    (void)state;
+    rlt_maxmin *mm = solver(3, (uint64_t[]){TB, TB, TB});
+    end(mm, 1000, start(mm, 0, 0, 1, 1000, false));
+    end(mm, 3000, start(mm, 2000, 1, 0, 1000, false));
+    uint32_t first = start(mm, 4000, 0, 1, 1000, false);
+    assert_true(rlt_maxmin_remaining(mm, first, 4000) == 1000);
+    assert_true(rlt_maxmin_remaining(mm, first, 4250) == 750);
+    uint32_t second = start(mm, 4500, 0, 2, 200, false);
+    assert_int_equal(rlt_maxmin_solve(mm, 4500), 0);
+    assert_true(rlt_maxmin_remaining(mm, first, 4700) == 400);
+    assert_true(rlt_maxmin_remaining(mm, second, 4700) == 100);
+    end(mm, 4900, second);
+    assert_true(rlt_maxmin_rate(mm, first) == 1);
+    end(mm, 5200, first);
+    assert_int_equal(rlt_maxmin_next(mm), -1);
+    rlt_maxmin_free(mm);
+}
+
+/* ---- many flows at once ---- */
+
+enum { PORTS = 40, FLOWS = 200, CASES = 30 };
+
+typedef struct flows {
+    uint32_t n, from[FLOWS], to[FLOWS], id[FLOWS];
+    bool gone[FLOWS];
+    double rate[FLOWS];
+} flows;
+
+/* Fills the link with the least share of what is left, until every flow has a rate. */
+static void fill(flows *f, const uint64_t *bw_Bps)
+{
+    double left[2 * PORTS];
+    bool done[FLOWS] = {false};
+    for (uint32_t l = 0; l < 2 * PORTS; l++)
+        left[l] = (double)bw_Bps[l] / 1e12;
+    for (;;) {
+        uint32_t least = RLT_NONE;
+        double level = INFINITY;
+        uint32_t open[2 * PORTS] = {0};
+        for (uint32_t i = 0; i < f->n; i++)
+            if (!done[i] && !f->gone[i]) {
+                open[f->from[i]]++;
+                open[f->to[i]]++;
+            }
+        for (uint32_t l = 0; l < 2 * PORTS; l++)
+            if (open[l] && left[l] / open[l] < level) {
+                level = left[l] / open[l];
+                least = l;
+            }
+        if (least == RLT_NONE)
+            return;
+        for (uint32_t i = 0; i < f->n; i++)
+            if (!done[i] && !f->gone[i] && (f->from[i] == least || f->to[i] == least)) {
+                done[i] = true;
+                f->rate[i] = level;
+                left[f->from[i]] -= level;
+                left[f->to[i]] -= level;
+            }
+    }
+}
+
+static void compare(const flows *f, const rlt_maxmin *mm)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (!f->gone[i] && fabs(rlt_maxmin_rate(mm, f->id[i]) - f->rate[i]) > 1e-9 * f->rate[i])
+            fail_msg("flow %u: %.17g, expected %.17g", (unsigned)i, rlt_maxmin_rate(mm, f->id[i]),
+                     f->rate[i]);
+}
+
+/* Every port has another capacity, so that links change places often while levels rise. Flows are cancelled, too. */
+static void stars_of_many_flows(void **state)
+{
+    dice d = {.seed = 7};
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        uint64_t bw[2 * PORTS];
+        flows f = {.n = 50 + below(&d, FLOWS - 50)};
+        for (uint32_t l = 0; l < 2 * PORTS; l++)
+            bw[l] = TB / 1000 + roll(&d, TB);
+        rlt_maxmin *mm = solver(2 * PORTS, bw);
+        for (uint32_t i = 0; i < f.n; i++) {
+            f.from[i] = below(&d, 1 + below(&d, PORTS));
+            f.to[i] = PORTS + below(&d, PORTS);
+            f.id[i] = start(mm, 0, f.from[i], f.to[i], TB + i, false);
+        }
+        assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+        fill(&f, bw);
+        compare(&f, mm);
+        for (rlt_time now = 1; now < 6; now++) {
+            for (uint32_t k = 0; k < f.n / 8; k++) {
+                uint32_t i = below(&d, f.n);
+                if (f.gone[i])
+                    continue;
+                f.gone[i] = true;
+                assert_int_equal(rlt_maxmin_cancel(mm, f.id[i]), 0);
+                rlt_maxmin_release(mm, f.id[i]);
+            }
+            uint32_t l = below(&d, 2 * PORTS);
+            bw[l] = TB / 1000 + roll(&d, TB);
+            assert_int_equal(rlt_maxmin_capacity(mm, l, bw[l]), 0);
+            assert_int_equal(rlt_maxmin_solve(mm, now), 0);
+            fill(&f, bw);
+            compare(&f, mm);
+        }
+        rlt_maxmin_free(mm);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_flows_join),
+        cmocka_unit_test(links_are_used_again),
+        cmocka_unit_test(stars_of_many_flows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
