@@ -92,6 +92,53 @@ static void links_are_used_again(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* A flow is cancelled at a changed level, and another one begins on its links before the next solve. */
+static void a_flow_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    for (int solved = 0; solved < 2; solved++)
+        for (int swap = 0; swap < 2; swap++) {
+            rlt_maxmin *mm = solver(3, (uint64_t[]){TB, TB, TB});
+            uint32_t first = start(mm, 0, 0, 1, 1000, false), second = start(mm, 0, 0, 2, 100, false);
+            assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+            end(mm, 200, second);
+            assert_true(rlt_maxmin_remaining(mm, first, 300) == 800);
+            assert_int_equal(rlt_maxmin_cancel(mm, first), 0);
+            rlt_maxmin_release(mm, first);
+            if (solved)
+                assert_int_equal(rlt_maxmin_solve(mm, 300), 0);
+            uint32_t next = start(mm, 300, swap ? 1 : 0, swap ? 0 : 1, 1000, false);
+            assert_int_equal(rlt_maxmin_solve(mm, 300), 0);
+            assert_true(rlt_maxmin_remaining(mm, next, 300) == 1000);
+            uint32_t other = start(mm, 500, 0, 2, 100, false);
+            assert_int_equal(rlt_maxmin_solve(mm, 500), 0);
+            assert_true(rlt_maxmin_remaining(mm, next, 600) == 750);
+            end(mm, 700, other);
+            assert_true(rlt_maxmin_remaining(mm, next, 800) == 600);
+            end(mm, 1400, next);
+            rlt_maxmin_free(mm);
+        }
+}
+
+/* Asked again and again: what one path crossed is forgotten for the next. */
+static void paths_that_name_a_link_twice(void **state)
+{
+    dice d = {.seed = 3};
+    (void)state;
+    rlt_maxmin *mm = solver(8, (uint64_t[]){TB, TB, TB, TB, TB, TB, TB, TB});
+    for (int c = 0; c < 300; c++) {
+        uint32_t links[6], n = below(&d, 6);
+        bool simple = true;
+        for (uint32_t i = 0; i < 6; i++)
+            links[i] = below(&d, 8);
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < i; k++)
+                simple &= links[i] != links[k];
+        assert_true(rlt_maxmin_is_simple(mm, links, n) == simple);
+    }
+    rlt_maxmin_free(mm);
+}
+
 /* ---- many flows at once ---- */
 
 enum { PORTS = 40, FLOWS = 200, CASES = 30 };
@@ -187,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_flows_join),
         cmocka_unit_test(links_are_used_again),
+        cmocka_unit_test(a_flow_takes_the_place_of_another),
+        cmocka_unit_test(paths_that_name_a_link_twice),
         cmocka_unit_test(stars_of_many_flows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
