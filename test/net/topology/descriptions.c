@@ -276,17 +276,20 @@ static void parts_of_a_topology_file(void **state)
 
 /* ---- GraphML ---- */
 
-#define GRAPHML(size, edge)                                                                                  \
+#define GRAPHML_OF(dims, size, forwards, edge)                                                               \
     "<graphml><key id=\"k\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>"                          \
+    "<key id=\"f\" for=\"node\" attr.name=\"forwards\" attr.type=\"string\"/>"                               \
     "<key id=\"b\" for=\"edge\" attr.name=\"bandwidth\" attr.type=\"string\"/>"                              \
     "<key id=\"l\" for=\"edge\" attr.name=\"latency\" attr.type=\"string\"/>"                                \
     "<key id=\"n\" for=\"graph\" attr.name=\"node_size\" attr.type=\"string\"/>"                             \
-    "<graph edgedefault=\"undirected\"><data key=\"n\">" size "</data>"                                      \
-    "<node id=\"a\"><data key=\"k\">accelerator</data></node>"                                               \
+    "<key id=\"d\" for=\"graph\" attr.name=\"dims\" attr.type=\"string\"/>"                                  \
+    "<graph edgedefault=\"undirected\"><data key=\"n\">" size "</data><data key=\"d\">" dims "</data>"       \
+    "<node id=\"a\"><data key=\"k\">accelerator</data><data key=\"f\">" forwards "</data></node>"            \
     "<node id=\"b\"><data key=\"k\">accelerator</data></node>"                                               \
     "<edge source=\"a\" target=\"b\">" edge "</edge></graph></graphml>"
-#define RATE  "<data key=\"b\">1GB/s</data>"
-#define DELAY "<data key=\"l\">1us</data>"
+#define GRAPHML(size, edge) GRAPHML_OF("", size, "", edge)
+#define RATE                "<data key=\"b\">1GB/s</data>"
+#define DELAY               "<data key=\"l\">1us</data>"
 
 static void graphml_at_its_limits(void **state)
 {
@@ -297,6 +300,18 @@ static void graphml_at_its_limits(void **state)
     t = test_import(GRAPHML("", DELAY RATE));
     assert_int_equal(rlt_topology_node_size(t), 2);
     rlt_topology_free(t);
+    t = test_import(GRAPHML_OF("2x1", "", "true", DELAY RATE));
+    assert_int_equal(rlt_topology_dims(t), 2);
+    assert_int_equal(rlt_topology_dim(t, 0).size, 2);
+    assert_int_equal(rlt_topology_dim(t, 1).size, 1);
+    rlt_topology_free(t);
+    rlt_topology_free(test_import(GRAPHML_OF("2", "", "false", DELAY RATE)));
+    test_import_wrong(GRAPHML_OF("2x", "", "", DELAY RATE), "f", "expected dims such as 8 or 4x2");
+    test_import_wrong(GRAPHML_OF("x2", "", "", DELAY RATE), "f", "expected dims such as 8 or 4x2");
+    test_import_wrong(GRAPHML_OF("0x2", "", "", DELAY RATE), "f", "expected dims such as 8 or 4x2");
+    test_import_wrong(GRAPHML_OF("4194305", "", "", DELAY RATE), "f", "expected dims such as 8 or 4x2");
+    test_import_wrong(GRAPHML_OF("2", "", "maybe", DELAY RATE), "f:1",
+                      "expected forwards to be true or false");
     test_import_wrong(GRAPHML("4194304", RATE DELAY), "f", "node_size 4194304 does not divide the 2");
     test_import_wrong(GRAPHML("4194305", RATE DELAY), "f", "a number of accelerators, got '4194305'");
     test_import_wrong(GRAPHML("0", RATE DELAY), "f", "a number of accelerators, got '0'");
