@@ -139,6 +139,41 @@ static void paths_that_name_a_link_twice(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* Equal paths of many links join, in whatever order a path names them; a multiple counts where it is taken. */
+static void long_paths_join(void **state)
+{
+    enum { LONG = 20 };
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        uint64_t bw[LONG];
+        uint32_t links[LONG], times[LONG];
+        bool merged;
+        for (uint32_t i = 0; i < LONG; i++) {
+            bw[i] = TB;
+            links[i] = turn ? LONG - 1 - i : i;
+            times[i] = i + 1 < LONG ? 1 : 5;
+        }
+        rlt_maxmin *mm = solver(LONG, bw);
+        uint32_t flow = rlt_maxmin_start_times(mm, 0, links, times, LONG - 1, 1000, &merged);
+        assert_false(merged);
+        assert_false(mm->has_times); /* the multiple stands behind the path */
+        assert_int_equal(rlt_maxmin_start(mm, 0, links, LONG - 1, 1000, &merged), flow);
+        assert_true(merged);
+        assert_int_not_equal(rlt_maxmin_start(mm, 0, links + 1, LONG - 1, 1000, &merged), flow);
+        assert_false(merged);
+        rlt_maxmin_free(mm);
+        mm = solver(LONG, bw);
+        flow = rlt_maxmin_start_times(mm, 0, links, times, LONG, 1000, &merged);
+        assert_true(mm->has_times);
+        assert_int_equal(rlt_maxmin_start_times(mm, 0, links, times, LONG, 1000, &merged), flow);
+        assert_true(merged);
+        assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+        assert_true(fabs(rlt_maxmin_rate(mm, flow) - 0.1) < 1e-10);
+        assert_int_equal(rlt_maxmin_next(mm), 10000);
+        rlt_maxmin_free(mm);
+    }
+}
+
 /* ---- many flows at once ---- */
 
 enum { PORTS = 40, FLOWS = 200, CASES = 30 };
@@ -236,6 +271,7 @@ int main(void)
         cmocka_unit_test(links_are_used_again),
         cmocka_unit_test(a_flow_takes_the_place_of_another),
         cmocka_unit_test(paths_that_name_a_link_twice),
+        cmocka_unit_test(long_paths_join),
         cmocka_unit_test(stars_of_many_flows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
