@@ -138,6 +138,11 @@ static void limits_of_graphs(void **state)
     test_import_wrong("<graphs><graph pattern=\"1001\"/></graphs>", "f:1:9", "'pattern'");
     test_import_wrong("<graphs><graph pattern=\"4\"/><graph pattern=\"4\"/></graphs>", "f:1:29",
                       "a second <graph> of rings");
+    /* Only a graph's channels are rings. */
+    rlt_topology *t = test_import("<graphs><other/><graph pattern=\"4\" speedintra=\"1\">" PAIR(
+        "0", "1") "</graph><tree>" PAIR("0", "1") PAIR("1", "0") "</tree></graphs>");
+    assert_int_equal(rlt_topology_rings(t), 1);
+    rlt_topology_free(t);
     test_import_wrong("<graphs><graph pattern=\"1000\">" PAIR("0", "1") "</graph></graphs>", "f",
                       "no channel of a ring");
 }
@@ -223,6 +228,8 @@ static void other_lines_are_skipped(void **state)
         "Channel 01/02 : 0",
         "Channel 01/02 :",
         "Channel 01/02 : 0 1 x",
+        "Channel x/02 : 0 1 2",
+        "Channel 01/02 0 1 2",
         "comm 0x1 rank x nranks 9",
         "comm 0x1 rank 0 nranks x",
         "comm 0x1 rank 9 nranks 9",
