@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Corners of the max-min solver by hand: equal flows on idle links, links that are used again, bytes that are left at
- * an end; and stars with many flows at once, whose rates are found anew by filling links one at a time.
+ * Corners of the max-min solver by hand: equal flows on idle links, links that are used again, bytes that
+ * are left at an end; and stars with many flows at once, whose rates are found anew by filling links one at
+ * a time.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -139,7 +140,8 @@ static void paths_that_name_a_link_twice(void **state)
     rlt_maxmin_free(mm);
 }
 
-/* Equal paths of many links join, in whatever order a path names them; a multiple counts where it is taken. */
+/* Equal paths of many links join, in whatever order a path names them; a multiple counts where it is taken.
+ * */
 static void long_paths_join(void **state)
 {
     enum { LONG = 20 };
@@ -225,7 +227,8 @@ static void compare(const flows *f, const rlt_maxmin *mm)
                      f->rate[i]);
 }
 
-/* Every port has another capacity, so that links change places often while levels rise. Flows are cancelled, too. */
+/* Every port has another capacity, so that links change places often while levels rise. Flows are
+ * cancelled, too. */
 static void stars_of_many_flows(void **state)
 {
     dice d = {.seed = 7};
