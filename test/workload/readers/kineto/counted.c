@@ -4,6 +4,7 @@
  * are those of the events that were written; offsets between clocks follow from the rule at the head of
  * clock.c.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +221,8 @@ static void clocks_are_aligned(void **state)
     for (int i = 0; i < 200; i++) {
         ends e[RANKS];
         uint32_t ranks = 2 + below(&d, 2), n = 1 + below(&d, MAX_COMMS), aligned = 0;
-        int64_t start[RANKS], first = INT64_MAX;
+        int64_t start[RANKS], first = INT64_MAX, largest = 0;
+        char furthest[64];
         for (uint32_t r = 0; r < ranks; r++) {
             int64_t apart =
                 r ? (below(&d, 2) ? 100000 + (int64_t)below(&d, 3) : (int64_t)roll(&d, 900000000)) : 0;
@@ -235,6 +237,7 @@ static void clocks_are_aligned(void **state)
         for (uint32_t r = 0; r < ranks; r++) {
             int64_t offset = r ? offset_of(&e[0], &e[r]) : 0;
             aligned += offset != 0;
+            largest = llabs(offset) > largest ? llabs(offset) : largest;
             start[r] = e[r].begin - offset;
             first = start[r] < first ? start[r] : first;
         }
@@ -243,6 +246,8 @@ static void clocks_are_aligned(void **state)
         if (read_files(ranks, files, &o, &p))
             fail_msg("%s: %s", err.where, err.what);
         assert_int_equal(noted(p, "clocks aligned"), aligned);
+        snprintf(furthest, sizeof furthest, "(by up to %" PRId64 " us)", largest / 1000);
+        assert_int_equal(noted(p, furthest), aligned);
         for (uint32_t r = 0; r < ranks; r++)
             assert_int_equal(p->rank_start_ps[r], (start[r] - first) * RLT_NS);
         aligned_ever += aligned;
