@@ -448,6 +448,8 @@ static void errors(void **state)
     rlt_fail(&escape, RLT_EIO, "\x1b[2J", "a\nb\x07");
     assert_string_equal(escape.where, "?[2J");
     assert_string_equal(escape.what, "a?b?"); /* an error has one line */
+    rlt_error_prefix(&escape, "two\nlines");
+    assert_string_equal(escape.where, "two?lines: ?[2J");
 
     assert_string_equal(rlt_strerror(RLT_ESTALL), "simulation ended with work pending");
     assert_string_equal(rlt_strerror(-999), "unknown error");

@@ -89,6 +89,7 @@ static void where_not(void **state)
     req.params.directions = 2;
     assert_int_equal(rlt_full_rings(&req), 0);
     req.params.directions = 1;
+    assert_int_equal(rlt_full_rings(&req), 7);
     req.n_rings = 1;
     assert_int_equal(rlt_full_rings(&req), 0);
     req.n_rings = 0;

@@ -619,6 +619,11 @@ static void time_in_slots(void **state)
     o = rlt_aggregator_occupancy(a, 1034); /* it is still held */
     assert_int_equal(o.now, 1);
     assert_float_equal(o.integral, (double)busy + 1 + 10, 0);
+    /* Bins beyond the merged ones begin empty. */
+    rlt_aggregator_packet(a, &(rlt_agg_packet){.job = j, .chunk = 10, .child = 1}, 2046, &v);
+    assert_int_equal(rlt_aggregator_bins(a, &width), 1023);
+    for (uint32_t i = 512; i < 1023; i++)
+        assert_float_equal(rlt_aggregator_bin(a, i), 1, 0);
     rlt_aggregator_free(a);
 }
 

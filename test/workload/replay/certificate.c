@@ -268,6 +268,25 @@ static void sentences(void **state)
     }
 }
 
+/* A recording of one operation, from its first moment on. */
+static void from_the_beginning(void **state)
+{
+    rlt_builder *b = NULL;
+    rlt_program *p = NULL;
+    rlt_certificate c;
+    (void)state;
+    assert_int_equal(rlt_builder_create(1, &b, NULL), 0);
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_COMPUTE, 0);
+    d.duration_ps = d.recorded_duration_ps = 5;
+    d.recorded_ps = 0;
+    assert_int_equal(rlt_build_op(b, &d), 0);
+    assert_int_equal(rlt_builder_finish(b, "test", &p, &err), 0);
+    assert_int_equal(rlt_certify(p, &c, &err), 0);
+    assert_true(c.recorded && c.untimed == 0 && c.span_ps == 5 && c.hidden_ps == 0);
+    rlt_certificate_free(&c);
+    rlt_program_free(p);
+}
+
 static void kernels_that_communicate(void **state)
 {
     static const char *const yes[] = {
@@ -471,8 +490,11 @@ static void random_estimates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_recordings), cmocka_unit_test(verdicts),
-        cmocka_unit_test(sentences),         cmocka_unit_test(kernels_that_communicate),
+        cmocka_unit_test(random_recordings),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(sentences),
+        cmocka_unit_test(from_the_beginning),
+        cmocka_unit_test(kernels_that_communicate),
         cmocka_unit_test(random_estimates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
