@@ -12,6 +12,7 @@
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
+#include "net/import/read.h"
 #include "net/route.h"
 #include "net/topology/placement.h"
 #include "net/topology/topology.h"
@@ -146,6 +147,25 @@ static void weights_alone(void **state)
     t = import("Link Type between two GPUs\n\tGPU0\tGPU1\nGPU0\t0\tXGMI\nGPU1\tXGMI\t0\n", NULL);
     cable_is(t, "gpu0", "gpu1", 48 * GB, 200000);
     rlt_topology_free(t);
+}
+
+/* Text is a table, JSON is a list with links. */
+static void recognised(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {{"Link Type between two GPUs", true},
+                {"{ Link Type between two GPUs", false},
+                {"[ Link Type between two GPUs", false},
+                {"[\"link_type\"]", false},
+                {"[\"links\"]", false},
+                {"[\"link_type\", \"links\"]", true},
+                {"{\"link_type\", \"links\"}", false},
+                {"", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(rlt__topo_amd_smi_is(rows[i].text, strlen(rows[i].text)), rows[i].is);
 }
 
 /* One GPU hangs on a CPU, so that it has a link. */
@@ -501,6 +521,7 @@ int main(void)
         cmocka_unit_test(random_machines),
         cmocka_unit_test(a_line_of_gpus),
         cmocka_unit_test(weights_alone),
+        cmocka_unit_test(recognised),
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(protocols_of_machines),
         cmocka_unit_test(bandwidths),

@@ -137,6 +137,12 @@ static void categories(void **state)
                                              0, 9, 40, 5, "") EVENT("second", "x", 0, 9, 40, 5, "")));
     assert_int_equal(noted(p, "('a?bcdefghijklmnopqrstuvwxyz0123456789abcdefghij') ignored"), 2);
     rlt_program_free(p);
+    /* An event may have none at all, and no name. */
+    p = read_one(TRACE(
+        KERNEL("k", 7, 20, 5, 1) "{\"ph\":\"X\",\"pid\":0,\"tid\":9,\"ts\":40,\"dur\":5,\"args\":{}},"));
+    assert_int_equal(count(p, 0, RLT_OP_COMPUTE), 1);
+    assert_int_equal(noted(p, "('(none)') ignored"), 1);
+    rlt_program_free(p);
 }
 
 /* Times in microseconds, with three digits; a negative duration is 0, and the bounds are those of the years they stand for. */
