@@ -428,6 +428,10 @@ static void faults(void **state)
         {DEVICE(XPU("1"), "") ONE_INSTANCE
          "annotations: {graph: [{attribute: ringlet, value: '{\"a\": 1}'}]}\n",
          "f:7:23: annotations.graph[0]: ringlet:1:7: a", "unknown key 'a'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE "annotations: {graph: [{attribute: ringlet}]}\n",
+         "f:7:23: annotations.graph[0]", "value"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE "annotations: {graph: [{value: '{}'}]}\n",
+         "f:7:23: annotations.graph[0]", "attribute"},
         {"{\"devices\": [], \"instances\": [], \"edges\" 3}", "f:1:42", "expected ':'"},
         {DEVICE("{name: s, count: 2, choice: switch}", EDGE("s[0]", "s[1]", "one2one")) ONE_INSTANCE, "f",
          "no accelerator among 2 nodes"},

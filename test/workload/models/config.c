@@ -328,6 +328,8 @@ static void refused(void **state)
          "expected true", RLT_EUNSUPPORTED},
         {"{'model_type':'opt'," SMALL ",'word_embed_proj_dim':32}", "word_embed_proj_dim", "cannot be mapped",
          RLT_EUNSUPPORTED},
+        {"{'model_type':'opt'," SMALL ",'max_position_embeddings':8388609}", "max_position_embeddings",
+         "expected a number from 0 to 8388608", RLT_ERANGE},
         {"{'model_type':'nemotron_h'," SMALL ",'hybrid_override_pattern':'MX'}", "hybrid_override_pattern",
          "letters M, *, - or E", RLT_ESCHEMA},
         {"{'model_type':'llama'," SMALL ",'is_encoder_decoder':true}", "is_encoder_decoder", "expected false",
