@@ -15,6 +15,7 @@
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
 #include "sim/base/time.h"
+#include "test/support/dice.h"
 
 enum { PLAIN_MEMBERS = 24, PLAIN_LANES = 20, PLAIN_STEPS = 96 };
 
@@ -56,6 +57,18 @@ static inline rlt_step *plain_message(plain_plan *p, uint32_t lane, uint32_t fro
 static inline uint64_t plain_cut(uint64_t total, uint64_t parts, uint64_t i)
 {
     return total / parts + (i < total % parts ? 1 : 0);
+}
+
+/* Draws the bytes of n blocks for half of the requests whose algorithm takes them. */
+static inline void plain_draw_counts(dice *d, const rlt_algorithm *a, rlt_coll_request *r, uint64_t *counts,
+                                     uint32_t n)
+{
+    if (!(a->counted >> r->kind & 1) || below(d, 2))
+        return;
+    r->counts = counts;
+    r->bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        r->bytes += counts[i] = below(d, 4) ? roll(d, 1000) : 0;
 }
 
 static inline rlt_blocks plain_run(uint32_t first, uint32_t run)

@@ -273,8 +273,8 @@ static double share(double size, double half)
     return size > 0 ? size / (size + half) : 1;
 }
 
-/* Long sums are split over multiprocessors: weight gradients of few weights and many rows. The half of the
- * inputs counts as long as the sum it starts, so that a longer sum is never faster. */
+/* Long sums are split over multiprocessors: weight gradients of few weights and many rows. With
+ * inputs_half counted in, a longer sum is never faster. */
 static double sums_of(const rlt_work *w, double inputs_half)
 {
     const double split = 4096;

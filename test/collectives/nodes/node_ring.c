@@ -2,6 +2,7 @@
 /* Rings over nodes of several members: their order, their proof, and the NICs that they fill. */
 #include "collectives/nodes/node_ring.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "collectives/algorithm.h"
@@ -184,7 +185,11 @@ static void most_lanes(void **state)
                                     .params = {.channels = channels, .chunks = chunks}};
             rlt_plan plan;
             rlt_error err = {0};
+            char what[100];
             assert_int_equal(rlt_plan_create(&rlt_ring, &req, &plan, &err), more ? RLT_ERANGE : 0);
+            snprintf(what, sizeof what, "%u channels x 1 directions x %u chunks are more than 4096 lanes",
+                     channels, chunks);
+            assert_string_equal(err.what, more ? what : "");
             if (!more)
                 assert_true(plan.shared && plan.lanes == RLT_MAX_LANES && plan.blocks == 4 * plan.channels);
             rlt_plan_free(&plan);

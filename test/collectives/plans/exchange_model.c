@@ -92,17 +92,6 @@ static void plain_lane(const rlt_coll_request *r, uint32_t w, bool exclusive, ui
         plain_pass(r, w, exclusive, lane, end, false);
 }
 
-static void draw_counts(dice *d, rlt_coll_request *r, const rlt_algorithm *a)
-{
-    if (!(a->counted >> r->kind & 1) || below(d, 2))
-        return;
-    uint32_t n = r->kind == RLT_ALL_TO_ALL ? r->n * r->n : r->n;
-    r->counts = counts;
-    r->bytes = 0;
-    for (uint32_t i = 0; i < n; i++)
-        r->bytes += counts[i] = below(d, 4) ? roll(d, 1000) : 0;
-}
-
 static void one_case(uint32_t number)
 {
     dice d = {.seed = number};
@@ -115,7 +104,7 @@ static void one_case(uint32_t number)
         return;
     r.root = below(&d, r.n);
     r.bytes = r.kind == RLT_BARRIER ? 0 : roll(&d, below(&d, 2) ? 30 : 1000000);
-    draw_counts(&d, &r, a);
+    plain_draw_counts(&d, a, &r, counts, r.kind == RLT_ALL_TO_ALL ? r.n * r.n : r.n);
     r.params.channels = below(&d, 4);
     r.params.chunks = below(&d, 4);
     r.params.window = pairs ? 0 : below(&d, r.n + 3);

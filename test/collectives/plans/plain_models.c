@@ -191,16 +191,6 @@ static void plain_servers(uint32_t m)
 
 /* ---- the cases ---- */
 
-static void draw_counts(dice *d, const rlt_algorithm *a)
-{
-    if (!(a->counted >> c.r.kind & 1) || below(d, 2))
-        return;
-    c.r.counts = counts;
-    c.r.bytes = 0;
-    for (uint32_t i = 0; i < c.n; i++)
-        c.r.bytes += counts[i] = below(d, 4) ? roll(d, 1000) : 0;
-}
-
 static void plain_lane(const rlt_algorithm *a, uint64_t aggregate)
 {
     if (c.n == 1)
@@ -231,7 +221,7 @@ static void one_case(uint32_t number)
     c.n = c.r.n = 1 + below(&d, a == &rlt_pat ? PLAIN_MEMBERS : 10);
     c.r.root = below(&d, c.n);
     c.r.bytes = c.r.kind == RLT_BARRIER ? 0 : roll(&d, below(&d, 2) ? 60 : 100000);
-    draw_counts(&d, a);
+    plain_draw_counts(&d, a, &c.r, counts, c.n);
     c.r.params.channels = below(&d, 3);
     c.chunks = c.r.params.chunks = 1 + below(&d, 5);
     if (a == &rlt_nvls)

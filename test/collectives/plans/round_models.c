@@ -235,12 +235,7 @@ static void one_case(uint32_t number)
     bool shares = c.r.kind == RLT_REDUCE_SCATTER || c.r.kind == RLT_ALL_GATHER || c.r.kind == RLT_ALL_TO_ALL;
     c.blocks = shares ? c.n : a == &rlt_halving_doubling ? p : 1;
     c.r.bytes = c.r.kind == RLT_BARRIER ? 0 : roll(&d, below(&d, 2) ? 60 : 100000);
-    if ((a->counted >> c.r.kind & 1) && below(&d, 2)) {
-        c.r.counts = counts;
-        c.r.bytes = 0;
-        for (uint32_t i = 0; i < c.n; i++)
-            c.r.bytes += counts[i] = below(&d, 4) ? roll(&d, 1000) : 0;
-    }
+    plain_draw_counts(&d, a, &c.r, counts, c.n);
     c.r.params.channels = below(&d, 3);
     c.r.params.chunks = a == &rlt_point_to_point ? 0 : below(&d, 4);
     plain_clear(&plain, c.n,

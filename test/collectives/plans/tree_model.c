@@ -187,12 +187,7 @@ static void one_case(uint32_t number)
     c.r.root = below(&d, c.n);
     c.r.bytes = roll(&d, below(&d, 2) ? 60 : 100000);
     bool halves = c.r.kind == RLT_GATHER || c.r.kind == RLT_SCATTER;
-    if (halves && below(&d, 2)) {
-        c.r.counts = counts;
-        c.r.bytes = 0;
-        for (uint32_t i = 0; i < c.n; i++)
-            c.r.bytes += counts[i] = below(&d, 4) ? roll(&d, 1000) : 0;
-    }
+    plain_draw_counts(&d, &rlt_tree, &c.r, counts, c.n);
     bool over = c.r.kind == RLT_ALL_REDUCE && c.r.node > 1 && c.r.node < c.n;
     c.r.params.channels = below(&d, 3);
     c.chunks = c.r.params.chunks = 1 + below(&d, 2);

@@ -140,8 +140,8 @@ static void paths_that_name_a_link_twice(void **state)
     rlt_maxmin_free(mm);
 }
 
-/* Equal paths of many links join, in whatever order a path names them; a multiple counts where it is taken.
- * */
+/* Equal paths of many links join, in whatever order a path names them; a multiple counts where it is
+ * taken. */
 static void long_paths_join(void **state)
 {
     enum { LONG = 20 };

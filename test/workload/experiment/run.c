@@ -18,6 +18,7 @@
 #include "test/support/run_words.h"
 #include "test/support/support.h"
 #include "test/support/text_file.h"
+#include "test/support/traces/kineto_events.h"
 #include "workload/experiment/run/jobs.h"
 #include "workload/experiment/run/result.h"
 #include "workload/experiment/run/workload.h"
@@ -409,17 +410,13 @@ static int remove_chain(void **state)
 static void gaps_of_recordings(void **state)
 {
     static const char recording[] =
-        "{\"distributedInfo\":{\"rank\":0,\"world_size\":2},\"traceEvents\":["
-        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#0\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":60,\"args\":{}},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":50,\"args\":{}},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":10,\"dur\":5,\"args\":{\"correlation\":1}},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":20,\"dur\":5,\"args\":{\"correlation\":2}},"
-        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":30,\"dur\":5,\"args\":{\"correlation\":3}},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":20,\"dur\":80,\"args\":{\"stream\":7,\"correlation\":1}},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_Generic\",\"pid\":0,\"tid\":20,\"ts\":100,\"dur\":5000,"
-        "\"args\":{\"stream\":20,\"correlation\":2,\"Collective name\":\"allreduce\","
-        "\"In msg nelems\":1000000,\"dtype\":\"Float\",\"Group size\":2}},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"optimizer\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":50,\"args\":{\"stream\":7,\"correlation\":3}},{\"ph\":\"i\"}]}";
+        "{\"distributedInfo\":{\"rank\":0,\"world_size\":2},\"traceEvents\":[" STEP(0, 0, 60)
+            OP("aten::mul", 1, 1, 50) LAUNCH(1, 10, 5, 1) LAUNCH(1, 20, 5, 2) LAUNCH(1, 30, 5, 3)
+                KERNEL("gemm", 7, 20, 80, 1)
+                    EVENT("kernel", "ncclDevKernel_Generic", 0, 20, 100, 5000,
+                          ON(20, 2) ",\"Collective name\":\"allreduce\",\"In msg nelems\":1000000,"
+                                    "\"dtype\":\"Float\",\"Group size\":2")
+                        KERNEL("optimizer", 7, % d, 50, 3) "{\"ph\":\"i\"}]}";
     (void)state;
     for (int gap = 0; gap < 2; gap++) {
         char path[] = "/tmp/ringlet-gaps-XXXXXX.json", words[200];
