@@ -497,18 +497,22 @@ static void stopped_and_full(void **state)
 }
 
 /* With a deadline that nothing meets each number is skipped, and what it takes at least is said: the FLOP of all
- * samples over those of its accelerators at the best efficiency that their file knows, here half of 1 TFLOP/s. */
+ * samples over those of its accelerators at the best efficiency of any of their kernels with any stack, here half of 1
+ * TFLOP/s, and all of it. */
 static void floors_by_hand(void **state)
 {
     static const char *const models[] = {"resnet50", "transformer:layers=2,hidden=256,heads=4,sequence=128"};
-    static const char accelerator[] =
-        "{\"name\": \"half\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"1TB/s\", \"peaks\": "
-        "{\"fp32\": \"1TFLOPS\", \"bf16\": \"9TFLOPS\"}, \"kernels\": {\"most\": {\"matmul\": 0.3, \"attention\": 0.2, "
-        "\"convolution\": 0.5, \"lookup\": 0.1, \"vector\": 0.1}, \"memory\": 1}}\n";
-    char path[] = "/tmp/ringlet-half-XXXXXX";
+#define PART(matmul, convolution)                                                                              \
+    "{\"name\": \"part\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"1TB/s\", \"peaks\": " \
+    "{\"fp32\": \"1TFLOPS\", \"bf16\": \"9TFLOPS\"}, \"kernels\": {\"most\": {\"matmul\": " matmul             \
+    ", \"attention\": 0.2, \"convolution\": " convolution                                                      \
+    ", \"lookup\": 0.1, \"vector\": 0.1}, \"memory\": 1}}\n"
+    static const char *const accelerators[] = {PART("0.3", "0.5"), PART("1", "0.3")};
+    static const double best[] = {0.5, 1};
     (void)state;
-    test_write_new(path, accelerator, sizeof accelerator - 1);
     for (int i = 0; i < 2; i++) {
+        char path[] = "/tmp/ringlet-part-XXXXXX";
+        test_write_new(path, accelerators[i], strlen(accelerators[i]));
         search_asked a;
         rlt_model m;
         rlt_error err = {0};
@@ -537,14 +541,14 @@ static void floors_by_hand(void **state)
         assert_int_equal(c.n, 2);
         assert_int_equal(c.n_found, 0);
         for (uint32_t k = 0; k < 2; k++) {
-            double least = flop * 48 / (0.5 * 1e12) * 1e12 / c.at[k].ranks;
+            double least = flop * 48 / (best[i] * 1e12) * 1e12 / c.at[k].ranks;
             assert_int_equal(c.at[k].end, RLT_FLEET_SKIPPED);
             assert_true(fabs((double)c.at[k].least_ps / least - 1) < 2e-6);
         }
         rlt_fleets_close(&c);
         rlt_parsed_free(&a.args);
+        unlink(path);
     }
-    unlink(path);
 }
 
 int main(void)

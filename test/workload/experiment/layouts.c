@@ -358,8 +358,9 @@ static void regrets_are_those_of_the_walk(void **state)
         assert_int_equal(rlt_layout_ranges_parse(ranges[i], &range, &err), 0);
         walk_cases(&range, &r);
         search_open(&l, &a, &small);
-        for (int k = 0; k < 2; k++) {
-            const rlt_layout_search how = {.within = k ? 0.04 : 0};
+        for (int k = 0; k < (i % 2 ? 3 : 2); k++) {
+            static const double within[] = {0, 0.04, 10};
+            const rlt_layout_search how = {.within = within[k]};
             rlt_robust found;
             if (rlt_robust_find(&l, &range, &how, &found, &err))
                 fail_msg("%s: %s", err.where, err.what);

@@ -390,6 +390,27 @@ static void budgets(void **state)
     rlt_parsed_free(&a.args);
 }
 
+/* A dimension whose share is less than a byte a second gets one: the others spend nearly all. */
+static void slowest_share(void **state)
+{
+    search_asked a;
+    const search_words w = {.topology = "switch:2@1PB/s,300ns*switch:2@1B/s,600ns",
+                            .model = "transformer:layers=2,hidden=384,heads=12,sequence=256",
+                            .layout = "cp=1,vp=1",
+                            .train = "batch=24,microbatch=1"};
+    rlt_network_budget budget = {.setting = "--total", .steps = 2, .most_Bps = {1e9, 1e9}};
+    rlt_network_plan p = {.n = 0};
+    rlt_error err = {0};
+    (void)state;
+    search_ask(&a, &w);
+    if (rlt_network_open(&p, &budget, &a.settings, &a.args, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    assert_true(p.as_given.bw_Bps[0] >= 999999999 && p.as_given.bw_Bps[0] <= 1000000000);
+    assert_int_equal(p.as_given.bw_Bps[1], 1);
+    rlt_network_close(&p);
+    rlt_parsed_free(&a.args);
+}
+
 /* Bandwidths can be changed where each dimension is written with one. */
 static void networks_that_can_be_split(void **state)
 {
@@ -427,7 +448,7 @@ static void networks_that_can_be_split(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_walk), cmocka_unit_test(rows_in_order),
-                                       cmocka_unit_test(budgets),
+                                       cmocka_unit_test(budgets), cmocka_unit_test(slowest_share),
                                        cmocka_unit_test(networks_that_can_be_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
