@@ -193,7 +193,11 @@ static void assert_uncertainty(const known *a, const rlt_measured *m)
     }
     w.train = of_layouts;
     search_open(&l, &asked, &w);
+    assert_true(walk.n < SEARCH_MOST);
+    memset(&walk.points[walk.n], 0xff, sizeof *walk.points); /* nothing is read or written behind the last */
+    sd[walk.n] = -1;
     assert_int_equal(rlt_measured_uncertain(&l, m, NULL, walk.points, walk.n, sd, &err), 0);
+    assert_true(sd[walk.n] <= -1 && sd[walk.n] >= -1);
     rlt_layouts_close(&l);
     rlt_parsed_free(&asked.args);
     for (uint32_t p = 0; p < walk.n; p++) {
