@@ -298,7 +298,7 @@ int rlt_cycles_find(uint32_t n, const uint8_t *capacity, uint32_t max, uint32_t 
         walecki(n, *found % ((n - 1) / 2), orders + (size_t)*found * n);
         ++*found;
     }
-    if (*found == s.max || times)
+    if (*found == s.max)
         return 0;
     if (!allocate(&s))
         rc = rlt_nomem(err);
@@ -306,6 +306,8 @@ int rlt_cycles_find(uint32_t n, const uint8_t *capacity, uint32_t max, uint32_t 
         s.k = 0;
         s.drawn = 0;
         memcpy(s.left, capacity, (size_t)n * n);
+        for (uint32_t u = 0; u < n; u++)
+            s.left[u * n + u] = 0;
         find_cycles(&s);
         if (s.k > *found)
             memcpy(orders, s.orders, (size_t)s.k * n * sizeof *orders);
