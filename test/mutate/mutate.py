@@ -163,15 +163,18 @@ class Gate:
         value = self.results.get(place.key(""), self.library)
         if value is None or value == "invalid" or value == "equivalent":
             return value
-        # Verdicts stand as long as the tests that gave them: the killer, or all that let it live.
-        if value.startswith("survives") and int(value.split()[2]) != len(place.reached_by):
-            return None
+        # Verdicts stand as long as the tests that gave them: the killer, or all that let it live. A larger budget
+        # pays for more tests.
+        if value.startswith("survives"):
+            dear, reaching, budget = (float(word) for word in (value + " 0").split()[1:4])
+            if reaching != len(place.reached_by) or (dear and budget < self.budget):
+                return None
         names = [value.split(" ", 2)[1]] if value.startswith("killed") else place.reached_by
         newest = max((self.tests[n].changed if n in self.tests else time.time()) for n in names)
         return self.results.get(place.key(""), newest)
 
     def verdict(self, place: Place) -> str:
-        """killed TEST WHY, survives NOT-RUN REACHING, equivalent, or invalid: it does not compile."""
+        """killed TEST WHY, survives NOT-RUN REACHING BUDGET, equivalent, or invalid: it does not compile."""
         with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
             if self.compiled(place.path, place.mutant.applied(place.text), folder) is None:
                 return "invalid"
@@ -180,19 +183,21 @@ class Gate:
             if self.equivalent(place, folder):
                 return "equivalent"
             spent, dear = 0.0, 0
-            order = sorted(place.reached_by, key=lambda name: (self.estimate(name), name))
+            # Tests of the room itself know most of it.
+            own = f"test/{os.path.dirname(place.path)}/"
+            order = sorted(place.reached_by, key=lambda n: (not n.startswith(own), self.estimate(n), n))
             for i, name in enumerate(order):
                 cost = self.cost(name)
                 if cost is None:  # fails anyway, or takes too long alone
                     dear += self.dear_alone(name)
                     continue
                 if spent + cost > self.budget:
-                    return f"survives {dear + len(order) - i} {len(order)}"
+                    return f"survives {dear + len(order) - i} {len(order)} {self.budget:g}"
                 ran = suite.run(self.tests[name], self.build, 3 * cost + 1, {"LD_LIBRARY_PATH": folder})
                 if not ran.passed:
                     return f"killed {name} {ran.why}"
                 spent += ran.cpu_s
-            return self.sanitized(place, order, folder) or f"survives {dear} {len(order)}"
+            return self.sanitized(place, order, folder) or f"survives {dear} {len(order)} {self.budget:g}"
 
     def link(self, place: Place, folder: str, *more: str) -> None:
         """Makes a library of the object: its functions come first, all others are in the library it needs."""
