@@ -163,8 +163,8 @@ class Gate:
         value = self.results.get(place.key(""), self.library)
         if value is None or value == "invalid" or value == "equivalent":
             return value
-        # Verdicts stand as long as the tests that gave them: the killer, or all that let it live. A larger budget
-        # pays for more tests.
+        # Verdicts stand as long as the tests that gave them: the killer, or all that let it live. A larger
+        # budget pays for more tests.
         if value.startswith("survives"):
             dear, reaching, budget = (float(word) for word in (value + " 0").split()[1:4])
             if reaching != len(place.reached_by) or (dear and budget < self.budget):
