@@ -208,15 +208,19 @@ static void test_marks_below(void **state)
 static void test_late(void **state)
 {
     (void)state;
-    enum { N = 8, C = 8192 };
+    enum { MOST = 66, C = 8192 };
+    static const struct {
+        uint32_t n, leaves, straggler;
+    } rows[] = {{8, 0, 3}, {8, 2, 3}, {MOST, 0, 64}};
     const rlt_time delta = 500 * RLT_US;
-    for (uint32_t leaves = 0; leaves <= 2; leaves += 2) {
-        test_leaves net = {.workers = N + 1,
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        uint32_t n = rows[row].n, leaves = rows[row].leaves;
+        test_leaves net = {.workers = n + 1,
                            .leaves = leaves,
                            .spines = 1,
                            .leaf_can = "reduce+multicast",
                            .spine_can = "reduce+multicast"};
-        rlt_time late[N + 1] = {0}, took[4];
+        rlt_time late[MOST + 1] = {0}, took[4];
         uint64_t left_out = 0;
         static const char *const settings[] = {
             "rto=100ms aggregators=65536",
@@ -226,8 +230,8 @@ static void test_late(void **state)
         };
         for (uint32_t i = 0; i < 4; i++) {
             test_fabric f = test_fabric_open(&net, test_fabric_config());
-            late[3] = i ? delta : 0;
-            rlt_react_request q = test_request("atp", settings[i], N + 1, (uint64_t)C * P);
+            late[rows[row].straggler] = i ? delta : 0;
+            rlt_react_request q = test_request("atp", settings[i], n + 1, (uint64_t)C * P);
             q.late_ps = late;
             uint32_t job = test_add(&f, &q);
             test_finish(&f);

@@ -94,8 +94,8 @@ static void test_speedup(void **state)
 static void test_servers(void **state)
 {
     (void)state;
-    static const uint32_t servers[] = {2, 4, 8};
-    for (uint32_t i = 0; i < 3; i++)
+    static const uint32_t servers[] = {2, 3, 4, 8};
+    for (uint32_t i = 0; i < 4; i++)
         for (uint32_t halves = 0; halves <= 2; halves++) {
             char settings[64];
             double f = halves / 2.0, p = servers[i], least = (f + 8 * (1 - f)) / p;
