@@ -223,11 +223,14 @@ static void hosts_are_nodes(void **state)
     "<cpu host_hash=\"" hash "\" numaid=\"0\" arch=\"arm64\">" A100("01", a, "") A100("03", b, "")           \
         PCI("02", "0x020000", "<nic><net name=\"mlx5_0\" dev=\"0\" speed=\"200000\"/></nic>") "</cpu>"
     static const char *const texts[] = {"<system>" TWO("0x1", "2", "3") TWO("0x2", "1", "0") "</system>",
-                                        "<system>" TWO("0x1", "0", "2") TWO("0x2", "1", "3") "</system>"};
+                                        "<system>" TWO("0x1", "0", "2") TWO("0x2", "1", "3") "</system>",
+                                        "<system>" TWO("0x1", "0", "1") TWO("0x2", "2", "4")
+                                            TWO("0x3", "3", "5") "</system>"};
+    static const uint32_t sizes[] = {2, 4, 6};
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         rlt_topology *t = test_import(texts[i]);
-        assert_int_equal(rlt_topology_node_size(t), i ? 4 : 2);
+        assert_int_equal(rlt_topology_node_size(t), sizes[i]);
         rlt_topology_free(t);
     }
 }
@@ -676,6 +679,12 @@ static void not_found(void **state)
         rlt_error err = {0};
         rlt_topology *t = (rlt_topology *)(void *)&err;
         assert_true(rlt_topology_import(specs[i], NULL, NULL, &t, &err) < 0);
+        assert_null(t);
+    }
+    static const char *const texts[] = {"", "!?", "\x1f\x8b"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rlt_topology *t = (rlt_topology *)(void *)&i;
+        assert_int_equal(rlt_topology_read("f", texts[i], strlen(texts[i]), NULL, &t, NULL), RLT_EMALFORMED);
         assert_null(t);
     }
 }

@@ -16,6 +16,7 @@
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/import/infragraph/infragraph.h"
+#include "net/import/read.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -246,11 +247,34 @@ static void stated(void **state)
         with.links = (rlt_texts){.items = wrong[i], .n = 1};
         assert_int_equal(rlt_topology_read("f", text, strlen(text), &with, &t, &err), RLT_EUSAGE);
     }
+    /* A word has at most 63 characters. */
+    for (int zeros = 57; zeros < 60; zeros++) {
+        char long_word[100];
+        const char *words[] = {long_word, "fast link:300ns"};
+        snprintf(long_word, sizeof long_word, "fast link:%0*d.5GB/s", zeros, 1);
+        with.links = (rlt_texts){.items = words, .n = 2};
+        int rc = rlt_topology_read("f", text, strlen(text), &with, &t, &err);
+        assert_int_equal(rc, zeros + 6 < 64 ? 0 : RLT_EUSAGE);
+        if (!rc)
+            cable(t, "i.0.x.0", "i.0.x.1", 3 * GB / 2, 300 * NS);
+        rlt_topology_free(t);
+    }
     /* The bandwidth of all links is no bandwidth for transfers. */
     err = (rlt_error){0};
     with = (rlt_import){.link_Bps = GB, .latency = "0ns"};
     assert_int_equal(rlt_topology_read("f", text, strlen(text), &with, &t, &err), RLT_ESCHEMA);
     assert_non_null(strstr(err.what, "--set link=fast link:64GB/s"));
+}
+
+/* A key stands before its colon; a byte of zero between them is none of the characters that may stand there. */
+static void is_one(void **state)
+{
+    static const char texts[][60] = {"{\"devices\": [], \"components\": [], \"instances\" : []}",
+                                     "{devices: [], 'components': [], instances: []}",
+                                     "{\"devices\": [], \"components\": [], \"instances\"\0: []}"};
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rlt__topo_infragraph_is(texts[i], sizeof texts[i]), i < 2);
 }
 
 /* What the service accepts silently, as a setting. */
@@ -417,6 +441,12 @@ static void faults(void **state)
         {DEVICE(XPU("1"), "") ONE_INSTANCE
          "links: [{name: l, physical: {bandwidth: {gigabits_per_second: 0}}}]\n",
          "f:7:63: links[0].physical.bandwidth.gigabits_per_second", "bandwidth is zero"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "links: [{name: l, physical: {bandwidth: {gigabits_per_second: -1}}}]\n",
+         "f:7:63: links[0].physical.bandwidth.gigabits_per_second", "expected a number that is not negative"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "links: [{name: l, physical: {bandwidth: {gigabits_per_second: 1e40}}}]\n",
+         "f:7:63: links[0].physical.bandwidth.gigabits_per_second", "expected a number that is not negative"},
         {DEVICE(XPU("1"), "") ONE_INSTANCE "links: [{name: l, physical: {latency: {ns: 1, us: 1}}}]\n",
          "f:7:39: links[0].physical.latency", "several units"},
         {DEVICE(XPU("1"), "") ONE_INSTANCE
@@ -560,12 +590,19 @@ static void examples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(composed),         cmocka_unit_test(ranks),
-        cmocka_unit_test(relaying),         cmocka_unit_test(stated),
-        cmocka_unit_test(lenient),          cmocka_unit_test(memory_at_the_end),
-        cmocka_unit_test(lenient_inside),   cmocka_unit_test(nesting),
-        cmocka_unit_test(faults),           cmocka_unit_test(too_large),
-        cmocka_unit_test(other_topologies), cmocka_unit_test(devices_are_shared),
+        cmocka_unit_test(composed),
+        cmocka_unit_test(ranks),
+        cmocka_unit_test(relaying),
+        cmocka_unit_test(stated),
+        cmocka_unit_test(is_one),
+        cmocka_unit_test(lenient),
+        cmocka_unit_test(memory_at_the_end),
+        cmocka_unit_test(lenient_inside),
+        cmocka_unit_test(nesting),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(too_large),
+        cmocka_unit_test(other_topologies),
+        cmocka_unit_test(devices_are_shared),
         cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

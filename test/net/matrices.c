@@ -147,6 +147,10 @@ static void generations_by_nvlinks(void **state)
         test_both_ways(t, "cpu0", "cpu1", rows[i].cpu * GB);
         rlt_topology_free(t);
     }
+    /* The GPU with the most NVLinks tells, here the second one, with ten. */
+    rlt_topology *most = test_import("GPU0 GPU1 GPU2\nGPU0 X NV1 SYS\nGPU1 NV1 X NV9\nGPU2 SYS NV9 X\n");
+    test_both_ways(most, "gpu0", "cpu0", 24 * GB);
+    rlt_topology_free(most);
     const rlt_import given = {.nvlink_Bps = 3 * GB, .pcie_Bps = 5 * GB, .cpu_Bps = 7 * GB};
     rlt_topology *t = test_import_with("GPU0 GPU1\nGPU0 X NV2\nGPU1 NV2 X\n", &given); /* of one CPU each */
     test_both_ways(t, "gpu0", "gpu1", 6 * GB);
@@ -166,16 +170,20 @@ static void more_nvlinks_than_a_gpu_has(void **state)
         {"GPU0 GPU1 GPU2\nGPU0 X NV10 NV10\nGPU1 NV10 X NV10\nGPU2 NV10 NV10 X\n", 10},
         {"GPU0 GPU1 GPU2\nGPU0 X NV10 NV10\nGPU1 NV10 X NV9\nGPU2 NV10 NV9 X\n", 0},
         {"GPU0 GPU1 GPU2\nGPU0 X NV10 NV10\nGPU1 NV10 X PIX\nGPU2 NV10 PIX X\n", 0},
+        {"GPU0 GPU1 GPU2\nGPU0 X NV18 NV18\nGPU1 NV18 X NV18\nGPU2 NV18 NV18 X\n", 18},
         {"GPU0 GPU1 GPU2\nGPU0 X NV99 NV99\nGPU1 NV99 X NV99\nGPU2 NV99 NV99 X\n", 99},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rlt_topology *t = test_import(rows[i].text);
+        bool hopper = rows[i].links == 18;
         assert_int_equal(rlt_topology_find_node(t, "nvswitch") != RLT_NONE, rows[i].links > 0);
         if (rows[i].links) {
             test_both_ways(t, "gpu2", "nvswitch", rows[i].links * 25 * GB);
-            assert_int_equal(rlt_topology_in_network(t, test_node(t, "nvswitch")), 0);
+            assert_int_equal(rlt_topology_in_network(t, test_node(t, "nvswitch")),
+                             hopper ? RLT_CAN_REDUCE | RLT_CAN_MULTICAST : 0);
             assert_non_null(strstr(rlt_topology_source(t), "NVLinks a GPU into NVSwitches"));
+            assert_int_equal(strstr(rlt_topology_source(t), "replicate (NVLink SHARP)") != NULL, hopper);
         } else {
             assert_true(test_between(t, "gpu0", "gpu1") > 0);
         }

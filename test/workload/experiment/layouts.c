@@ -128,6 +128,21 @@ static void strategies_give_axes(void **state)
         assert_int_equal(by_name.points[i].time_ps, by_words.points[i].time_ps);
 }
 
+/* The iterations of a training do not count: the time is that of one. */
+static void one_iteration(void **state)
+{
+    static search_walk one, several;
+    search_words w = small;
+    (void)state;
+    w.layout = "tp=2,pp=2,cp=1,vp=1,sp=on,order=tp-cp-dp-pp";
+    w.train = "batch=24,microbatch=2,recompute=none,zero=1,schedule=1f1b";
+    search_all(&w, 0, &one);
+    w.train = "batch=24,microbatch=2,recompute=none,zero=1,schedule=1f1b,steps=3";
+    search_all(&w, 0, &several);
+    assert_true(one.n == 1 && several.n == 1);
+    assert_int_equal(one.points[0].time_ps, several.points[0].time_ps);
+}
+
 static void refused_settings(void **state)
 {
     static const struct {
@@ -588,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_say_the_point),
         cmocka_unit_test(strategies_give_axes),
+        cmocka_unit_test(one_iteration),
         cmocka_unit_test(refused_settings),
         cmocka_unit_test(unknown_networks),
         cmocka_unit_test(slow_ranks),

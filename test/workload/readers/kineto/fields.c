@@ -276,7 +276,7 @@ static void host_traces(void **state)
     static const char text[] =
         "{\"nodes\":[{\"name\":\"other\"},"
         "{\"name\":\"record_param_comms\",\"rf_id\":9,\"inputs\":[[1,2,0,300,4,\"cuda:0\"],7,55,3,\"broadcast\",[],[]],"
-        "\"outputs\":[[[1,2,0,30,4,\"cuda:0\"],[1,2,0,12,8,\"cuda:0\"]]]},"
+        "\"outputs\":[[[1,2,0],[1,2,0,30,4,\"cuda:0\"],[1,2,0,12,8,\"cuda:0\"]]]},"
         "{\"name\":\"record_param_comms\",\"rf_id\":4,\"inputs\":[7,0,0,\"wait\",[],[]],\"outputs\":[]},"
         "{\"name\":\"record_param_comms\",\"inputs\":{\"values\":[[[1,2,0,500,4,\"c\"],[1,2,0,7,2,\"c\"]],7,[\"g\",\"pg\"],5,"
         "\"all_to_allv\",[3,1125899906842624,1125899906842623],[]]},\"outputs\":{\"values\":[[1,2,0,9,2,\"c\"]]},"

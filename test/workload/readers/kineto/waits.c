@@ -64,6 +64,20 @@ static void unnamed_streams(void **state)
     rlt_program_free(p);
 }
 
+/* A thread that launched nothing synchronises, and launches 7 us later: it waits for the stream on which any thread launched
+ * last, which is busy until 450, and not for the other one, until 500. */
+static void streams_of_other_threads(void **state)
+{
+    (void)state;
+    rlt_program *p = read_one(TRACE(STEP(0, 0, 1000) LAUNCH(1, 100, 5, 1) KERNEL("nine", 9, 112, 388, 1)
+                                        LAUNCH(1, 115, 5, 2) KERNEL("seven", 7, 125, 325, 2)
+                                            CALL("cudaStreamSynchronize", 2, 200, 303, 9) LAUNCH(2, 510, 5, 3)
+                                                KERNEL("after", 11, 520, 580, 3)));
+    assert_int_equal(effect(p, "seven"), 1000 * RLT_US);
+    assert_int_equal(effect(p, "nine"), (112 + 388 + 1000 - 1100) * RLT_US);
+    rlt_program_free(p);
+}
+
 /* An event without a time is left out, and counted. */
 static void no_time(void **state)
 {
@@ -411,6 +425,7 @@ int main(void)
                                        cmocka_unit_test(no_time),
                                        cmocka_unit_test(named_ranks),
                                        cmocka_unit_test(unnamed_streams),
+                                       cmocka_unit_test(streams_of_other_threads),
                                        cmocka_unit_test(explained_waits),
                                        cmocka_unit_test(main_works_for_the_engine),
                                        cmocka_unit_test(calls_beside_one_kernel),
