@@ -323,6 +323,15 @@ static void a_block_is_written_once_in_a_step(void **state)
     wrong(0, 0, 0, twice);
     gather_sum(true, true, false);
     wrong(0, 0, 0, "block 0 of the result lacks the contribution of member 0");
+    /* As the first, in two lanes, each with its own block. */
+    gather_sum(false, true, true);
+    w.lanes = 2;
+    w.bytes = 2;
+    for (uint32_t m = 0; m < 3; m++) {
+        memcpy(w.step[m][1], w.step[m][0], sizeof w.step[m][0]);
+        w.steps[m][1] = w.steps[m][0];
+    }
+    wrong(0, 0, 0, twice);
 }
 
 /* Member 1 sends its block 0 to member 0, which has one: where sums are wanted, its contribution is lost at once. */
