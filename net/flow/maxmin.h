@@ -102,7 +102,7 @@ typedef __int128 rlt_mm_rate;
 typedef struct rlt_mm_share {
     rlt_mm_rate rate;  /* of each own flow */
     rlt_mm_rate given; /* sum of weight x multiple x rate of the flows that have another bottleneck */
-    uint64_t key;      /* the level, rounded; RLT_MM_NEVER without own flows */
+    uint64_t key;      /* the level, rounded; a solve sets RLT_MM_NEVER at links without own flows */
     uint32_t open;     /* during a solve: weight x multiple of open flows that are not own flows */
     uint32_t place;    /* during a solve: position in the heap of candidates, or RLT_NONE */
     uint32_t mark;     /* see maxmin_solve.c */

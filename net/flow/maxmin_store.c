@@ -56,7 +56,6 @@ void rlt__mm_make_exact(rlt_maxmin *mm, uint32_t link)
     rlt_mm_share *s = &mm->shares[link];
     l->exact = 1;
     s->given = 0;
-    s->key = RLT_MM_NEVER;
     if (l->own) {
         s->rate = rlt__mm_whole(mm, link, l->own_weight);
         s->key = rlt__mm_key(s->rate, 1);

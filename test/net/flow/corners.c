@@ -93,6 +93,30 @@ static void links_are_used_again(void **state)
     rlt_maxmin_free(mm);
 }
 
+/* The bottleneck of two equal flows gets faster between their starts: the other link is the bottleneck then, and the first
+ * one has its whole capacity for what follows. */
+static void faster_between_starts(void **state)
+{
+    (void)state;
+    rlt_maxmin *mm = solver(3, (uint64_t[]){TB, 2 * TB, TB});
+    uint32_t flow = start(mm, 0, 0, 1, 1000, false);
+    assert_int_equal(rlt_maxmin_capacity(mm, 0, 4 * TB), 0);
+    start(mm, 0, 0, 1, 1000, true);
+    assert_int_equal(rlt_maxmin_solve(mm, 0), 0);
+    assert_true(rlt_maxmin_rate(mm, flow) == 1);
+    end(mm, 1000, flow);
+    uint32_t a = start(mm, 1000, 0, 2, 1000, false), b = start(mm, 1000, 0, 1, 1000, false);
+    assert_int_equal(rlt_maxmin_solve(mm, 1000), 0);
+    assert_true(rlt_maxmin_rate(mm, a) == 1 && rlt_maxmin_rate(mm, b) == 2);
+    end(mm, 1500, b);
+    end(mm, 2000, a);
+    assert_int_equal(rlt_maxmin_capacity(mm, 0, TB), 0);
+    a = start(mm, 2000, 0, 2, 1000, false), b = start(mm, 2000, 0, 1, 1000, false);
+    assert_int_equal(rlt_maxmin_solve(mm, 2000), 0);
+    assert_true(rlt_maxmin_rate(mm, a) == 0.5 && rlt_maxmin_rate(mm, b) == 0.5);
+    rlt_maxmin_free(mm);
+}
+
 /* A flow is cancelled at a changed level, and another one begins on its links before the next solve. */
 static void a_flow_takes_the_place_of_another(void **state)
 {
@@ -272,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_flows_join),
         cmocka_unit_test(links_are_used_again),
+        cmocka_unit_test(faster_between_starts),
         cmocka_unit_test(a_flow_takes_the_place_of_another),
         cmocka_unit_test(paths_that_name_a_link_twice),
         cmocka_unit_test(long_paths_join),

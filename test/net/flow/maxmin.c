@@ -7,6 +7,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +113,32 @@ static void naive(world *w)
     }
 }
 
+/* What maxmin.h says of a link's sums, and of links without own flows. */
+static void check_links(const world *w)
+{
+    for (uint32_t l = 0; l < w->n_links; l++) {
+        const rlt_mm_link *link = &w->mm->links[l];
+        uint32_t n = 0, weight = 0, own = 0, own_weight = 0;
+        for (uint32_t f = 0; f < w->n_flows; f++)
+            for (uint32_t i = 0; w->flows[f].live && i < w->flows[f].n; i++) {
+                const flow *x = &w->flows[f];
+                bool here = x->links[i] == l, owned = here && w->mm->flows[x->id].bottleneck == l;
+                n += here;
+                own += owned;
+                weight += here ? x->weight * x->times[i] : 0;
+                own_weight += owned ? x->weight * x->times[i] : 0;
+            }
+        assert_true(link->n == n && link->own == own);
+        assert_true(link->weight == weight && link->own_weight == own_weight);
+        assert_int_equal(isinf(w->mm->level[l]) != 0, own == 0);
+        assert_int_equal(link->heap != RLT_NONE, own > 0);
+    }
+}
+
 static void check_rates(world *w)
 {
     naive(w);
+    check_links(w);
     double sum[MAX_LINKS] = {0}, top[MAX_LINKS] = {0};
     for (uint32_t f = 0; f < w->n_flows; f++) {
         flow *x = &w->flows[f];
