@@ -200,6 +200,7 @@ static void heads_and_words(void **state)
     } rows[] = {
         {"GPU0 CPU Affinity\nGPU0 X 0-9\n", 2},
         {"\nsome words\nGPU0 CPU\nGPU0 X\n", 2},
+        {"see GPU1\nGPU0 GPU1\nGPU0 X PIX\nGPU1 PIX X\n", 4},
         {"GPU0 NIC0\nGPU0 X PIX\nNIC0 PIX X\n", 4},
         {"GPU0 mlx5_0 CPU\nGPU0 X PIX\nmlx5_0 PIX X\n", 4},
         {"GPU0 GPU1 NUMA Affinity\nGPU0 X PIX\nGPU1 PIX X\n", 4},
@@ -225,11 +226,44 @@ static void heads_and_words(void **state)
     }
     rlt_topology *t =
         test_import("GPU0 NIC0 NIC1\nGPU0 X PIX PIX\nNIC0 PIX X PIX\nNIC1 PIX PIX X\n\nNIC Legend:\n\n"
-                    "  NIC0: mlx5_3\n  NIC1 mlx5_4\n  NIC2: mlx5_5\n GPU0: me\n");
+                    "  NIC0: mlx5_3\n  NIC1 mlx5_4\n  NIC1:\n  NIC2: mlx5_5\n GPU0: me\n");
     assert_int_not_equal(rlt_topology_find_node(t, "mlx5_3"), RLT_NONE);
     assert_int_not_equal(rlt_topology_find_node(t, "NIC1"), RLT_NONE);
     assert_int_not_equal(rlt_topology_find_node(t, "gpu0"), RLT_NONE);
     rlt_topology_free(t);
+}
+
+/* Names are cut after 60 characters, what a message quotes after 40. */
+static void long_words(void **state)
+{
+    char text[400], cut[61];
+    const char *a = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    (void)state;
+    for (int length = 59; length < 63; length++) {
+        snprintf(text, sizeof text, "GPU0 NIC0\nGPU0 X PIX\nNIC0 PIX X\n\n  NIC0: %.*s\n", length, a);
+        snprintf(cut, sizeof cut, "%.*s", length < 60 ? length : 60, a);
+        rlt_topology *t = test_import(text);
+        assert_int_not_equal(rlt_topology_find_node(t, cut), RLT_NONE);
+        rlt_topology_free(t);
+    }
+    for (int length = 39; length < 43; length++) {
+        snprintf(text, sizeof text, "GPU0 GPU1\nGPU0 X %.*s\nGPU1 PIX X\n", length, a);
+        snprintf(cut, sizeof cut, "got '%.*s'", length < 40 ? length : 40, a);
+        test_import_wrong(text, "f:2:8", cut);
+    }
+}
+
+/* A thousand and twenty-four devices are the most. */
+static void too_many_devices(void **state)
+{
+    static char text[1 << 14];
+    (void)state;
+    for (int n = 1024; n < 1026; n++) {
+        size_t used = 0;
+        for (int i = 0; i < n; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "GPU%d ", i);
+        test_import_wrong(text, "f:1:1", n > 1024 ? "more than 1024 devices" : "ends before its last row");
+    }
 }
 
 /* NVLinks hide who shares a CPU: the same affinity tells. Pairs further apart than their neighbours are counted. */
@@ -276,7 +310,8 @@ int main(void)
         cmocka_unit_test(matrix_of_nvlinks),      cmocka_unit_test(matrix_of_pcie),
         cmocka_unit_test(eight_of_eight),         cmocka_unit_test(wrong_matrices),
         cmocka_unit_test(generations_by_nvlinks), cmocka_unit_test(more_nvlinks_than_a_gpu_has),
-        cmocka_unit_test(heads_and_words),        cmocka_unit_test(affinities_and_strange_pairs),
+        cmocka_unit_test(heads_and_words),        cmocka_unit_test(long_words),
+        cmocka_unit_test(too_many_devices),       cmocka_unit_test(affinities_and_strange_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

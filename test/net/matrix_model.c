@@ -26,7 +26,7 @@ typedef struct machine {
  * machines are said to be as far apart as chance has it. */
 static void draw(machine *m, dice *d)
 {
-    uint32_t place[MOST][4], lies = below(d, 4) ? 0 : below(d, 4), all = below(d, 4) ? 0 : 1 + below(d, 12);
+    uint32_t place[MOST][4], lies = below(d, 3) ? 0 : below(d, 6), all = below(d, 4) ? 0 : 1 + below(d, 12);
     *m = (machine){.n = 2 + below(d, MOST - 1)};
     m->gpus = 2 + below(d, m->n - 1);
     bool nvlinks = below(d, 2), affinities = below(d, 3) > 0;
@@ -51,7 +51,7 @@ static void draw(machine *m, dice *d)
     for (; lies > 0; lies--) {
         uint32_t i = below(d, m->n), k = below(d, m->n);
         if (i != k && m->apart[i][k] != HIDDEN)
-            m->apart[i][k] = m->apart[k][i] = (int)below(d, SYS + 1);
+            m->apart[i][k] = m->apart[k][i] = (int)below(d, below(d, 2) ? SYS + 1 : PHB);
     }
 }
 
@@ -184,6 +184,8 @@ static void assert_same(const machine *m, const rlt_topology *t)
             if (*m->above[i][level]) {
                 expect(t, &s, last, m->above[i][level], pcie);
                 last = m->above[i][level];
+                assert_int_equal(rlt_topology_node_kind(t, test_node(t, last)),
+                                 level == NODE ? RLT_CPU : RLT_PCIE);
             }
         for (uint32_t k = 0; k < i; k++) {
             if (!m->same[NODE][i][k])
