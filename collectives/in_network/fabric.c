@@ -264,8 +264,7 @@ static int check_request(const rlt_fabric *f, const rlt_react_request *req, rlt_
 {
     const char *name = req->protocol->name;
     if (!rlt_reactive_does(req->protocol, req->kind))
-        return rlt_fail(err, RLT_EUNSUPPORTED, name, "does not support %s",
-                        (unsigned)req->kind < RLT_COLL_KINDS ? rlt_coll_name(req->kind) : "this collective");
+        return rlt_fail(err, RLT_EUNSUPPORTED, name, "does not support %s", rlt_coll_name(req->kind));
     if (req->n == 0 || req->n > f->cfg.placement->n)
         return rlt_fail(err, RLT_ERANGE, name, "expected 1 to %u members, got %u", f->cfg.placement->n,
                         req->n);

@@ -652,6 +652,16 @@ static void circles_of_some(void **state)
     sends(at(1, 0, 1), 0, 0, 0);
     sends(at(1, 0, 2), 3, 0, 0);
     wrong(1, 0, 0, "deadlock: a cycle of 2 waiting steps: member 3 lane 0 step 0, member 1 lane 0 step 0");
+    /* The last even member waits for the multicast of the first, which waits for its message. */
+    begin(RLT_BROADCAST, 8, 1, 1, false);
+    w.reduces = true;
+    w.stride = 2;
+    awaits(at(0, 0, 0), 6, 1);
+    sends(at(0, 0, 1), 8, 2, 0)->verb = RLT_VERB_MULTICAST;
+    for (uint32_t m = 0; m < 8; m += 2)
+        at(m, 0, 2)->recv_count = 1;
+    sends(at(6, 0, 3), 0, 0, 0);
+    wrong(0, 0, 0, "deadlock: a cycle of 2 waiting steps: member 6 lane 0 step 2, member 0 lane 0 step 0");
 }
 
 static void counts_of_messages(void **state)
