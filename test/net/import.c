@@ -276,6 +276,9 @@ static void wrong_topology_files(void **state)
     test_import_wrong(CPU0 "<pci busid=\"\" class=\"0x03\"/></cpu></system>", "f:3:1", "a PCI address");
     test_import_wrong(CPU0 "<pci busid=\"1\" class=\"0x03\" link_width=\"-1\"/></cpu></system>", "f:3:1",
                       "'link_width' of <pci> to be an integer from 0 to 255");
+    test_import_wrong(
+        CPU0 PCI("02", "0x020000", "<nic><net name=\"a\" dev=\"1048577\"/></nic>") "</cpu></system>",
+        "f:3:85", "'dev' of <net> to be an integer from -1 to 1048576");
     test_import_wrong(CPU0 "<gpu dev=\"0\"/></cpu></system>", "f:3:1", "<gpu> does not belong in <cpu>");
     test_import_wrong(CPU0 V100("01", "0", SWITCH("02", "0")) "</cpu></system>", "f:3:118",
                       "'count' of <nvlink>");

@@ -135,6 +135,7 @@ static void composed(void **state)
     (void)state;
     rlt_topology *t = read_with(cluster, &with);
     assert_string_equal(rlt_topology_name(t), "two hosts");
+    assert_non_null(strstr(rlt_topology_source(t), " Links that state none have 10ns (given)."));
     /* 2 * (1 cpu, 2 xpu, 1 switch, 2 * 3 of adapters, 3 disks) + 2 * 5 = 36 vertices; edges 2 * (2 * 2 in
      * adapters + 2 + 2 + 2 + 3) + 2 * 4 + 4 = 38. */
     assert_non_null(strstr(rlt_topology_source(t), "InfraGraph of 36 vertices and 38 edges"));
@@ -162,6 +163,7 @@ static void composed(void **state)
     rlt_import all = {.latency = "10ns", .link_Bps = GB, .unfolded = 1};
     t = read_with(cluster, &all);
     assert_int_equal(rlt_topology_nodes(t), 36);
+    assert_non_null(strstr(rlt_topology_source(t), " Links that state none have 1 GB/s and 10ns (given)."));
     assert_int_equal(rlt_topology_links(t), 2 * 38);
     cable(t, "host.0.cpu.0", "host.0.disk.2", GB, 10 * NS);
     round_trip(t);
@@ -211,6 +213,7 @@ static void relaying(void **state)
     rlt_topology *t = read_with(
         MACHINE(XPU("4"), EDGE("x[0:3]", "x[1:4]", "one2one") "," EDGE("x[3]", "x[0]", "one2one")), NULL);
     assert_true(rlt_topology_forwards(t, 0));
+    assert_int_equal(rlt_topology_dims(t), 1);
     round_trip(t);
     rlt_topology_free(t);
     t = read_with(MACHINE(XPU("4") ",{name: s, count: 1, choice: switch}",

@@ -448,6 +448,23 @@ static void only_layout(void **state)
     rlt_parsed_free(&a.args);
 }
 
+/* The only layout there is does not fit: the fleet is full, not against a rule. */
+static void only_layout_is_too_large(void **state)
+{
+    search_asked a;
+    search_words w = space;
+    rlt_fleets c = {.goals = {RLT_GOAL_TIME}, .n_goals = 1};
+    (void)state;
+    w.model = "transformer:layers=4,hidden=65536,heads=64";
+    w.layout = "cp=1,order=tp-cp-dp-pp,sp=off,vp=1,tp=1,pp=1";
+    w.train = "batch=48,microbatch=2,recompute=none,zero=1,schedule=1f1b";
+    find_fleets(&c, &a, &w, "4");
+    assert_int_equal(c.n_found, 0);
+    assert_int_equal(c.at[0].end, RLT_FLEET_FULL);
+    rlt_fleets_close(&c);
+    rlt_parsed_free(&a.args);
+}
+
 static bool stop_after(void *left)
 {
     uint32_t *n = left;
@@ -560,6 +577,7 @@ int main(void)
         cmocka_unit_test(no_floor),
         cmocka_unit_test(fewest),
         cmocka_unit_test(only_layout),
+        cmocka_unit_test(only_layout_is_too_large),
         cmocka_unit_test(stopped_and_full),
         cmocka_unit_test(floors_by_hand),
     };
