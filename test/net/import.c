@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -248,6 +249,18 @@ static void names_that_repeat(void **state)
     rlt_topology_free(t);
 }
 
+/* Elements that NCCL may add are passed over, with what is in them. */
+static void unknown_elements(void **state)
+{
+    (void)state;
+    rlt_topology *t =
+        test_import("<system><new/>" BROADWELL("0", "<other>" V100("02", "1", "") "<cpu/></other>" V100(
+                                                        "01", "0", "<more><gpu/></more>")) "</system>");
+    assert_int_equal(rlt_topology_accelerators(t), 1);
+    assert_int_equal(rlt_topology_nodes(t), 2);
+    rlt_topology_free(t);
+}
+
 static void links_to_what_is_not_listed(void **state)
 {
     (void)state;
@@ -272,6 +285,8 @@ static void wrong_topology_files(void **state)
                       "rank 0 is given to two GPUs");
     test_import_wrong(CPU0 V100("01", "7", "") V100("02", "7", "") "</cpu></system>", "f:4:1",
                       "rank 7 is given");
+    test_import_wrong(CPU0 PCI("01", "0x03", "<gpu dev=\"0\" rank=\"16777217\"/>") "</cpu></system>",
+                      "f:3:76", "'rank' of <gpu> to be an integer from -1 to 16777216");
     test_import_wrong(CPU0 "<pci class=\"0x03\"/></cpu></system>", "f:3:1", "<pci> has no 'busid'");
     test_import_wrong(CPU0 "<pci busid=\"\" class=\"0x03\"/></cpu></system>", "f:3:1", "a PCI address");
     test_import_wrong(CPU0 "<pci busid=\"1\" class=\"0x03\" link_width=\"-1\"/></cpu></system>", "f:3:1",
@@ -405,6 +420,51 @@ static void small_log(void **state)
     assert_int_equal(test_between(t, "gpu2", "gpu0"), 2 * 6 * GB);
     assert_non_null(strstr(rlt_topology_source(t), "ASSUMED"));
     rlt_topology_free(t);
+}
+
+/* Lines that nearly tell that GPU 0 sends to GPU 1 through host memory: only the first and the last do. */
+static void nearly_connections(void **state)
+{
+    static const char *const lines[] = {
+        "Channel 00/0 : 0[0] -> 1[1] via SHM/direct",    "Channel 00/0 : 0 -> 1[1] via SHM/direct",
+        "Channel 00/0 : 0[0] -> 1 via SHM/direct",       "Channel 00/0 : 0[0 -> 1[1] via SHM/direct",
+        "Channel 00/0 : 0[0] - 1[1] via SHM/direct",     "Channel 00/0 : x[0] -> 1[1] via SHM/direct",
+        "Channel 00/0 : 0[0] -> x[1] via SHM/direct",    "Channel 00/0 : 0[0] -> 1[1] SHM/direct",
+        "Channel 00/0 : 0[0] -> 1[1] via SHN/direct",    "Channel 00/0 : 0[0] -> 0[0] via SHM/direct",
+        "Channel 00/0 0[0] -> 1[1] via SHM/direct",      "Channel 999/0 : 0[0] -> 1[1] via SHM/direct",
+        "Channel 00/0 : 99999999[0] -> 1[1] via SHM/di", "Channel 00/0 : 0[0] -> 99999999[1] via SHM/di",
+        "Channel 00/0 : 1[1] -> 0[0] via SHM/direct",    "Channel 00/0 : 0[0] -> 1[1] [send] via SHM/direct"};
+    const size_t n = sizeof lines / sizeof *lines;
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 AT0 "comm 0x1 rank 0 nranks 2 cudaDev 0\n" AT1 "comm 0x2 rank 1 nranks 2 cudaDev 1\n" AT0
+                     "Channel 00/01 : 0 1\n" AT0 "%s\n",
+                 lines[i]);
+        rlt_topology *t = test_import(text);
+        bool told = i == 0 || i == n - 1;
+        if (test_between(t, "gpu0", "gpu1") != (told ? 6 : 20) * GB)
+            fail_msg("%s: %.0f", lines[i], (double)test_between(t, "gpu0", "gpu1"));
+        rlt_topology_free(t);
+    }
+}
+
+/* A bandwidth of twenty digits is read, one of twenty-one is not. */
+static void long_bandwidths(void **state)
+{
+    (void)state;
+    for (int zeros = 16; zeros < 19; zeros++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 AT0 "comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0\n" AT0
+                     "Channel 00/01 : 0 1\n" AT0
+                     "Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\n busbw: 80.%0*d Gbps\n",
+                 zeros, 0);
+        rlt_topology *t = test_import(text);
+        assert_int_equal(test_between(t, "gpu0", "node0 nic0 send"), zeros + 3 <= 20 ? 10 * GB : 12500 * MB);
+        rlt_topology_free(t);
+    }
 }
 
 static void hosts_in_a_log(void **state)
@@ -703,12 +763,15 @@ int main(void)
         cmocka_unit_test(hosts_meet_in_a_network),
         cmocka_unit_test(hosts_are_nodes),
         cmocka_unit_test(names_that_repeat),
+        cmocka_unit_test(unknown_elements),
         cmocka_unit_test(links_to_what_is_not_listed),
         cmocka_unit_test(wrong_topology_files),
         cmocka_unit_test(rings_of_a_graph),
         cmocka_unit_test(graph_over_the_network),
         cmocka_unit_test(wrong_graphs),
         cmocka_unit_test(small_log),
+        cmocka_unit_test(nearly_connections),
+        cmocka_unit_test(long_bandwidths),
         cmocka_unit_test(hosts_in_a_log),
         cmocka_unit_test(log_of_one_rank),
         cmocka_unit_test(long_rings_are_not_taken),
