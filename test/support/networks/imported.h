@@ -43,6 +43,12 @@ static inline void test_import_wrong(const char *text, const char *where, const 
     assert_null(t);
 }
 
+static inline void test_expect_ring(const rlt_topology *t, uint32_t i, const uint32_t *expected)
+{
+    assert_true(i < rlt_topology_rings(t));
+    assert_memory_equal(rlt_topology_ring(t, i), expected, rlt_topology_accelerators(t) * sizeof *expected);
+}
+
 static inline uint32_t test_node(const rlt_topology *t, const char *name)
 {
     uint32_t v = rlt_topology_find_node(t, name);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/topology/topology.h"
+#include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/networks/imported.h"
 
