@@ -336,6 +336,12 @@ static void rings_of_a_graph(void **state)
     assert_int_equal(test_between(t, "gpu0", "gpu1"), 41 * GB); /* two channels */
     assert_int_equal(test_between(t, "gpu1", "gpu0"), 20500 * MB);
     assert_int_equal(test_between(t, "gpu2", "gpu0"), 41 * GB);
+    assert_null(strstr(rlt_topology_source(t), "joined to one network"));
+    rlt_topology_free(t);
+    t = test_import(
+        "<graphs><graph pattern=\"4\" speedintra=\"20\"><channel><gpu dev=\"0\"/></channel></graph></graphs>");
+    assert_int_equal(rlt_topology_accelerators(t), 1);
+    assert_int_equal(rlt_topology_links(t), 0);
     rlt_topology_free(t);
     rlt_import with = {.graph_name = "g", .graph_text = graphs, .graph_length = strlen(graphs)};
     t = test_import_with(dgx1, &with);
@@ -353,6 +359,7 @@ static void graph_over_the_network(void **state)
     assert_int_equal(test_between(t, "gpu1", "gpu0"), 20 * GB);
     assert_int_equal(test_between(t, "gpu0", "network"), 12500 * MB);
     assert_int_equal(test_between(t, "network", "gpu1"), 12500 * MB);
+    assert_non_null(strstr(rlt_topology_source(t), "; the rings' ends are joined to one network"));
     rlt_topology_free(t);
 }
 
@@ -367,6 +374,11 @@ static void wrong_graphs(void **state)
     test_import_wrong("<graphs/>", "f", "no channel of a ring");
     test_import_wrong("<graphs><graph pattern=\"4\" speedintra=\"fast\"/></graphs>", "f:1:9",
                       "a number of GB/s");
+#define SLOW(speeds)                                                                                         \
+    "<graphs><graph pattern=\"4\"" speeds                                                                    \
+    "><channel><net dev=\"0\"/><gpu dev=\"1\"/><gpu dev=\"0\"/></channel></graph></graphs>"
+    test_import_wrong(SLOW(""), "f", "--set link_bandwidth=25GB/s gives one");
+    test_import_wrong(SLOW(" speedintra=\"20\""), "f", "--set network=25GB/s gives one");
     rlt_import with = {.graph_name = "g", .graph_text = graphs, .graph_length = strlen(graphs)};
     rlt_topology *t = NULL;
     rlt_error err = {0};
@@ -374,6 +386,11 @@ static void wrong_graphs(void **state)
     assert_int_equal(rlt_topology_read("f", two, strlen(two), &with, &t, &err), RLT_ESCHEMA);
     assert_string_equal(err.where, "g");
     assert_int_equal(rlt_topology_read("f", graphs, strlen(graphs), &with, &t, NULL), RLT_EUSAGE);
+    static const char hole[] = "<system>" BROADWELL(
+        "0", V100("01", "0", "") V100("02", "1", "") V100("03", "2", "") V100("04", "4", "")) "</system>";
+    err = (rlt_error){0};
+    assert_int_equal(rlt_topology_read("f", hole, strlen(hole), &with, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.what, "channel 0: no GPU has the dev 3");
     static const char twice[] = GRAPHS(RING4("0", "1", "3", "1"));
     with = (rlt_import){.graph_name = "g", .graph_text = twice, .graph_length = strlen(twice)};
     err = (rlt_error){0};

@@ -233,6 +233,28 @@ static void heads_and_words(void **state)
     rlt_topology_free(t);
 }
 
+/* Rings of a graph over the GPUs of a matrix, in the order of its rows. */
+static void matrix_with_rings(void **state)
+{
+#define RINGS(last)                                                                                            \
+    "<graphs><graph pattern=\"4\" speedintra=\"20\"><channel><gpu dev=\"0\"/><gpu dev=\"2\"/><gpu dev=\"" last \
+    "\"/>"                                                                                                     \
+    "</channel></graph></graphs>"
+    static const char text[] = "GPU0 GPU1 GPU2\nGPU0 X NV1 NV1\nGPU1 NV1 X NV1\nGPU2 NV1 NV1 X\n";
+    static const char right[] = RINGS("1"), wrong[] = RINGS("3");
+    static const uint32_t expected[] = {0, 2, 1};
+    rlt_import with = {.graph_name = "g", .graph_text = right, .graph_length = strlen(right)};
+    rlt_error err = {0};
+    (void)state;
+    rlt_topology *t = test_import_with(text, &with);
+    assert_int_equal(rlt_topology_rings(t), 1);
+    test_expect_ring(t, 0, expected);
+    rlt_topology_free(t);
+    with = (rlt_import){.graph_name = "g", .graph_text = wrong, .graph_length = strlen(wrong)};
+    assert_int_equal(rlt_topology_read("f", text, strlen(text), &with, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.what, "channel 0: no GPU has the dev 3");
+}
+
 /* Names are cut after 60 characters, what a message quotes after 40. */
 static void long_words(void **state)
 {
@@ -307,11 +329,17 @@ static void affinities_and_strange_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrix_of_nvlinks),      cmocka_unit_test(matrix_of_pcie),
-        cmocka_unit_test(eight_of_eight),         cmocka_unit_test(wrong_matrices),
-        cmocka_unit_test(generations_by_nvlinks), cmocka_unit_test(more_nvlinks_than_a_gpu_has),
-        cmocka_unit_test(heads_and_words),        cmocka_unit_test(long_words),
-        cmocka_unit_test(too_many_devices),       cmocka_unit_test(affinities_and_strange_pairs),
+        cmocka_unit_test(matrix_of_nvlinks),
+        cmocka_unit_test(matrix_of_pcie),
+        cmocka_unit_test(eight_of_eight),
+        cmocka_unit_test(wrong_matrices),
+        cmocka_unit_test(generations_by_nvlinks),
+        cmocka_unit_test(more_nvlinks_than_a_gpu_has),
+        cmocka_unit_test(heads_and_words),
+        cmocka_unit_test(long_words),
+        cmocka_unit_test(matrix_with_rings),
+        cmocka_unit_test(too_many_devices),
+        cmocka_unit_test(affinities_and_strange_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
