@@ -170,7 +170,7 @@ static bool is_whole(const char *p)
     return n > 0 && p[n] != ':' && p[n] != '@';
 }
 
-/* Reads a topology that stands for dimensions. */
+/* Reads a topology that stands for dimensions. Its name is not empty. */
 static int read_whole(reader *r, const char **p)
 {
     rlt_dim_spec *d = &r->dims[r->n_dims];
@@ -178,8 +178,6 @@ static int read_whole(reader *r, const char **p)
     char *w = word(r, p, "*");
     if (!w || !(d->where = rlt_arena_strdup(&r->arena, place(r, at))))
         return rlt_nomem(r->err);
-    if (w[0] == 0)
-        return rlt_fail(r->err, RLT_EMALFORMED, place(r, at), "expected a shape or a topology");
     int rc = rlt__topo_part(w, r->import, &r->whole[r->n_dims], r->err);
     if (rc)
         return rc;
