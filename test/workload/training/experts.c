@@ -315,6 +315,8 @@ static void two_level(void **state)
         assert_true(fabs((double)bytes_of(p, "expert dispatch") - 2 * back - 2 * first) < 4);
         double messages = TOKENS / 2.0 * 11 / 14 * sqrt(2.0 / 4);
         assert_true(fabs((double)delays_of(p, "expert combine") / RLT_US - 4 * (5 + messages)) < 1e-3);
+        for (uint32_t i = 0; i < p->n_ops; i++) /* each keeps a stream busy */
+            assert_true(p->ops[i].kind != RLT_OP_DELAY || p->ops[i].resource != RLT_NONE);
         rlt_program_free(p);
         rlt_model_free(&f.model);
     }

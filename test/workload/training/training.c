@@ -292,9 +292,12 @@ static void messages(void **state)
     test_set(&f, "batch", "10");
     test_set(&f, "schedule", "message");
     rlt_program *p = test_program(&f, 6);
-    uint32_t received[6] = {0};
-    for (uint32_t i = 0; i < p->n_ops; i++)
+    uint32_t received[6] = {0}, joined = 0;
+    for (uint32_t i = 0; i < p->n_ops; i++) {
         received[p->ops[i].rank] += p->ops[i].kind == RLT_OP_RECV;
+        joined += strcmp(rlt_program_string(p, p->ops[i].name), "all microbatches") == 0;
+    }
+    assert_int_equal(joined, 6); /* the optimizer of each rank waits there */
     for (uint32_t r = 0; r < 6; r++) {
         uint32_t at[RLT_AXES_OF_LAYOUT];
         rlt_training_place(&f.t, r, at);
