@@ -380,6 +380,7 @@ static void refuse(const fault *f)
     assert_null(t);
 }
 
+#define SIXTY     "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"
 #define IN_DEVICE "f:5:11: devices[0].edges[0]"
 
 static void faults(void **state)
@@ -429,6 +430,10 @@ static void faults(void **state)
         {DEVICE(XPU("1"), "") "instances: [{name: i, device: d, count: 2}]\nedges:\n- {ep1: {instance: j, "
                               "component: x}, ep2: {instance: i, component: x}, scheme: one2one, link: l}\n",
          "f:8:9: edges[0].ep1", "no instance is named 'j'"},
+        {DEVICE(XPU("1"), "") "instances: [{name: i, device: d, count: 2}]\nedges:\n- {ep1: {instance: " SIXTY
+                              "1, "
+                              "component: x}, ep2: {instance: i, component: x}, scheme: one2one, link: l}\n",
+         "f:8:9: edges[0].ep1", "no instance is named '" SIXTY "'"},
         {DEVICE(XPU("1"),
                 "") "instances: [{name: i, device: d, count: 2}]\nlinks: [{name: l}]\nedges:\n- "
                     "{ep1: {instance: 'i[0]', component: x}, ep2: {instance: 'i[1]', component: x}, "

@@ -87,6 +87,24 @@ static void nearly_connections(void **state)
     }
 }
 
+/* Hosts as the log names them, also if rank 0 speaks last. */
+static void rank_0_speaks_last(void **state)
+{
+    (void)state;
+    rlt_topology *t = test_import("b:2:5 [0] NCCL INFO comm 0x2 rank 1 nranks 2 cudaDev 0\n"
+                                  "a:1:5 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0\n"
+                                  "a:1:5 [0] NCCL INFO Channel 00/01 : 0 1\n"
+                                  "a:1:5 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\n"
+                                  "a:1:5 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0\n"
+                                  "b:2:5 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [receive] via NET/IB/1\n"
+                                  "b:2:5 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/1\n");
+    assert_int_equal(rlt_topology_dims(t), 2);
+    assert_int_equal(test_between(t, "gpu0", "a nic0 send"), 12500 * MB);
+    assert_int_equal(test_between(t, "b nic1 receive", "gpu1"), 12500 * MB);
+    assert_int_equal(test_between(t, "a nic0 send", "network"), 12500 * MB);
+    rlt_topology_free(t);
+}
+
 /* Without rings each channel counts once, up to the last one. */
 static void channels_of_connections(void **state)
 {
@@ -307,15 +325,11 @@ static void four_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_log),
-        cmocka_unit_test(nearly_connections),
-        cmocka_unit_test(channels_of_connections),
-        cmocka_unit_test(long_bandwidths),
-        cmocka_unit_test(hosts_in_a_log),
-        cmocka_unit_test(log_of_one_rank),
-        cmocka_unit_test(long_rings_are_not_taken),
-        cmocka_unit_test(wrong_logs),
-        cmocka_unit_test(four_v100),
+        cmocka_unit_test(small_log),          cmocka_unit_test(nearly_connections),
+        cmocka_unit_test(rank_0_speaks_last), cmocka_unit_test(channels_of_connections),
+        cmocka_unit_test(long_bandwidths),    cmocka_unit_test(hosts_in_a_log),
+        cmocka_unit_test(log_of_one_rank),    cmocka_unit_test(long_rings_are_not_taken),
+        cmocka_unit_test(wrong_logs),         cmocka_unit_test(four_v100),
         cmocka_unit_test(four_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

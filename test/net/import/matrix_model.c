@@ -31,10 +31,11 @@ static void draw(machine *m, dice *d)
     uint32_t place[MOST][4], lies = below(d, 3) ? 0 : below(d, 6), all = below(d, 4) ? 0 : 1 + below(d, 12);
     *m = (machine){.n = 2 + below(d, MOST - 1)};
     m->gpus = 2 + below(d, m->n - 1);
-    bool nvlinks = below(d, 2), affinities = below(d, 3) > 0;
+    bool nvlinks = below(d, 2), affinities = below(d, 3) > 0, flat = below(d, 3) == 0; /* flat: few bridges */
     for (uint32_t i = 0; i < m->n; i++) {
         for (int level = NODE; level >= PIX; level--)
-            place[i][level] = (level < NODE ? place[i][level + 1] * 4 : 0) + below(d, 2 + (level == NODE));
+            place[i][level] = (level < NODE ? place[i][level + 1] * 4 : 0) +
+                              (flat && level > PIX ? 0 : below(d, 2 + (level == NODE)));
         m->affinity[i] = affinities && below(d, 8) ? (int)place[i][NODE] : -1;
         snprintf(m->name[i], sizeof m->name[i], i < m->gpus ? "gpu%u" : "mlx5_%u", i);
     }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
@@ -11,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/networks/imported.h"
+#include "test/support/text_file.h"
 
 #define RAIL "{\"shape\":\"rail\",\"size\":2,\"bandwidth\":\"50GB/s\",\"latency\":\"2us\"}"
 
@@ -76,6 +78,27 @@ static void lists_of_sizes(void **state)
     }
 }
 
+/* Files that name files, eight inside the first one, and nine. */
+static void files_in_files(void **state)
+{
+    (void)state;
+    for (int deep = 8; deep < 10; deep++) {
+        char path[10][32], text[160] = "{\"dims\":[" RAIL "]}";
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        for (int i = deep; i >= 0; i--) {
+            snprintf(path[i], sizeof path[i], "/tmp/ringlet-deep-XXXXXX");
+            test_write_new(path[i], text, strlen(text));
+            snprintf(text, sizeof text, "{\"dims\":[\"%s\"]}", path[i]);
+        }
+        assert_int_equal(rlt_topology_load(path[0], NULL, &t, &err), deep < 9 ? 0 : RLT_ERANGE);
+        assert_int_equal(strstr(err.what, "more than 8 deep") != NULL, deep > 8);
+        rlt_topology_free(t);
+        for (int i = 0; i <= deep; i++)
+            unlink(path[i]);
+    }
+}
+
 static void wrong_products(void **state)
 {
 #define PROTOCOL(name)                                                                                       \
@@ -100,6 +123,7 @@ static void wrong_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_have_an_endpoint),
-                                       cmocka_unit_test(lists_of_sizes), cmocka_unit_test(wrong_products)};
+                                       cmocka_unit_test(lists_of_sizes), cmocka_unit_test(files_in_files),
+                                       cmocka_unit_test(wrong_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
