@@ -513,23 +513,46 @@ static void stopped_and_full(void **state)
         fail_msg("%u open, %u found", open, found);
 }
 
+/* Returns the best share of its peak that any kernel of an accelerator reaches with any of its stacks. */
+static double best_share(const char *path, uint32_t *stacks)
+{
+    static rlt_accelerator a;
+    double best = 0;
+    assert_int_equal(rlt_accelerator_load(path, "workload/accelerators", &a, &(rlt_error){0}), 0);
+    *stacks = a.n_stacks;
+    for (uint32_t i = 0; i < a.n_stacks; i++) {
+        rlt_roofline f;
+        assert_int_equal(rlt_accelerator_roofline(&a, a.stacks[i].name, "fp32", &f, NULL), 0);
+        for (int k = 0; k < RLT_WORK_KINDS; k++)
+            best = fmax(best, f.most[k]);
+    }
+    return best;
+}
+
 /* With a deadline that nothing meets each number is skipped, and what it takes at least is said: the FLOP of all
  * samples over those of its accelerators at the best efficiency of any of their kernels with any stack, here half of 1
  * TFLOP/s, and all of it. */
 static void floors_by_hand(void **state)
 {
-    static const char *const models[] = {"resnet50", "transformer:layers=2,hidden=256,heads=4,sequence=128"};
+    static const char *const models[] = {"resnet50", "transformer:layers=2,hidden=256,heads=4,sequence=128",
+                                         "transformer:layers=2,hidden=256,heads=4,sequence=128"};
 #define PART(matmul, convolution)                                                                              \
     "{\"name\": \"part\", \"source\": \"a test\", \"memory\": \"80GB\", \"bandwidth\": \"1TB/s\", \"peaks\": " \
     "{\"fp32\": \"1TFLOPS\", \"bf16\": \"9TFLOPS\"}, \"kernels\": {\"most\": {\"matmul\": " matmul             \
     ", \"attention\": 0.2, \"convolution\": " convolution                                                      \
     ", \"lookup\": 0.1, \"vector\": 0.1}, \"memory\": 1}}\n"
-    static const char *const accelerators[] = {PART("0.3", "0.5"), PART("1", "0.3")};
-    static const double best[] = {0.5, 1};
+    static const char *const accelerators[] = {PART("0.3", "0.5"), PART("1", "0.3"), PART("0.5", "0.3")};
+    double best[] = {0.5, 1, 0.5}; /* the last one: alone; some stacks are better */
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         char path[] = "/tmp/ringlet-part-XXXXXX";
+        uint32_t stacks;
         test_write_new(path, accelerators[i], strlen(accelerators[i]));
+        if (i == 2) {
+            double with = best_share(path, &stacks);
+            assert_true(stacks > 0 && with > best[i] && with < 1);
+            best[i] = with;
+        }
         search_asked a;
         rlt_model m;
         rlt_error err = {0};
