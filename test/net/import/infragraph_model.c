@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/import/import.h"
 #include "net/topology/topology.h"
+#include "sim/base/error.h"
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/networks/imported.h"
@@ -30,6 +32,7 @@ typedef struct machine {
     uint32_t n_edges, inside; /* of one copy; those between copies follow */
     /* What is left: */
     bool gone[ALL], small[ALL], nic[ALL];
+    uint32_t cut, folded;
     uint64_t bw_Bps[ALL][ALL]; /* 0: no link */
     rlt_time latency_ps[ALL][ALL];
 } machine;
@@ -58,8 +61,16 @@ static void draw(machine *m, dice *d)
     for (uint32_t i = 0; i < m->parts; i++)
         for (uint32_t c = 0; c < m->copies; c++)
             m->choice[c * m->parts + i] = c ? m->choice[i] : i < xpus ? XPU : 1 + (int)below(d, CHOICES - 1);
+    bool apart = below(d, 3) == 0; /* parts that only accelerators join */
     for (uint32_t i = xpus + 1; i < m->parts; i++)
-        join(m, d, i, below(d, 3) ? i - 1 : xpus + below(d, i - xpus));
+        join(m, d, i,
+             apart && below(d, 3) == 0 ? below(d, xpus)
+             : below(d, 3)             ? i - 1
+                                       : xpus + below(d, i - xpus));
+    if (apart)
+        join(m, d, below(d, xpus), xpus);
+    for (uint32_t k = below(d, 3) ? 0 : below(d, 3); k > 0; k--)
+        join(m, d, below(d, xpus), below(d, xpus));
     for (; more > 0; more--)
         join(m, d, xpus + below(d, parts), xpus + below(d, parts));
     for (uint32_t i = 0; i < xpus; i++)
@@ -168,6 +179,7 @@ static void reduce(machine *m)
                 for (uint32_t w = 0; w < m->n; w++)
                     set(m, v, w, 0, 0);
                 m->gone[v] = more = true;
+                m->cut++;
             }
     }
     for (uint32_t v = 0; v < m->n; v++) {
@@ -185,7 +197,36 @@ static void reduce(machine *m)
         set(m, v, a, 0, 0);
         set(m, v, b, 0, 0);
         m->gone[v] = true;
+        m->folded++;
     }
+}
+
+/* Returns true if accelerators must relay: not all are linked, and no other parts that hang together join them all. */
+static bool must_relay(const machine *m)
+{
+    uint32_t xpus = 0, pairs = 0, group[ALL], most = 0;
+    for (uint32_t v = 0; v < m->n; v++) {
+        group[v] = v;
+        xpus += m->choice[v] == XPU;
+        for (uint32_t w = 0; w < v; w++)
+            pairs += m->choice[v] == XPU && m->choice[w] == XPU && m->bw_Bps[v][w];
+    }
+    for (uint32_t round = 0; round < m->n; round++)
+        for (uint32_t v = 0; v < m->n; v++)
+            for (uint32_t w = 0; w < m->n; w++)
+                if (m->bw_Bps[v][w] && m->choice[v] != XPU && m->choice[w] != XPU)
+                    group[v] = group[v] < group[w] ? group[v] : group[w];
+    for (uint32_t g = 0; g < m->n; g++) {
+        bool near[ALL] = {false};
+        uint32_t count = 0;
+        for (uint32_t v = 0; v < m->n; v++)
+            for (uint32_t w = 0; w < m->n; w++)
+                near[w] = near[w] || (group[v] == g && m->choice[v] != XPU && m->bw_Bps[v][w]);
+        for (uint32_t w = 0; w < m->n; w++)
+            count += near[w] && m->choice[w] == XPU;
+        most = count > most ? count : most;
+    }
+    return pairs < xpus * (xpus - 1) / 2 && most < xpus;
 }
 
 static uint32_t node_of(const machine *m, const rlt_topology *t, uint32_t v)
@@ -210,6 +251,9 @@ static void assert_same(const machine *m, const rlt_topology *t, uint64_t seed)
         for (uint32_t w = 0; w < m->n; w++)
             links += m->bw_Bps[v][w] > 0;
     }
+    for (uint32_t v = 0; v < m->n; v++)
+        if (m->choice[v] == XPU)
+            assert_int_equal(rlt_topology_forwards(t, at[v]), must_relay(m));
     assert_int_equal(rlt_topology_nodes(t), nodes);
     assert_int_equal(rlt_topology_links(t), links);
     for (uint32_t i = 0; i < links; i++) {
@@ -225,11 +269,42 @@ static void assert_same(const machine *m, const rlt_topology *t, uint64_t seed)
     }
 }
 
+/* Returns the pairs of accelerators that have no link, and a third one that has links to both. */
+static uint32_t pairs_by_a_third(const machine *m)
+{
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < m->n; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            bool third = false;
+            for (uint32_t c = 0; c < m->n; c++)
+                third = third || (m->choice[c] == XPU && m->bw_Bps[a][c] && m->bw_Bps[b][c]);
+            count += third && m->choice[a] == XPU && m->choice[b] == XPU && !m->bw_Bps[a][b];
+        }
+    return count;
+}
+
+static void assert_said(const machine *m, const rlt_topology *t)
+{
+    char said[160];
+    snprintf(said, sizeof said, "InfraGraph of %u vertices and %u edges (", m->n, m->n_edges);
+    assert_memory_equal(rlt_topology_source(t), said, strlen(said));
+    snprintf(said, sizeof said,
+             " %u parts that join two links are folded into one link, %u at the end of one are left out.",
+             m->folded, m->cut);
+    assert_int_equal(strstr(rlt_topology_source(t), m->folded || m->cut ? said : "folded") != NULL,
+                     m->folded || m->cut);
+    assert_int_equal(strstr(rlt_topology_source(t), " Accelerators relay, since nothing else joins") != NULL,
+                     must_relay(m));
+    uint32_t pairs = must_relay(m) ? 0 : pairs_by_a_third(m);
+    snprintf(said, sizeof said, " %u pairs of accelerators without a link go through a third", pairs);
+    assert_int_equal(strstr(rlt_topology_source(t), pairs ? said : "through a third") != NULL, pairs > 0);
+}
+
 static void machines_at_random(void **state)
 {
     static char text[1 << 14];
     static machine m;
-    uint32_t read = 0, folded = 0, nics = 0;
+    uint32_t read = 0, folded = 0, nics = 0, relays = 0;
     (void)state;
     for (uint64_t seed = 0; seed < 1500; seed++) {
         dice d = {.seed = seed};
@@ -244,6 +319,8 @@ static void machines_at_random(void **state)
             continue;
         }
         assert_same(&m, t, seed);
+        assert_said(&m, t);
+        relays += must_relay(&m);
         for (uint32_t v = 0; v < m.n; v++) {
             nics += m.nic[v];
             folded += m.gone[v];
@@ -251,8 +328,7 @@ static void machines_at_random(void **state)
         read++;
         rlt_topology_free(t);
     }
-    print_message("# %u read, %u parts gone, %u ports are NICs\n", read, folded, nics);
-    assert_true(read > 1000 && folded > 1000 && nics > 200);
+    assert_true(read > 1200 && folded > 1000 && nics > 200 && relays > 50);
 }
 
 int main(void)

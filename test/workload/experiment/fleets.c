@@ -20,6 +20,7 @@
 #include "test/support/text_file.h"
 #include "test/support/trainings/search.h"
 #include "workload/experiment/layouts/layouts.h"
+#include "workload/models/accelerator.h"
 #include "workload/models/model.h"
 #include "workload/plan/plan.h"
 
