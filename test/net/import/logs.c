@@ -243,6 +243,9 @@ static void wrong_logs(void **state)
                       "channel 0 is no ring of 3 ranks: 1 is there twice");
     test_import_wrong("x\n" AT0 "Channel 07/01 : 0 1 9\n", "f:2", "9 is too large");
     test_import_wrong(AT0 "Channel 07/01 : 0 1 3\n", "f:1", "3 is too large");
+    test_import_wrong("a:10:11 [0> NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0\n", "f", "no communicator");
+    test_import_wrong(AT0 "comm 0x1 rank 0 nranks 65536 cudaDev 0\n", "f", "neither rings nor connections");
+    test_import_wrong(AT0 "comm 0x1 rank 0 nranks 65537 cudaDev 0\n", "f", "no communicator");
     test_import_wrong(AT0 "Bootstrap : Using ib0\n", "f", "no communicator of two or more ranks");
     test_import_wrong(AT0 "comm 0x1 rank 0 nranks 2\n", "f", "neither rings nor connections");
     test_import_wrong(AT0 "Channel 00/01 : 0 1\n" AT0 "Channel 00 : 0[0] -> 1[0] [send] via NET/IB/0\n", "f",
