@@ -465,6 +465,24 @@ static void faults(void **state)
          "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '1'}]}]}\n",
          "f", "i.0.x.0 has rank 1, expected the ranks 0 to 0"},
         {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: 'x'}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got 'x'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: ''}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got ''"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '1x'}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '1x'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: ':'}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got ':'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '/'}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '/'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
+         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '4194304'}]}]}\n",
+         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '4194304'"},
+        {DEVICE(XPU("1"), "") ONE_INSTANCE
          "annotations: {nodes: [{name: i.0.y.0, attributes: [{attribute: rank, value: '0'}]}]}\n",
          "f:7:23: annotations.nodes[0]", "device 'd' has no component 'y'"},
         {DEVICE(XPU("1"), "") ONE_INSTANCE
@@ -542,6 +560,38 @@ static void other_topologies(void **state)
     }
 }
 
+/* What is written of two machines on a switch: equal ones are one device, and a device has the links that it uses. */
+static void as_written(void **state)
+{
+    static const char machines[] =
+        "{\"name\":\"azAZ09 _()><-/x\",\"node_size\":1,\"nodes\":[{\"id\":\"a\",\"count\":2,\"kind\":\"accelerator\"},{\"id\":\"p\",\"count\":2,\"kind\":\"pcie\"},{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":["
+        "{\"src\":\"a0\",\"dst\":\"p0\",\"bandwidth\":\"10GB/s\",\"latency\":\"100ns\"},{\"src\":\"a1\",\"dst\":\"p1\",\"bandwidth\":\"10GB/s\",\"latency\":\"100ns\"},{\"src\":\"p0\",\"dst\":\"s\",\"bandwidth\":\"25GB/s\",\"latency\":\"2us\"},{\"src\":\"p1\",\"dst\":\"s\",\"bandwidth\":\"25GB/s\",\"latency\":\"2us\"}]}";
+    static const char *const parts[] = {
+        "\"name\": \"azAZ09 _()><--x\",",
+        "\"devices\": [{\"name\": \"machine0\", \"components\": [{\"name\": \"xpu\", \"count\": 1, \"choice\": \"xpu\"}, ",
+        "{\"name\": \"pcie\", \"count\": 1, \"choice\": \"custom\", \"custom\": {\"type\": \"pcie\"}}], \"links\": [{\"name\": \"link0\", \"physical\": ",
+        "{\"bandwidth\": {\"choice\": \"gigabytes_per_second\", \"gigabytes_per_second\": 10.000000000}, \"latency\": {\"choice\": \"ns\", \"ns\": 100.000}}}], ",
+        "\"edges\": [{\"ep1\": {\"component\": \"xpu[0]\"}, \"ep2\": {\"component\": \"pcie[0]\"}, \"scheme\": \"one2one\", \"link\": \"link0\"}]}, ",
+        "{\"name\": \"switch1\", \"components\": [{\"name\": \"switch\", \"count\": 1, \"choice\": \"switch\"}], \"links\": [], \"edges\": []}]",
+        "\"links\": [{\"name\": \"link1\", \"physical\": {\"bandwidth\": {\"choice\": \"gigabytes_per_second\", \"gigabytes_per_second\": 25.000000000}, \"latency\": {\"choice\": \"ns\", \"ns\": 2000.000}}}],",
+        "\"instances\": [{\"name\": \"machine0\", \"device\": \"machine0\", \"count\": 2}, {\"name\": \"switch1\", \"device\": \"switch1\", \"count\": 1}],",
+        "\"edges\": [{\"ep1\": {\"instance\": \"machine0[0]\", \"component\": \"pcie[0]\"}, \"ep2\": {\"instance\": \"switch1[0]\", \"component\": \"switch[0]\"}, \"scheme\": \"one2one\", \"link\": \"link1\"}, ",
+    };
+    char *text = NULL, *at;
+    rlt_topology *t = read_with(machines, NULL);
+    (void)state;
+    assert_int_equal(rlt_topology_to_infragraph(t, &text, NULL), 0);
+    at = text;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char *found = strstr(at, parts[i]);
+        if (!found)
+            fail_msg("not there, or too early: %s\n%s", parts[i], text);
+        at = found + strlen(parts[i]);
+    }
+    free(text);
+    rlt_topology_free(t);
+}
+
 /* One device stands for equal machines; a machine that differs has its own. */
 static void devices_are_shared(void **state)
 {
@@ -614,6 +664,7 @@ int main(void)
         cmocka_unit_test(faults),
         cmocka_unit_test(too_large),
         cmocka_unit_test(other_topologies),
+        cmocka_unit_test(as_written),
         cmocka_unit_test(devices_are_shared),
         cmocka_unit_test(examples),
     };
