@@ -13,6 +13,7 @@
 #include "sim/base/time.h"
 #include "test/support/dice.h"
 #include "test/support/networks/imported.h"
+#include "test/support/networks/same_topology.h"
 
 enum { MOST = 16, ALL = 2 * MOST, XPU = 0, NIC, SWITCH, CPU, PORT, CUSTOM, MEMORY, CHOICES };
 #define GB UINT64_C(1000000000)
@@ -321,6 +322,8 @@ static void machines_at_random(void **state)
         assert_same(&m, t, seed);
         assert_said(&m, t);
         relays += must_relay(&m);
+        if (seed % 4 == 0)
+            test_comes_back(t); /* written, and read again */
         for (uint32_t v = 0; v < m.n; v++) {
             nics += m.nic[v];
             folded += m.gone[v];
