@@ -336,6 +336,8 @@ static void rings_of_a_graph(void **state)
     assert_int_equal(test_between(t, "gpu0", "gpu1"), 41 * GB); /* two channels */
     assert_int_equal(test_between(t, "gpu1", "gpu0"), 20500 * MB);
     assert_int_equal(test_between(t, "gpu2", "gpu0"), 41 * GB);
+    for (uint32_t i = 0; i < rlt_topology_links(t); i++)
+        assert_int_equal(rlt_topology_link(t, i).latency_ps, 0); /* the endpoint has it */
     assert_null(strstr(rlt_topology_source(t), "joined to one network"));
     rlt_topology_free(t);
     t = test_import(

@@ -274,10 +274,12 @@ static void is_one(void **state)
 {
     static const char texts[][60] = {"{\"devices\": [], \"components\": [], \"instances\" : []}",
                                      "{devices: [], 'components': [], instances: []}",
+                                     "{<devices: [], components: [], instances: []}",
+                                     "<devices: [], components: [], instances: []>",
                                      "{\"devices\": [], \"components\": [], \"instances\"\0: []}"};
     (void)state;
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(rlt__topo_infragraph_is(texts[i], sizeof texts[i]), i < 2);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(rlt__topo_infragraph_is(texts[i], sizeof texts[i]), i < 3);
 }
 
 /* What the service accepts silently, as a setting. */
@@ -416,6 +418,10 @@ static void faults(void **state)
          "f:5:79: devices[0].edges[0].link", "the device has no link 'm'"},
         {MACHINE(XPU("3"), "{ep1: {component: x}, scheme: many2many, link: l}"), IN_DEVICE, "missing 'ep2'"},
         {MACHINE(XPU("3"), EDGE("x[0]", "x[1]", "one2one")), "f", "no edge leads to i.0.x.2"},
+        {"devices:\n- name: d\n  components: []\n" ONE_INSTANCE, "f:3:15: devices[0].components",
+         "expected 'components', a list of at least one"},
+        {"devices:\n- name: d\n  components: {x: 1}\n" ONE_INSTANCE, "f:3:15: devices[0].components",
+         "expected 'components', a list of at least one"},
         {MACHINE(XPU("0"), ""), "f:3:33: devices[0].components[0].count", "at least 1"},
         {MACHINE("{name: x, count: 2, choice: gpu}", ""), "f:3:44: devices[0].components[0].choice",
          "unknown kind 'gpu'"},

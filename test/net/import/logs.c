@@ -105,6 +105,18 @@ static void rank_0_speaks_last(void **state)
     rlt_topology_free(t);
 }
 
+/* What a smaller communicator says of its hosts is not said of the largest one. */
+static void hosts_of_a_smaller_one(void **state)
+{
+    (void)state;
+    rlt_topology *t =
+        test_import(AT0 "comm 0x1 rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0\n" AT0
+                        "comm 0x2 rank 0 nranks 4 cudaDev 0\n" AT0 "Channel 00/01 : 0 1 2 3\n");
+    assert_int_equal(rlt_topology_accelerators(t), 4);
+    assert_int_equal(rlt_topology_dims(t), 1);
+    rlt_topology_free(t);
+}
+
 /* Without rings each channel counts once, up to the last one. */
 static void channels_of_connections(void **state)
 {
@@ -328,11 +340,17 @@ static void four_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_log),          cmocka_unit_test(nearly_connections),
-        cmocka_unit_test(rank_0_speaks_last), cmocka_unit_test(channels_of_connections),
-        cmocka_unit_test(long_bandwidths),    cmocka_unit_test(hosts_in_a_log),
-        cmocka_unit_test(log_of_one_rank),    cmocka_unit_test(long_rings_are_not_taken),
-        cmocka_unit_test(wrong_logs),         cmocka_unit_test(four_v100),
+        cmocka_unit_test(small_log),
+        cmocka_unit_test(nearly_connections),
+        cmocka_unit_test(rank_0_speaks_last),
+        cmocka_unit_test(hosts_of_a_smaller_one),
+        cmocka_unit_test(channels_of_connections),
+        cmocka_unit_test(long_bandwidths),
+        cmocka_unit_test(hosts_in_a_log),
+        cmocka_unit_test(log_of_one_rank),
+        cmocka_unit_test(long_rings_are_not_taken),
+        cmocka_unit_test(wrong_logs),
+        cmocka_unit_test(four_v100),
         cmocka_unit_test(four_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

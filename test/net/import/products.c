@@ -99,6 +99,32 @@ static void files_in_files(void **state)
     }
 }
 
+/* Eight dimensions are the most, also in ASTRA-sim's files. */
+static void most_dimensions(void **state)
+{
+    static const char *const lines[] = {"topology: [Ring", "npus_count: [2", "bandwidth: [10",
+                                        "latency: [500"};
+    static const char *const more[] = {", Ring", ", 2", ", 10", ", 500"};
+    (void)state;
+    for (uint32_t n = 7; n < 10; n++) {
+        char text[400];
+        size_t used = 0;
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        for (int k = 0; k < 4; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s", lines[k]);
+            for (uint32_t i = 1; i < n; i++)
+                used += (size_t)snprintf(text + used, sizeof text - used, "%s", more[k]);
+            used += (size_t)snprintf(text + used, sizeof text - used, "]\n");
+        }
+        int rc = rlt_topology_read("f", text, strlen(text), NULL, &t, &err);
+        if (rc != (n < 9 ? 0 : RLT_ERANGE) || (rc && strcmp(err.what, "more than 8 dimensions") != 0))
+            fail_msg("%u: %d %s: %s", n, rc, err.where, err.what);
+        assert_true(rc || rlt_topology_dims(t) == n);
+        rlt_topology_free(t);
+    }
+}
+
 static void wrong_products(void **state)
 {
 #define PROTOCOL(name)                                                                                       \
@@ -124,6 +150,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_have_an_endpoint),
                                        cmocka_unit_test(lists_of_sizes), cmocka_unit_test(files_in_files),
-                                       cmocka_unit_test(wrong_products)};
+                                       cmocka_unit_test(most_dimensions), cmocka_unit_test(wrong_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,6 +375,8 @@ static void wrong_one_liners_name_the_column(void **state)
     (void)state;
     static const struct wrong table[] = {
         {"", ": column 1", "shape"},
+        {":4@1GB/s,1us", ":4@1GB/s,1us: column 1", "expected a shape"},
+        {"r:4@1GB/s,1us", "r:4@1GB/s,1us: column 1", "'r'"},
         {"ring", "ring: column 5", "':'"},
         {"ring:", "ring:: column 6", "size"},
         {"ring:x@1GB/s,1us", "ring:x@1GB/s,1us: column 6", "size"},
@@ -545,7 +547,7 @@ static void wrong_graphml_names_its_line(void **state)
     (void)state;
     static const struct wrong table[] = {
         {GRAPHML("string", NODE("a", "accelerator") NODE("b", "gpu"), EDGE("a", "b", "1GB/s", "0")), "f:8",
-         "gpu"},
+         ", got kind 'gpu'"},
         {GRAPHML("string", NODE("a", "accelerator") "<node id=\"b\"/>\n", EDGE("a", "b", "1GB/s", "0")),
          "f:8", "no kind"},
         {GRAPHML("double", NODE("a", "accelerator") NODE("b", "accelerator"), EDGE("a", "b", "1", "0")), "f",
