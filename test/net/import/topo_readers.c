@@ -456,7 +456,10 @@ static void wrong_yaml_names_its_place(void **state)
          "-1"},
         {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1ns ]\n", "f:4:12: latency[0]",
          "1ns"},
-        {"topology: [ Ring ]\nnpus_count: [ 4, 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f", "2 entries"},
+        {"topology: [ Ring ]\nnpus_count: [ 4, 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f",
+         "npus_count has 2 entries, topology 1"},
+        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 0 ]\nlatency: [ 1 ]\n", "f:3:14: bandwidth[0]",
+         "expected a bandwidth in GiB/s, got '0'"},
         {"topology: [a,b,c,d,e,f,g,h,i]\n", "f:1:28: topology[8]", "8 dimensions"},
     };
     expect_all_wrong(rlt_topology_from_astra, table, sizeof table / sizeof *table);
