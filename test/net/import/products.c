@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Products with whole topologies for dimensions: whose endpoint they have, and what is wrong with them. Run from the root of
- * the repository. */
+/*
+ * Products with whole topologies for dimensions, and small files of several formats: limits, and what is wrong. Run
+ * from the root of the repository.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +126,25 @@ static void most_dimensions(void **state)
     }
 }
 
+/* Attributes of GraphML: those that mean something here, or nothing to anybody; no others. */
+static void unknown_attributes(void **state)
+{
+#define KEY(of, name) "<key id=\"" of name "\" for=\"" of "\" attr.name=\"" name "\" attr.type=\"string\"/>\n"
+#define GRAPH(keys)                                                                                             \
+    "<?xml version=\"1.0\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n" KEY(                 \
+        "node", "kind") KEY("edge", "bandwidth") KEY("edge", "latency") keys                                    \
+        "<graph edgedefault=\"undirected\">\n<node id=\"a\"><data key=\"nodekind\">accelerator</data></node>\n" \
+        "<node id=\"b\"><data key=\"nodekind\">accelerator</data></node>\n<edge source=\"a\" target=\"b\">"     \
+        "<data key=\"edgebandwidth\">1GB/s</data><data key=\"edgelatency\">1us</data></edge></graph></graphml>\n"
+    (void)state;
+    rlt_topology *t = test_import(GRAPH(KEY("node", "label") KEY("edge", "id") KEY("edge", "dim")));
+    assert_int_equal(rlt_topology_links(t), 2);
+    rlt_topology_free(t);
+    test_import_wrong(GRAPH(KEY("node", "colour")), "f", "unknown attribute 'colour' of nodes");
+    test_import_wrong(GRAPH(KEY("edge", "kind")), "f", "unknown attribute 'kind' of edges");
+    test_import_wrong(GRAPH(KEY("graph", "kind")), "f", "unknown attribute 'kind' of the graph");
+}
+
 static void wrong_products(void **state)
 {
 #define PROTOCOL(name)                                                                                       \
@@ -148,7 +169,10 @@ static void wrong_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_have_an_endpoint),
-                                       cmocka_unit_test(lists_of_sizes), cmocka_unit_test(files_in_files),
-                                       cmocka_unit_test(most_dimensions), cmocka_unit_test(wrong_products)};
+                                       cmocka_unit_test(lists_of_sizes),
+                                       cmocka_unit_test(files_in_files),
+                                       cmocka_unit_test(most_dimensions),
+                                       cmocka_unit_test(unknown_attributes),
+                                       cmocka_unit_test(wrong_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
