@@ -97,8 +97,8 @@ static void nvlinks_and_pcie(void **state)
     "<gpu dev=\"" rank "\" sm=\"80\" rank=\"" rank "\" gdr=\"1\">" in "</gpu></pci>"
 
 /* Ranks in another order than PCI addresses; links to four NVSwitches, one of which is listed as a bridge. */
-/* Machines that NCCL and nvidia-smi describe have NCCL's protocols (tuning.cc, v2.28): the base latency of an LL ring, and of
- * a step over NVLink; of 16 bytes on the wire LL carries 8, of 128 LL128 carries 120. */
+/* Machines that NCCL and nvidia-smi describe have NCCL's protocols (tuning.cc, v2.28): the base latency of an LL
+ * ring, and of a step over NVLink. Of 16 bytes on the wire LL carries 8; of 128 LL128 carries 120. */
 static void costs_of_messages(void **state)
 {
     static const struct {

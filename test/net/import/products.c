@@ -152,6 +152,8 @@ static void wrong_products(void **state)
     static const char letters[] = "expected a name of 1 to 15 letters, not 'auto'";
     static const char place[] = "f:1:35: endpoint.protocols[0].name";
     (void)state;
+    test_import_wrong("{\"dims\":[\"-\"]}", "f:1:10: dims[0]: -",
+                      "standard input cannot be a part of a product");
     test_import_wrong(PROTOCOL(""), place, letters);
     test_import_wrong(PROTOCOL("auto"), place, letters);
     test_import_wrong(PROTOCOL("a.b"), place, letters);
