@@ -155,6 +155,10 @@ static void wrong_products(void **state)
     test_import_wrong("{\"dims\":[\"-\"]}", "f:1:10: dims[0]: -",
                       "standard input cannot be a part of a product");
     test_import_wrong(PROTOCOL(""), place, letters);
+    /* A setting that is wrong on a command line is wrong in the file here. */
+    static const char launch[] = "{\"endpoint\":{\"injection\":\"wire\"},\"dims\":[" RAIL "]}";
+    rlt_topology *t = NULL;
+    assert_int_equal(rlt_topology_read("f", launch, strlen(launch), NULL, &t, NULL), RLT_ESCHEMA);
     test_import_wrong(PROTOCOL("auto"), place, letters);
     test_import_wrong(PROTOCOL("a.b"), place, letters);
     test_import_wrong(PROTOCOL("abcdefghijklmnop"), place, letters);

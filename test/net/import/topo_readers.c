@@ -359,6 +359,7 @@ static void wrong_json_names_its_place(void **state)
          "\"links\":[{\"src\":\"a\",\"dst\":\"b\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\",\"lanes\":1}]}",
          "f:3:75: links[0].lanes", "unknown key"},
         {NODES "\"links\":[],\"dims\":[3]}", "f:3:19: dims", "multiply"},
+        {NODES "\"links\":[],\"dims\":[0]}", "f:3:19: dims", "multiply"},
         {NODES "\"links\":[],\"dims\":{\"a\":1}}", "f:3:19: dims", "expected a list of 1 to"},
         {NODES "\"links\":[],\"node_size\":-1}", "f:3:24: node_size", "-1"},
         {NODES "\"links\":[],\"routes\":[{\"src\":\"a\",\"dst\":\"b\",\"via\":[\"z\"]}]}",
