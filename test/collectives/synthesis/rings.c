@@ -181,6 +181,18 @@ static void lanes_follow_links(void **state)
     }
 }
 
+/* All four are linked, three pairs twice as well: the closed form of complete graphs has one cycle, the network two. */
+#define LINKED(a, b, bandwidth)                                                                              \
+    "{\"src\":\"g" a "\",\"dst\":\"g" b "\",\"bandwidth\":\"" bandwidth "\",\"latency\":\"500ns\"}"
+static const char four[] =
+    "{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],\"links\":[" LINKED("0", "1", "50GB/s") "," LINKED(
+        "0", "2",
+        "50GB/s") "," LINKED("0", "3",
+                             "100GB/s") "," LINKED("1", "2",
+                                                   "100GB/s") "," LINKED("1", "3",
+                                                                         "50GB/s") "," LINKED("2", "3",
+                                                                                              "100GB/s") "]}";
+
 /* k rings over links of 50 GB/s: 2(n-1) steps of a piece M/(kn). Eight fully connected members use six of the
  * seven links of each; seven members use all six. */
 static void bandwidth_in_closed_form(void **state)
@@ -196,6 +208,7 @@ static void bandwidth_in_closed_form(void **state)
         {"torus:4x4@200GB/s,500ns", 64000000, 30 * (20 * RLT_US + 500 * RLT_NS)},
         {"torus:3x3x3@300GB/s,500ns", 162000000, 52 * (20 * RLT_US + 500 * RLT_NS)},
         {"ring:5@100GB/s,500ns", 10000000, 8 * (20 * RLT_US + 500 * RLT_NS)},
+        {four, 16000000, 6 * (20 * RLT_US + 500 * RLT_NS)},
         {"switch:5@50GB/s,500ns", 5000000, 8 * (20 * RLT_US + RLT_US)},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
