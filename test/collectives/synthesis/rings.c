@@ -182,16 +182,13 @@ static void lanes_follow_links(void **state)
 }
 
 /* All four are linked, three pairs twice as well: the closed form of complete graphs has one cycle, the network two. */
-#define LINKED(a, b, bandwidth)                                                                              \
-    "{\"src\":\"g" a "\",\"dst\":\"g" b "\",\"bandwidth\":\"" bandwidth "\",\"latency\":\"500ns\"}"
+#define ONCE  "\"bandwidth\":\"50GB/s\",\"latency\":\"500ns\"}"
+#define TWICE "\"bandwidth\":\"100GB/s\",\"latency\":\"500ns\"}"
 static const char four[] =
-    "{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],\"links\":[" LINKED("0", "1", "50GB/s") "," LINKED(
-        "0", "2",
-        "50GB/s") "," LINKED("0", "3",
-                             "100GB/s") "," LINKED("1", "2",
-                                                   "100GB/s") "," LINKED("1", "3",
-                                                                         "50GB/s") "," LINKED("2", "3",
-                                                                                              "100GB/s") "]}";
+    "{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],\"links\":["
+    "{\"src\":\"g0\",\"dst\":\"g1\"," ONCE ",{\"src\":\"g0\",\"dst\":\"g2\"," ONCE
+    ",{\"src\":\"g0\",\"dst\":\"g3\"," TWICE ",{\"src\":\"g1\",\"dst\":\"g2\"," TWICE
+    ",{\"src\":\"g1\",\"dst\":\"g3\"," ONCE ",{\"src\":\"g2\",\"dst\":\"g3\"," TWICE "]}";
 
 /* k rings over links of 50 GB/s: 2(n-1) steps of a piece M/(kn). Eight fully connected members use six of the
  * seven links of each; seven members use all six. */
