@@ -9,7 +9,7 @@ fault=$(dirname "$ringlet")/test/faults.so
 all_commands="run coll topo trace sweep plan design deploy calibrate report study check"
 version=$("$ringlet" --version)
 [ -e "$fault" ] || { skip "faults" "needs a build without a sanitizer"; finish; }
-cp "$fault" "$tmp/faults.so" && fault=$tmp/faults.so # the loader splits a list of paths at spaces
+cp "$fault" "$tmp/faults.so" && fault=$tmp/faults.so # LD_PRELOAD takes no path with spaces
 
 # ---- the commands: each reads from ../in, writes into its working folder
 inputs() {

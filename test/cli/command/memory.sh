@@ -14,13 +14,16 @@ if [ ! -e "$fail" ]; then
     exit 0
 fi
 
+cp "$fail" "$tmp/faults.so" && fail=$tmp/faults.so # LD_PRELOAD takes no path with spaces
+
 try() { # label, command
     label=$1
     shift
     n=$((n + 1)) wrong=""
-    LD_PRELOAD=$fail FAIL_MALLOC_COUNT="$tmp/count" "$ringlet" "$@" >"$tmp/whole" 2>/dev/null
-    count=$(cat "$tmp/count") k=1 ran=0
-    while [ "$k" -le "$count" ]; do
+    LD_PRELOAD="$fail" FAIL_MALLOC_COUNT="$tmp/count" "$ringlet" "$@" >"$tmp/whole" 2>/dev/null
+    count=$(cat "$tmp/count" 2>/dev/null) k=1 ran=0
+    [ "${count:-0}" -gt 0 ] || wrong=" no allocation is seen;"
+    while [ "$k" -le "${count:-0}" ]; do
         for all in FAIL_MALLOC_ALL NOTHING; do
             env "$all=1" FAIL_MALLOC=$k LD_PRELOAD="$fail" timeout 60 "$ringlet" "$@" >"$tmp/out" 2>"$tmp/err"
             status=$? ran=$((ran + 1))
