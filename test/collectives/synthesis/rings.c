@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings searched in the network: valid cycles, as many as theory allows, and the bandwidth they reach. */
+/* Rings searched in the network: along its links, the bandwidth they reach, and plans along cycles found. */
 #include <stdio.h>
 
 #include "collectives/algorithm.h"
@@ -17,122 +17,6 @@
 enum { MOST = 256 };
 static uint8_t capacity[MOST * MOST], left[MOST * MOST];
 static uint32_t orders[MOST * MOST];
-
-static void clear(uint32_t n)
-{
-    memset(capacity, 0, (size_t)n * n);
-}
-
-static void join(uint32_t n, uint32_t u, uint32_t v)
-{
-    capacity[u * n + v]++;
-    capacity[v * n + u]++;
-}
-
-/* Finds cycles. Checks that each visits every node once, and that no edge is used more often than it
- * exists. */
-static uint32_t cycles(uint32_t n)
-{
-    uint32_t found = 0;
-    assert_int_equal(rlt_cycles_find(n, capacity, n, orders, &found, NULL), 0);
-    memcpy(left, capacity, (size_t)n * n);
-    for (uint32_t c = 0; c < found; c++) {
-        uint8_t seen[MOST] = {0};
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t u = orders[c * n + i], v = orders[c * n + (i + 1) % n];
-            assert_in_range(u, 0, n - 1);
-            assert_int_equal(seen[u]++, 0);
-            assert_true(left[u * n + v] > 0);
-            left[u * n + v]--;
-            left[v * n + u]--;
-        }
-    }
-    return found;
-}
-
-/* Fewer than three nodes, more than the search takes, or no cycle asked for: none, and no error. */
-static void outside_of_the_limits(void **state)
-{
-    static const uint32_t sizes[] = {0, 1, 2, RLT_CYCLES_MAX_NODES + 1};
-    (void)state;
-    for (size_t i = 0; i <= sizeof sizes / sizeof *sizes; i++) {
-        uint32_t n = i < sizeof sizes / sizeof *sizes ? sizes[i] : 3, found = 7;
-        uint8_t *all = malloc((size_t)n * n + 1);
-        uint32_t *room = malloc(((size_t)n * n + 1) * sizeof *room);
-        assert_true(all && room);
-        memset(all, 1, (size_t)n * n);
-        assert_int_equal(rlt_cycles_find(n, all, n == 3 ? 0 : n, room, &found, NULL), 0);
-        assert_int_equal(found, 0);
-        free(all);
-        free(room);
-    }
-}
-
-/* Walecki, 1892: (n - 1) / 2, rounded down. With two links between each two all are used. */
-static void complete_graphs(void **state)
-{
-    (void)state;
-    for (uint32_t n = 3; n <= 65; n++) {
-        for (uint8_t times = 1; times <= 2; times++) {
-            memset(capacity, times, (size_t)n * n);
-            assert_int_equal(cycles(n), times * (n - 1) / 2);
-        }
-    }
-}
-
-/* Two-dimensional tori decompose into two Hamiltonian cycles (Kotzig, 1973), three-dimensional ones into
- * three (Foregger, 1978). */
-static void tori(void **state)
-{
-    (void)state;
-    static const uint32_t sizes[][3] = {{3, 3, 1}, {4, 4, 1}, {5, 7, 1}, {8, 8, 1}, {4, 16, 1}, {12, 10, 1},
-                                        {3, 3, 3}, {4, 4, 4}, {2, 4, 4}, {5, 3, 4}, {4, 8, 8}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const uint32_t *d = sizes[i];
-        uint32_t n = d[0] * d[1] * d[2];
-        clear(n);
-        for (uint32_t u = 0; u < n; u++) {
-            uint32_t x = u % d[0], y = u / d[0] % d[1], z = u / d[0] / d[1];
-            join(n, u, (x + 1) % d[0] + d[0] * (y + d[1] * z));
-            join(n, u, x + d[0] * ((y + 1) % d[1] + d[1] * z));
-            if (d[2] > 1)
-                join(n, u, x + d[0] * (y + d[1] * ((z + 1) % d[2])));
-        }
-        assert_int_equal(cycles(n), d[2] > 1 ? 3 : 2);
-    }
-}
-
-/* A mesh has one if a side is even, and none if both are odd: its nodes are coloured like a chess board. */
-static void meshes_and_graphs_without(void **state)
-{
-    (void)state;
-    for (uint32_t a = 3; a <= 8; a++) {
-        for (uint32_t b = 3; b <= 8; b++) {
-            clear(a * b);
-            for (uint32_t y = 0; y < b; y++)
-                for (uint32_t x = 0; x < a; x++) {
-                    if (x + 1 < a)
-                        join(a * b, x + a * y, x + 1 + a * y);
-                    if (y + 1 < b)
-                        join(a * b, x + a * y, x + a * (y + 1));
-                }
-            assert_int_equal(cycles(a * b), a % 2 && b % 2 ? 0 : 1);
-        }
-    }
-    clear(10); /* Petersen's graph has none */
-    for (uint32_t i = 0; i < 5; i++) {
-        join(10, i, (i + 1) % 5);
-        join(10, 5 + i, 5 + (i + 2) % 5);
-        join(10, i, 5 + i);
-    }
-    assert_int_equal(cycles(10), 0);
-    clear(7); /* two squares that share a node */
-    for (uint32_t i = 0; i < 4; i++) {
-        join(7, i, (i + 1) % 4);
-        join(7, i ? i + 3 : 0, i == 3 ? 0 : i + 4);
-    }
-    assert_int_equal(cycles(7), 0);
-}
 
 static rlt_coll_request open_group(test_group *s, const char *text, rlt_coll_kind kind, uint64_t bytes)
 {
@@ -403,16 +287,9 @@ static void parallel_links_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outside_of_the_limits),
-        cmocka_unit_test(complete_graphs),
-        cmocka_unit_test(tori),
-        cmocka_unit_test(meshes_and_graphs_without),
-        cmocka_unit_test(lanes_follow_links),
-        cmocka_unit_test(bandwidth_in_closed_form),
-        cmocka_unit_test(plans_are_proven),
-        cmocka_unit_test(rings_along_cycles),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(parallel_links_in_turn),
+        cmocka_unit_test(lanes_follow_links), cmocka_unit_test(bandwidth_in_closed_form),
+        cmocka_unit_test(plans_are_proven),   cmocka_unit_test(rings_along_cycles),
+        cmocka_unit_test(refusals),           cmocka_unit_test(parallel_links_in_turn),
     };
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static void one_gpu(void **state)
     rlt_topology_free(t);
 }
 
-/* The protocols have NCCL's ring constants, and are otherwise as a file that states no more would have them. */
+/* The protocols, also of machines that NCCL or nvidia-smi describes, have NCCL's ring constants, and are otherwise as a file that states no more would have them. */
 static void protocols_of_machines(void **state)
 {
     static const struct {
@@ -187,21 +187,28 @@ static void protocols_of_machines(void **state)
         rlt_time message_ps;
         uint32_t wire_num, wire_den;
     } rows[] = {{"LL", 600000, 16, 8}, {"LL128", 1900000, 128, 120}, {"Simple", 3400000, 1, 1}};
+    static const char *const machines[] = {
+        "== Link Type between two GPUs ==\n GPU0\nGPU0 0\n",
+        "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"><gpu dev=\"0\"/>"
+        "</pci></cpu></system>",
+        "GPU0 CPU\nGPU0 X\n"};
     (void)state;
-    rlt_topology *t = import("== Link Type between two GPUs ==\n GPU0\nGPU0 0\n", NULL);
-    const rlt_endpoint *e = rlt_topology_endpoint(t);
-    assert_int_equal(e->launch_ps, 6600000);
-    assert_int_equal(e->n_protocols, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        const rlt_protocol *p = &e->protocols[i], usual = rlt_protocol_default();
-        assert_string_equal(p->name, rows[i].name);
-        assert_int_equal(p->message_ps, rows[i].message_ps);
-        assert_true(p->wire_num == rows[i].wire_num && p->wire_den == rows[i].wire_den);
-        assert_true(p->share_ppm == usual.share_ppm && p->fill_ppm == usual.fill_ppm);
-        assert_true(p->serves == usual.serves && p->channel_bytes == usual.channel_bytes);
-        assert_true(p->limit_bytes == usual.limit_bytes && p->fill_bytes == usual.fill_bytes);
+    for (size_t k = 0; k < sizeof machines / sizeof *machines; k++) {
+        rlt_topology *t = import(machines[k], NULL);
+        const rlt_endpoint *e = rlt_topology_endpoint(t);
+        assert_int_equal(e->launch_ps, 6600000);
+        assert_int_equal(e->n_protocols, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            const rlt_protocol *p = &e->protocols[i], usual = rlt_protocol_default();
+            assert_string_equal(p->name, rows[i].name);
+            assert_int_equal(p->message_ps, rows[i].message_ps);
+            assert_true(p->wire_num == rows[i].wire_num && p->wire_den == rows[i].wire_den);
+            assert_true(p->share_ppm == usual.share_ppm && p->fill_ppm == usual.fill_ppm);
+            assert_true(p->serves == usual.serves && p->channel_bytes == usual.channel_bytes);
+            assert_true(p->limit_bytes == usual.limit_bytes && p->fill_bytes == usual.fill_bytes);
+        }
+        rlt_topology_free(t);
     }
-    rlt_topology_free(t);
 }
 
 /* Three quarters of the greatest bandwidth remain; a pair that states none takes what is assumed. */

@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "net/endpoint/endpoint.h"
 #include "net/import/import.h"
 #include "net/route.h"
 #include "net/shapes/shapes.h"
@@ -97,30 +96,6 @@ static void nvlinks_and_pcie(void **state)
     "<gpu dev=\"" rank "\" sm=\"80\" rank=\"" rank "\" gdr=\"1\">" in "</gpu></pci>"
 
 /* Ranks in another order than PCI addresses; links to four NVSwitches, one of which is listed as a bridge. */
-/* Machines that NCCL and nvidia-smi describe have NCCL's protocols (tuning.cc, v2.28): the base latency of an LL
- * ring, and of a step over NVLink. Of 16 bytes on the wire LL carries 8; of 128 LL128 carries 120. */
-static void costs_of_messages(void **state)
-{
-    static const struct {
-        const char *name;
-        rlt_time message_ps;
-        uint32_t num, den;
-    } rows[] = {
-        {"LL", 6 * US / 10, 16, 8}, {"LL128", 19 * US / 10, 128, 120}, {"Simple", 34 * US / 10, 1, 1}};
-    rlt_topology *t = test_import(dgx1);
-    const rlt_endpoint *e = rlt_topology_endpoint(t);
-    (void)state;
-    assert_int_equal(e->launch_ps, 66 * US / 10);
-    assert_int_equal(e->n_protocols, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        const rlt_protocol *p = &e->protocols[i];
-        assert_string_equal(p->name, rows[i].name);
-        assert_int_equal(p->message_ps, rows[i].message_ps);
-        assert_true(p->wire_num == rows[i].num && p->wire_den == rows[i].den);
-    }
-    rlt_topology_free(t);
-}
-
 static void nvswitches_are_one(void **state)
 {
     static const char text[] =
@@ -551,7 +526,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_found),
         cmocka_unit_test(nvlinks_and_pcie),
-        cmocka_unit_test(costs_of_messages),
         cmocka_unit_test(nvswitches_are_one),
         cmocka_unit_test(pcie_only),
         cmocka_unit_test(inter_cpu_bandwidths),

@@ -382,7 +382,14 @@ static void refuse(const fault *f)
     assert_null(t);
 }
 
-#define SIXTY     "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"
+#define SIXTY "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij"
+#define WRONG_RANK(value)                                                                                    \
+    {                                                                                                        \
+        DEVICE(XPU("1"), "")                                                                                 \
+        ONE_INSTANCE "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '" value   \
+                     "'}]}]}\n",                                                                             \
+            "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '" value "'" \
+    }
 #define IN_DEVICE "f:5:11: devices[0].edges[0]"
 
 static void faults(void **state)
@@ -470,24 +477,12 @@ static void faults(void **state)
         {DEVICE(XPU("1"), "") ONE_INSTANCE
          "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '1'}]}]}\n",
          "f", "i.0.x.0 has rank 1, expected the ranks 0 to 0"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: 'x'}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got 'x'"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: ''}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got ''"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '1x'}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '1x'"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: ':'}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got ':'"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '/'}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '/'"},
-        {DEVICE(XPU("1"), "") ONE_INSTANCE
-         "annotations: {nodes: [{name: i.0.x.0, attributes: [{attribute: rank, value: '4194304'}]}]}\n",
-         "f:7:52: annotations.nodes[0].attributes[0]", "expected a number below 4194304, got '4194304'"},
+        WRONG_RANK("x"),
+        WRONG_RANK(""),
+        WRONG_RANK("1x"),
+        WRONG_RANK(":"),
+        WRONG_RANK("/"),
+        WRONG_RANK("4194304"),
         {DEVICE(XPU("1"), "") ONE_INSTANCE
          "annotations: {nodes: [{name: i.0.y.0, attributes: [{attribute: rank, value: '0'}]}]}\n",
          "f:7:23: annotations.nodes[0]", "device 'd' has no component 'y'"},
