@@ -117,11 +117,14 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D) 2>/dev/null || { rm -f $(@D) 2>/dev/null; mkdir -p $(@D); }
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Writes a text into the target, unless it is there: what depends on it is then rebuilt.
+record = @[ "$$(cat $@ 2>/dev/null)" = '$(1)' ] || echo '$(1)' > $@
+
 # Objects of deleted sources leave the archives; executables that are no longer built are removed.
 $(BUILD)/objects: FORCE
 	@mkdir -p $(BUILD)
 	@rm -f $(patsubst %,$(BUILD)/%,$(filter-out $(BESIDE),$(ALL_BESIDE)))
-	@echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' | cmp -s - $@ || echo '$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS)' > $@
+	$(call record,$(LIB_OBJ) $(TOOL_OBJ) $(CHAPTERS))
 
 ifeq ($(LIBRARY),shared)
 # For mutants. What is linked with it asks for libringlet.so.0, whose place a mutant takes that needs whole.so for the rest.
@@ -185,7 +188,7 @@ $(BUILD)/workload/setup/locate.o: private ALL_CFLAGS += -DRLT_DATADIR='"$(PREFIX
 $(BUILD)/workload/setup/locate.o: $(BUILD)/prefix
 $(BUILD)/prefix: FORCE
 	@mkdir -p $(BUILD)
-	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
+	$(call record,$(PREFIX))
 
 # The page of reports: a build program joins its sources.
 $(BUILD)/embed: tools/report/page/embed.c
@@ -219,7 +222,7 @@ $(BUILD)/tools/base/version.o: $(BUILD)/tools/base/version.c $(BUILD)/flags
 # Everything is rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
-	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+	$(call record,$(CC) $(ALL_CFLAGS))
 
 # Headers for programs and plug-ins: these doors, and the closure of their includes.
 DOORS := sim/base/error.h sim/base/time.h sim/base/units.h sim/base/param.h sim/base/random.h sim/base/registry.h sim/queue.h sim/sim.h \
