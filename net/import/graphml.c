@@ -95,10 +95,12 @@ static int read_forwards(reader *r, const rlt_attribute *a, uint32_t i, int8_t *
         *forwards = a->numbers[i] != 0;
         return 0;
     }
+    if (a->type == RLT_ATTRIBUTE_NUMBER)
+        return rlt_fail(r->err, RLT_ESCHEMA, r->name, "'forwards' of nodes must be a boolean");
     const char *text = text_of(a, i);
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         *forwards = text[0] == 't';
-    else if (text[0] || a->type == RLT_ATTRIBUTE_NUMBER)
+    else if (text[0])
         return fail_line(r, r->g->node_line[i], "expected forwards to be true or false, got", text);
     return 0;
 }

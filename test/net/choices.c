@@ -111,7 +111,7 @@ static void chosen_in_a_log(void **state)
                           "AllReduce: 4096 Bytes -> Algo Tree proto LL channel{Lo..Hi}={0..1}\n" AT
                           "AllReduce: 268435456 Bytes -> Algo NVLS proto Simple channel{Lo..Hi}={0..15}\n" AT
                           "AllGather: 37756928 Bytes -> Algo 1 proto 2 time 2860.208008\n");
-    is(t, "all_reduce", 8, "tree");
+    is(t, "all_reduce", 0, "tree");
     is(t, "all_reduce", 1048575, "tree");
     is(t, "all_reduce", 1048576, "ring");
     is(t, "all_reduce", 268435456, "nvls");
@@ -133,11 +133,11 @@ static void odd_lines_of_a_log(void **state)
 {
     (void)state;
     /* Nothing chosen: the ring. Lines that are cut, or name what NCCL has not, do not count. */
-    rlt_topology *t =
-        read_text(RING AT "AllReduce: 8 Bytes -> Algo 9 proto 2 time 1\n" AT "AllReduce: 8 Bytes -> Al\n" AT
-                          "AllReduce: 99999999999999999999 Bytes -> Algo 0 proto 0\n" AT
-                          "AllReduce: 8 Bytes -> Algo TREES proto LL\n" AT "AllReduce: Bytes -> Algo 0\n" AT
-                          "AllReduce:8388608\n");
+    rlt_topology *t = read_text(
+        RING AT "AllReduce: 8 Bytes -> Algo 9 proto 2 time 1\n" AT "AllReduce: 8 Bytes -> Al\n" AT
+                "AllReduce: 99999999999999999999 Bytes -> Algo 0 proto 0\n" AT
+                "AllReduce: 8 Bytes -> Algo TREES proto LL\n" AT "AllReduce: Bytes -> Algo 0\n" AT
+                "AllReduce: 8 Bytes -> Algo ABCDEFGHIJKLMNOPQRSTUVWXYZ proto LL\n" AT "AllReduce:8388608\n");
     is(t, "all_reduce", 8, "ring");
     assert_non_null(strstr(rlt_topology_source(t), "the log has no choices"));
     rlt_topology_free(t);
@@ -146,10 +146,16 @@ static void odd_lines_of_a_log(void **state)
                           "AllReduce: 8 Bytes -> Algo RING proto LL\n" AT
                           "AllReduce: 16 Bytes -> Algo RING proto LL\n" AT
                           "AllReduce: 32 Bytes -> Algo COLLNET_DIRECT proto Simple\n");
-    is(t, "all_reduce", 8, "ring");
+    is(t, "all_reduce", 0, "ring");
     is(t, "all_reduce", 31, "ring");
     is(t, "all_reduce", 32, "auto");
     assert_non_null(strstr(rlt_topology_source(t), "lacks the algorithm"));
+    rlt_topology_free(t);
+    /* 10 * (2^64 - 1) / 16 bytes, and 5 */
+    t = read_text(RING AT "AllReduce: 8 Bytes -> Algo RING proto LL\n" AT
+                          "AllReduce: 11529215046068469755 Bytes -> Algo TREE proto LL\n");
+    is(t, "all_reduce", UINT64_C(11529215046068469754), "ring");
+    is(t, "all_reduce", UINT64_C(11529215046068469755), "tree");
     rlt_topology_free(t);
 }
 

@@ -138,6 +138,21 @@ static void channels_of_connections(void **state)
         strstr(rlt_topology_source(t), "10 GB/s a channel of a ring (from the bus bandwidth measured"));
     assert_null(strstr(rlt_topology_source(t), "No rings"));
     rlt_topology_free(t);
+    /* Host memory is no faster than what was measured. */
+    t = test_import(AT0 "Channel 00/01 : 0 1\n" AT0 "Channel 00 : 0[0] -> 1[1] via SHM\n busbw: 24 Gbps\n");
+    test_both_ways(t, "gpu0", "gpu1", 3 * GB);
+    rlt_topology_free(t);
+}
+
+/* NICs of a channel that has no ring: what was measured is not theirs. */
+static void nics_beside_the_rings(void **state)
+{
+    (void)state;
+    rlt_topology *t = test_import(
+        AT0 "comm 0x1 rank 0 nRanks 2 nNodes 1 localRanks 2 localRank 0 MNNVL 0\n" AT0
+            "Channel 00/02 : 0 1\n" AT0 "Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/0\n busbw: 80 Gbps\n");
+    assert_non_null(strstr(rlt_topology_source(t), "12.5 GB/s a direction (ASSUMED"));
+    rlt_topology_free(t);
 }
 
 /* A bandwidth of twenty digits is read, one of twenty-one is not. */
@@ -154,7 +169,10 @@ static void long_bandwidths(void **state)
         rlt_topology *t = test_import(text);
         assert_int_equal(rlt_topology_dims(t), 2);
         assert_int_equal(rlt_topology_dim(t, 0).size, 1);
-        assert_int_equal(test_between(t, "gpu0", "node0 nic0 send"), zeros + 3 <= 20 ? 10 * GB : 12500 * MB);
+        bool read = zeros + 3 <= 20;
+        assert_int_equal(test_between(t, "gpu0", "node0 nic0 send"), read ? 10 * GB : 12500 * MB);
+        assert_non_null(strstr(rlt_topology_source(t),
+                               read ? "10 GB/s a direction (from" : "12.5 GB/s a direction (ASSUMED"));
         rlt_topology_free(t);
     }
 }
@@ -346,6 +364,7 @@ int main(void)
         cmocka_unit_test(hosts_of_a_smaller_one),
         cmocka_unit_test(channels_of_connections),
         cmocka_unit_test(long_bandwidths),
+        cmocka_unit_test(nics_beside_the_rings),
         cmocka_unit_test(hosts_in_a_log),
         cmocka_unit_test(log_of_one_rank),
         cmocka_unit_test(long_rings_are_not_taken),

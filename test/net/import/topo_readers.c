@@ -362,6 +362,12 @@ static void wrong_json_names_its_place(void **state)
         {NODES "\"links\":[],\"dims\":[0]}", "f:3:19: dims", "multiply"},
         {NODES "\"links\":[],\"dims\":{\"a\":1}}", "f:3:19: dims", "expected a list of 1 to"},
         {NODES "\"links\":[],\"node_size\":-1}", "f:3:24: node_size", "-1"},
+        {NODES "\"links\":[],\"node_size\":0}", "f:3:24: node_size", "0 does not divide"},
+        {NODES "\"links\":[],\"node_size\":3}", "f:3:24: node_size", "3 does not divide"},
+        /* 2^64 + 4 */
+        {"{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"}],\"links\":[],\n"
+         "\"dims\":[22324,8681,49477,384773]}",
+         "f:2:8: dims", "multiply"},
         {NODES "\"links\":[],\"routes\":[{\"src\":\"a\",\"dst\":\"b\",\"via\":[\"z\"]}]}",
          "f:3:50: routes[0].via[0]", "'z'"},
         {NODES "\"links\":[]}", "f", ""},
