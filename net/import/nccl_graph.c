@@ -131,7 +131,7 @@ static int read_rings(const char *name, const char *text, size_t length, rlt__nc
 static int add_all(rlt__machine *m, const char *file, const rlt__nccl_rings *rings,
                    const uint32_t *accelerator, uint32_t n)
 {
-    uint32_t *ring = calloc(rings->n + 1ull, sizeof *ring);
+    uint32_t *ring = calloc(rings->n, sizeof *ring);
     uint32_t *seen = calloc(n + 1ull, sizeof *seen); /* number of the last channel with this dev, from 1 */
     int rc = ring && seen ? 0 : rlt_nomem(m->err);
     if (!rc && rings->n != m->n_accelerators)

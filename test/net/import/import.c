@@ -363,6 +363,16 @@ static void graph_over_the_network(void **state)
     assert_int_equal(test_between(t, "network", "gpu1"), 12500 * MB);
     assert_non_null(strstr(rlt_topology_source(t), "; the rings' ends are joined to one network"));
     rlt_topology_free(t);
+    /* A ring's last GPU sends to the network, which sends to its first: by each channel. */
+    t = test_import(
+        "<graphs><graph pattern=\"4\" speedintra=\"20\" speedinter=\"12\"><channel><net dev=\"0\"/>"
+        "<gpu dev=\"2\"/><gpu dev=\"0\"/><gpu dev=\"1\"/></channel><channel><gpu dev=\"2\"/><gpu "
+        "dev=\"1\"/><gpu dev=\"0\"/></channel></graph></graphs>");
+    assert_int_equal(test_between(t, "gpu1", "network"), 12 * GB);
+    assert_int_equal(test_between(t, "gpu0", "network"), 12 * GB);
+    assert_int_equal(test_between(t, "gpu2", "network"), 0);
+    assert_int_equal(test_between(t, "network", "gpu2"), 24 * GB);
+    rlt_topology_free(t);
 }
 
 static void wrong_graphs(void **state)
@@ -373,9 +383,18 @@ static void wrong_graphs(void **state)
                       "a ring of 1 GPUs, where those before have 4");
     test_import_wrong(GRAPHS("<channel>\n</channel>"), "f:4:1", "a <channel> without a <gpu>");
     test_import_wrong(GRAPHS(RING4("0", "-1", "3", "2")), "f:3:24", "'dev' of <gpu>");
+    test_import_wrong(GRAPHS(RING4("0", "1", "3", "2") RING4("0", "1", "4", "2")), "f",
+                      "channel 1: no GPU has the dev 4");
     test_import_wrong("<graphs/>", "f", "no channel of a ring");
-    test_import_wrong("<graphs><graph pattern=\"4\" speedintra=\"fast\"/></graphs>", "f:1:9",
-                      "a number of GB/s");
+    static const char *const speeds[] = {"fast", "-1", "100001", ""};
+    for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "<graphs><graph pattern=\"0\"/><graph pattern=\"4\" speedintra=\"%s\"><channel>"
+                 "<gpu dev=\"1\"/><gpu dev=\"0\"/></channel></graph></graphs>",
+                 speeds[i]);
+        test_import_wrong(text, "f:1:29", "a number of GB/s");
+    }
 #define SLOW(speeds)                                                                                         \
     "<graphs><graph pattern=\"4\"" speeds                                                                    \
     "><channel><net dev=\"0\"/><gpu dev=\"1\"/><gpu dev=\"0\"/></channel></graph></graphs>"

@@ -648,56 +648,6 @@ static void damaged_files_never_crash(void **state)
     damage(rlt_topology_from_graphml, graphml_text);
 }
 
-/* ---- loading by name ---- */
-
-static void loading(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *spec, *dir;
-        int rc;
-    } table[] = {
-        {"hgx-h100-8", "topologies", 0},
-        {"topologies/hgx-h100-8.json", NULL, 0},
-        {"ring:4@1GB/s,1us", NULL, 0},
-        {"hgx-h100-8", NULL, RLT_ENAME},
-        {"no-such-network", "topologies", RLT_ENAME},
-        {"../topologies/hgx-h100-8", "topologies", RLT_EIO},
-        {"", "topologies", RLT_ENAME},
-        {"topologies", NULL, RLT_EIO},
-        {"Makefile", NULL, RLT_EMALFORMED},
-        {"/dev/null", NULL, RLT_EMALFORMED},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        rlt_topology *t = NULL;
-        rlt_error err = {0};
-        int rc = rlt_topology_load(table[i].spec, table[i].dir, &t, &err);
-        if (rc != table[i].rc)
-            fail_msg("'%s': expected %d, got %d: %s: %s", table[i].spec, table[i].rc, rc, err.where,
-                     err.what);
-        assert_int_equal(rc == 0, t != NULL);
-        rlt_topology_free(t);
-    }
-}
-
-/* The path of a file, or of a name in a folder; of what is no file there is none. */
-static void paths_of_topologies(void **state)
-{
-    (void)state;
-    static const char named[] = "topologies/hgx-h100-8.json";
-    char path[256];
-    assert_true(rlt_topology_path("Makefile", NULL, path, sizeof path));
-    assert_string_equal(path, "Makefile");
-    assert_true(rlt_topology_path("Makefile", NULL, path, sizeof "Makefile"));
-    assert_false(rlt_topology_path("Makefile", NULL, path, sizeof "Makefile" - 1));
-    assert_true(rlt_topology_path("hgx-h100-8", "topologies", path, sizeof path));
-    assert_string_equal(path, named);
-    static const char *const none[] = {"-", "no-such-network", "./hgx-h100-8", "ring:4@1GB/s,1us",
-                                       "hgx-h100-8*hgx-h100-8"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_false(rlt_topology_path(none[i], "topologies", path, sizeof path));
-}
-
 /* ---- placements ---- */
 
 static int place(const char *text, const rlt_topology *t, rlt_placement *p, rlt_error *err)
@@ -780,8 +730,6 @@ int main(void)
         cmocka_unit_test(wrong_graphml_names_its_line),
         cmocka_unit_test(exported_graphml_reads_back),
         cmocka_unit_test(damaged_files_never_crash),
-        cmocka_unit_test(loading),
-        cmocka_unit_test(paths_of_topologies),
         cmocka_unit_test(placements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
