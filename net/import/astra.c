@@ -5,6 +5,7 @@
  * Units of the format: bandwidth of each link and direction in 2^30 bytes a second, latency of each hop in
  * nanoseconds.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "net/endpoint/endpoint.h"
@@ -84,8 +85,11 @@ static int read_dim(const rlt_json *lists, uint32_t d, rlt_arena *arena, rlt_dim
     if (!dim->shape)
         return wrong(items[TOPOLOGY], "Ring, FullyConnected or Switch", err);
     if (rlt_parse_count(text_of(items[NPUS_COUNT], buffer), &n, NULL, NULL) < 0 || n < MIN_NPUS ||
-        n > RLT_MAX_ACCELERATORS)
-        return wrong(items[NPUS_COUNT], "a number of at least 2", err);
+        n > RLT_MAX_ACCELERATORS) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "a number from %d to %d", MIN_NPUS, RLT_MAX_ACCELERATORS);
+        return wrong(items[NPUS_COUNT], expected, err);
+    }
     if ((rc = number(items[BANDWIDTH], 1 << 30, 1, "a bandwidth in GiB/s", &bw, err)) < 0 ||
         (rc = number(items[LATENCY], 1000, 0, "a latency in ns", &latency, err)) < 0)
         return rc;

@@ -81,6 +81,18 @@ static void attributes_of_the_graph(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         test_import_wrong(of_graph(text, sizeof text, wrong[i].name, wrong[i].value), "f", wrong[i].what);
+    static const struct {
+        const char *value, *where, *what;
+    } rest[] = {
+        {"{\"rings\":[[0]]}", "f: ringlet:1:11: rings[0]", "expected every accelerator once"},
+        {"{\"rings\":[7]}", "f: ringlet:1:11: rings[0]", "expected a list of numbers"},
+        {"{\"rings\":[[0,2]]}", "f: ringlet:1:14: rings[0][1]", "2"},
+        {"{\"routes\":[[0]]}", "f: ringlet:1:12: routes[0]", "expected the nodes of a route"},
+        {"{\"ring\":[]}", "f: ringlet:1:9: ring", "did you mean 'rings'?"},
+        {"{", "f: ringlet:1:2", "key"},
+    };
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        test_import_wrong(of_graph(text, sizeof text, "ringlet", rest[i].value), rest[i].where, rest[i].what);
 }
 
 /* Returns whether the switch forwards, which the file says in an attribute of this type. */
@@ -140,7 +152,7 @@ static void attributes_of_edges(void **state)
          "", "f", "missing unit: 'bandwidth' of edges must be a string such as '400Gbps'"},
         {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>"
          "<key id='l' for='edge' attr.name='latency' attr.type='string'/>",
-         "<data key='b'>1GB/s</data>", "f:4: edge 0", "missing latency"},
+         "<data key='b'>1</data>", "f:4: edge 0", "missing latency"},
         {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>"
          "<key id='l' for='edge' attr.name='latency' attr.type='string'/>",
          "<data key='l'>1us</data>", "f:4: edge 0", "missing bandwidth"},

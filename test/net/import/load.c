@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "net/import/import.h"
-#include "net/topology/placement.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/param.h"
@@ -112,16 +111,16 @@ static void standard_input(void **state)
 static void values_with_written_out_dimensions(void **state)
 {
     static const char ring[] = "ring:4@1GB/s,1us";
-    rlt_import none = {0};
+    rlt_import around[3] = {{0}};
     rlt_topology *t = NULL;
     (void)state;
-    assert_int_equal(rlt_topology_import(ring, NULL, &none, &t, NULL), 0);
+    assert_int_equal(rlt_topology_import(ring, NULL, &around[1], &t, NULL), 0);
     rlt_topology_free(t);
     for (const rlt_param *p = rlt_import_parameters(); p->name; p++) {
-        rlt_import one = {0};
         rlt_error err = {0};
-        *(uint64_t *)(void *)((char *)&one + p->offset) = 1;
-        if (rlt_topology_import(ring, NULL, &one, &t, &err) != RLT_EUSAGE ||
+        memset(around, 0, sizeof around);
+        *(uint64_t *)(void *)((char *)&around[1] + p->offset) = 1;
+        if (rlt_topology_import(ring, NULL, &around[1], &t, &err) != RLT_EUSAGE ||
             !strstr(err.what, "neither --set"))
             fail_msg("%s: %s", p->name, err.what);
         assert_null(t);
@@ -130,14 +129,34 @@ static void values_with_written_out_dimensions(void **state)
     assert_int_equal(rlt_topology_import(ring, NULL, &graph, &t, NULL), RLT_EUSAGE);
 }
 
-/* A product has the machines of its first factor: here 8 GPUs of 16. */
-static void machines_of_a_product(void **state)
+/* A file is read whatever its name looks like. A product has the machines of its first factor: here pairs. */
+static void a_file_with_a_strange_name(void **state)
 {
+    static const char machine[] =
+        "{\"nodes\":[{\"id\":\"g\",\"count\":4,\"kind\":\"accelerator\"},{\"id\":\"s\",\"kind\":\"switch\"}],"
+        "\"links\":[{\"src\":\"g0\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g1\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g2\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"},"
+        "{\"src\":\"g3\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\"}],\"node_size\":2}";
+    char path[] = "/tmp/rlt-ring:4@1GB-XXXXXX", plain[] = "/tmp/rlt-machine-XXXXXX", product[80];
     rlt_topology *t = NULL;
+    rlt_error err = {0};
     (void)state;
-    assert_int_equal(rlt_topology_load("p4de-2x8*switch:2@1GB/s,1us", "topologies", &t, NULL), 0);
-    assert_int_equal(rlt_topology_accelerators(t), 32);
-    assert_int_equal(rlt_topology_node_size(t), 8);
+    test_write_new(path, machine, strlen(machine));
+    int rc = rlt_topology_load(path, NULL, &t, &err);
+    unlink(path);
+    if (rc)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(rlt_topology_node_size(t), 2);
+    rlt_topology_free(t);
+    test_write_new(plain, machine, strlen(machine));
+    snprintf(product, sizeof product, "%s*switch:2@1GB/s,1us,nics=1", plain);
+    rc = rlt_topology_load(product, NULL, &t, &err);
+    unlink(plain);
+    if (rc)
+        fail_msg("%s: %s", err.where, err.what);
+    assert_int_equal(rlt_topology_accelerators(t), 8);
+    assert_int_equal(rlt_topology_node_size(t), 2);
     rlt_topology_free(t);
 }
 
@@ -148,7 +167,7 @@ int main(void)
         cmocka_unit_test(paths_of_topologies),
         cmocka_unit_test(standard_input),
         cmocka_unit_test(values_with_written_out_dimensions),
-        cmocka_unit_test(machines_of_a_product),
+        cmocka_unit_test(a_file_with_a_strange_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,61 @@ static void rank_0_speaks_last(void **state)
     rlt_topology_free(t);
 }
 
+/* Reads a copy that ends where the text does. */
+static rlt_topology *import_exactly(const char *text)
+{
+    size_t n = strlen(text);
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    char *copy = malloc(n);
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    if (rlt_topology_read("f", copy, n, NULL, &t, &err))
+        fail_msg("%s: %s: %s", text, err.where, err.what);
+    free(copy);
+    return t;
+}
+
+/* Lines that NCCL did not write, or of which something is gone: their ring does not count. */
+static void nearly_processes(void **state)
+{
+    static const char *const before[] = {
+        "]",           "[]",        "0]",       "[0]",     " [0]",
+        ":[0]",        "a:[0]",     "a:1:2 0]", "a:1 [0]", "a:1:2 [123456789]",
+        "a:1:2 [0] x", "a:1:2 0 ]", "a:1:2",    ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "%s NCCL INFO Channel 00/02 : 1 0\n" AT0 "Channel 01/02 : 0 1",
+                 before[i]);
+        rlt_topology *t = import_exactly(text);
+        if (rlt_topology_rings(t) != 1)
+            fail_msg("'%s': %u rings", before[i], rlt_topology_rings(t));
+        rlt_topology_free(t);
+    }
+}
+
+/* A launcher's words before a host are not part of its name. */
+static void hosts_behind_a_launcher(void **state)
+{
+    static const char *const words[][2] = {{"", ""}, {"[1,0]<stdout>:", "[1,1]<stdout>:"}, {"0: ", "1: "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char text[900];
+        snprintf(text, sizeof text,
+                 "%sa:1:5 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0\n"
+                 "%sa:2:5 [1] NCCL INFO comm 0x2 rank 1 nranks 2 cudaDev 1\n"
+                 "%sa:1:5 [0] NCCL INFO Channel 00/01 : 0 1\n"
+                 "%sa:1:5 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0\n"
+                 "%sa:2:5 [1] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [send] via NET/IB/0\n",
+                 words[i][0], words[i][1], words[i][0], words[i][0], words[i][1]);
+        rlt_topology *t = import_exactly(text);
+        assert_int_equal(test_between(t, "gpu0", "a nic0 send"), 12500 * MB);
+        assert_int_equal(test_between(t, "gpu1", "a nic0 send"), 12500 * MB);
+        rlt_topology_free(t);
+    }
+}
+
 /* What a smaller communicator says of its hosts is not said of the largest one. */
 static void hosts_of_a_smaller_one(void **state)
 {
@@ -196,7 +251,7 @@ static void hosts_in_a_log(void **state)
         "b:1:9 [0] NCCL INFO comm 0x5 rank 0 nranks 2 cudaDev 0 busId 1000 - Init COMPLETE\n"
         "b:1:9 [0] NCCL INFO Channel 00/01 : 0 1\n"
         "b:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n";
-    static const char measured[] = " busbw: 80.0 Gbps\n busbw: 40 Gbps\n busbw: nan\n";
+    static const char measured[] = " busbw: 80.0 Gbps\n busbw: 40 Gbps\n busbw: nan\n busbw: 90.0.0 Gbps\n";
     char both[sizeof text + sizeof measured];
     (void)state;
     rlt_topology *t = test_import(text);
@@ -363,6 +418,8 @@ int main(void)
         cmocka_unit_test(rank_0_speaks_last),
         cmocka_unit_test(hosts_of_a_smaller_one),
         cmocka_unit_test(channels_of_connections),
+        cmocka_unit_test(nearly_processes),
+        cmocka_unit_test(hosts_behind_a_launcher),
         cmocka_unit_test(long_bandwidths),
         cmocka_unit_test(nics_beside_the_rings),
         cmocka_unit_test(hosts_in_a_log),

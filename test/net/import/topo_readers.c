@@ -253,8 +253,8 @@ struct wrong {
 static void expect_all_wrong(reader *read, const struct wrong *table, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        rlt_topology *t = NULL;
         rlt_error err = {0};
+        rlt_topology *t = (rlt_topology *)(void *)&err;
         int rc = read("f", table[i].text, strlen(table[i].text), &t, &err);
         if (rc >= 0 || rc != err.code || strcmp(err.where, table[i].where) != 0 ||
             !strstr(err.what, table[i].what))
@@ -375,6 +375,40 @@ static void wrong_json_names_its_place(void **state)
     expect_all_wrong(from_json, table, sizeof table / sizeof *table);
 }
 
+/* Routes of a star of 40: the first 1024 wrong ones are named by their line, those behind by their number. */
+static void wrong_routes_name_their_place(void **state)
+{
+    enum { N = 40 };
+    static const struct {
+        uint32_t wrong;
+        const char *where;
+    } rows[] = {{0, "f:3:1: routes[0]"}, {1023, "f:1026:2: routes[1023]"}, {1024, "routes[1024]"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = 1 << 18, n = 0;
+        char *text = malloc(size);
+        assert_non_null(text);
+#define PUT(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__)
+        PUT("{\"nodes\":[{\"id\":\"g\",\"count\":%d,\"kind\":\"accelerator\"},"
+            "{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":[",
+            N);
+        for (int g = 0; g < N; g++)
+            PUT("%s{\"src\":\"g%d\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}", g ? "," : "",
+                g);
+        PUT("],\n\"routes\":[\n");
+        for (uint32_t k = 0; k < N * (N - 1); k++) {
+            uint32_t src = k / (N - 1), dst = k % (N - 1);
+            dst = k == rows[i].wrong ? src : dst + (dst >= src);
+            PUT("%s{\"src\":\"g%u\",\"dst\":\"g%u\",\"via\":[\"s\"]}\n", k ? "," : "", src, dst);
+        }
+        PUT("]}");
+#undef PUT
+        const struct wrong row = {text, rows[i].where, "a route needs two different nodes"};
+        expect_all_wrong(from_json, &row, 1);
+        free(text);
+    }
+}
+
 /* ---- one-liners ---- */
 
 static void wrong_one_liners_name_the_column(void **state)
@@ -456,7 +490,11 @@ static void wrong_yaml_names_its_place(void **state)
         {"topology: [ Rung ]\nnpus_count: [ 4 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:1:13: topology[0]",
          "Rung"},
         {"topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n", "f:2:15: npus_count[0]",
-         "at least 2"},
+         "expected a number from 2 to 16777216, got '1'"},
+        {"topology: [ Ring ]\nnpus_count: [ 16777217 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n",
+         "f:2:15: npus_count[0]", "got '16777217'"},
+        {"topology: [ Ring, Switch ]\nnpus_count: [ 16777215, 2 ]\nbandwidth: [ 1, 1 ]\nlatency: [ 1, 1 ]\n",
+         "f:1:19: dimension 1", "more than 16777216 accelerators"},
         {"topology: [ Ring ]\nnpus_count: [ 4.0 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n",
          "f:2:15: npus_count[0]", "4.0"},
         {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ -1 ]\nlatency: [ 1 ]\n", "f:3:14: bandwidth[0]",
@@ -720,6 +758,7 @@ int main(void)
         cmocka_unit_test(json_graph),
         cmocka_unit_test(same_product_from_json_and_one_line),
         cmocka_unit_test(wrong_json_names_its_place),
+        cmocka_unit_test(wrong_routes_name_their_place),
         cmocka_unit_test(wrong_one_liners_name_the_column),
         cmocka_unit_test(one_liners_take_parameters),
         cmocka_unit_test(yaml),
