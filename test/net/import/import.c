@@ -229,6 +229,69 @@ static void hosts_are_nodes(void **state)
     }
 }
 
+/* Hosts send through the GPU beside a NIC (PXN) if NVLinks join their GPUs. */
+static void hosts_with_nvlinks(void **state)
+{
+#define ON(hash, in) "<cpu host_hash=\"" hash "\" numaid=\"0\" arch=\"arm64\">" in "</cpu>"
+#define JOINED(a, b) A100("01", a, NVLINK("03", "4")) A100("03", b, NVLINK("01", "4"))
+#define APART(a, b)  A100("01", a, "") A100("03", b, "")
+#define PORT         PCI("02", "0x020000", "<nic><net name=\"mlx5_0\" dev=\"0\" speed=\"200000\"/></nic>")
+    static const struct {
+        const char *text;
+        rlt_pxn pxn;
+    } rows[] = {
+        {"<system>" ON("0x1", JOINED("0", "1") PORT) ON("0x2", JOINED("2", "3") PORT) "</system>",
+         RLT_PXN_ON},
+        {"<system>" ON("0x1", APART("0", "1") PORT) ON("0x2", APART("2", "3") PORT) "</system>",
+         RLT_PXN_UNSTATED},
+        {"<system>" ON("0x1", A100("01", "0", SWITCH("c4", "4")) PORT)
+             ON("0x2", A100("01", "1", SWITCH("c4", "4")) PORT) "</system>",
+         RLT_PXN_UNSTATED},
+        {"<system>" ON("0x1", JOINED("0", "1") PORT) "</system>", RLT_PXN_UNSTATED},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_topology *t = test_import(rows[i].text);
+        if (rlt_topology_pxn(t) != rows[i].pxn)
+            fail_msg("row %zu: %d", i, (int)rlt_topology_pxn(t));
+        rlt_topology_free(t);
+    }
+}
+
+/* NCCL's speed of each generation with 16 lanes, and where messages enter and leave PCIe. */
+static void generations_of_pcie(void **state)
+{
+    static const struct {
+        const char *speed;
+        uint64_t GBps;
+    } rows[] = {{"2.5 GT/s", 3},       {"2.5 GT/s PCIe", 3}, {"5 GT/s", 6},    {"5.0 GT/s PCIe", 6},
+                {"8.0 GT/s PCIe", 12}, {"16.0 GT/s", 24},    {"32 GT/s", 48},  {"64.0 GT/s PCIe", 96},
+                {"7 GT/s", 12},        {"16", 12},           {"8.00 GT/s", 12}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "<system><cpu numaid=\"0\" arch=\"arm64\">" PCI(
+                     "01", "0x060400",
+                     "<pci busid=\"2:0\" class=\"0x030000\" link_speed=\"%s\" link_width=\"16\"/>" PCI(
+                         "03", "0x020000",
+                         "<nic><net name=\"eth0\" dev=\"0\" speed=\"10000\"/></nic>")) "</cpu>"
+                                                                                       "</system>",
+                 rows[i].speed);
+        rlt_topology *t = test_import(text);
+        test_both_ways(t, "gpu0", "pcie 0000:01:00.0", rows[i].GBps * GB);
+        for (uint32_t k = 0; k < rlt_topology_links(t); k++) {
+            rlt_link l = rlt_topology_link(t, k);
+            uint32_t a = l.src < l.dst ? l.src : l.dst, b = l.src + l.dst - a;
+            uint32_t pcie = test_node(t, "pcie 0000:01:00.0"), gpu = test_node(t, "gpu0");
+            uint32_t nic = test_node(t, "nic 0000:03:00.0");
+            bool end = (a == pcie || b == pcie) && (a == gpu || b == gpu || a == nic || b == nic);
+            assert_int_equal(l.latency_ps, end ? 2 * US / 10 : 0);
+        }
+        rlt_topology_free(t);
+    }
+}
+
 /* As NCCL lists the NIC of a socket, and virtual machines their CPUs. */
 static void names_that_repeat(void **state)
 {
@@ -521,6 +584,20 @@ static void settings(void **state)
     assert_null(rlt_topology_format_at(1000));
 }
 
+/* Formats are recognised behind comments, whatever these hold. */
+static void behind_comments(void **state)
+{
+    char text[2000];
+    (void)state;
+    snprintf(text, sizeof text, "<!-- a ?> <graphs/> -->%s", strchr(dgx1, '\n'));
+    rlt_topology_free(test_import(text));
+    snprintf(text, sizeof text, "<?a --> <graphs/> ?>%s", strchr(dgx1, '\n'));
+    rlt_topology_free(test_import(text));
+    rlt_topology_free(
+        test_import("# two\ntopology: [ Ring ]\nnpus_count: [ 2 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n"));
+    test_import_wrong("- Ring\n", "f:1:1", "expected an object");
+}
+
 /* What is not found leaves no topology, whatever was there before. */
 static void not_found(void **state)
 {
@@ -544,12 +621,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_found),
+        cmocka_unit_test(behind_comments),
         cmocka_unit_test(nvlinks_and_pcie),
         cmocka_unit_test(nvswitches_are_one),
         cmocka_unit_test(pcie_only),
         cmocka_unit_test(inter_cpu_bandwidths),
         cmocka_unit_test(hosts_meet_in_a_network),
         cmocka_unit_test(hosts_are_nodes),
+        cmocka_unit_test(hosts_with_nvlinks),
+        cmocka_unit_test(generations_of_pcie),
         cmocka_unit_test(names_that_repeat),
         cmocka_unit_test(unknown_elements),
         cmocka_unit_test(links_to_what_is_not_listed),
