@@ -4,6 +4,7 @@
 
 coverage.py BUILD [WORD...]    runs each test once in BUILD, compiled with --coverage, and prints lines and
                                branches of each room. WORDs: only tests with one of them in their path.
+                               BUILD/refusals.txt lists the errors that no test asks for.
 
 The map stays in BUILD/map.json. A test runs again when its program has changed. SECONDS=60 limits
 the CPU time of a process; a test that takes more is named and left out.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import concurrent.futures as futures
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -26,6 +28,8 @@ from pathlib import Path
 import suite
 
 FLOORS = ("sim/", "net/", "collectives/", "workload/")
+# rlt_fail(, rlt_json_fail(, a file's own fail_line(
+REFUSAL = re.compile(r"\b(?:\w*_)?(?:fail|refuse|wrong)(?:_\w+)?\(")
 TAG = struct.pack("<I", 0x01A10000)  # counters of arcs follow; a negative length says that all are 0
 
 
@@ -110,6 +114,23 @@ def per_cent(part: int, whole: int) -> str:
     return f"{part:6d} of {whole:6d} {100 * part / whole:5.1f} %" if whole else f"{'-':>22}"
 
 
+def refusals(everything: dict[str, dict], hit: dict[str, dict]) -> tuple[list[str], int]:
+    """Refusals that no test executes, as "source:line: text", and the number of all."""
+    missed, total = [], 0
+    for source in sorted(s for s in everything if s.endswith(".c")):
+        lines = Path(source).read_text().split("\n")
+        for at, line in enumerate(lines, 1):
+            if not REFUSAL.search(line) or not line.startswith(" "):
+                continue
+            rest = range(at, len(lines) + 1)
+            end = next((k for k in rest if lines[k - 1].rstrip().endswith((";", "{"))), at)
+            span = [str(k) for k in range(at, end + 1) if str(k) in everything[source]]
+            total += bool(span)
+            if span and not any(k in hit[source] for k in span):
+                missed.append(f"{source}:{at}: {' '.join(t.strip() for t in lines[at - 1 : end])}")
+    return missed, total
+
+
 def report(build: str, store: suite.Store) -> None:
     notes = [str(p) for floor in FLOORS for p in Path(build, floor).rglob("*.gcno")]
     with tempfile.TemporaryDirectory(prefix="coverage-") as folder:
@@ -134,6 +155,10 @@ def report(build: str, store: suite.Store) -> None:
     for room in sorted(rooms, key=lambda r: (r == "total", r.endswith("below"), r)):
         a, b, c, d = rooms[room]
         print(f"{room:32} {per_cent(a, b)}   {per_cent(c, d)}")
+    missed, total = refusals(everything, hit)
+    listed = Path(build, "refusals.txt")
+    listed.write_text("".join(f"{text}\n" for text in missed))
+    print(f"{len(missed)} of {total} refusals of inputs are asked for by no test: {listed}")
 
 
 def main() -> int:

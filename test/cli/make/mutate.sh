@@ -140,6 +140,27 @@ expect "a test that sees it kills it" "$(mutate N=50)" "sim/fees: 13 of 13 kille
 test_of 4 8
 expect "a test that fails anyway kills nothing, and is named" "$(mutate N=50) $(grep -c 'left out test/sim/fee: fails' "$tmp/err")" \
     "sim/fees: no test executes it 1"
+cat >sim/fees/fee.c <<'EOC'
+int rlt_fail(int code, const char *what);
+int rlt_fail(int code, const char *what)
+{
+    return what[0] ? code : 0;
+}
+int fee(int n);
+int fee(int n)
+{
+    if (n < 0)
+        return rlt_fail(-1, "less than nothing");
+    if (n > 100)
+        return rlt_fail(-2,
+                        "more than there is");
+    return 7;
+}
+EOC
+test_of 4 7 -1 -1
+make coverage DEPS=no PROGRAMS=tests >"$tmp/out" 2>"$tmp/err"
+expect "refusals that no test asks for" "$(tail -1 "$tmp/out") $(cat build-coverage/refusals.txt)" \
+    '1 of 2 refusals of inputs are asked for by no test: build-coverage/refusals.txt sim/fees/fee.c:12: return rlt_fail(-2, "more than there is");'
 mutate ROOM=sim/nowhere
 expect "a room that is not there" "$? $(grep -c 'ROOM=sim/nowhere: expected' "$tmp/err")" "2 1"
 mutate N=many
