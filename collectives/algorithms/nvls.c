@@ -141,7 +141,7 @@ static bool switch_of(const rlt_coll_request *req, rlt_dim *out)
 
 /* Default number of chunks of an all-reduce, at most MAX_CHUNKS; others have nothing to overlap. A machine
  * whose library is known cuts as NCCL does. Elsewhere the first fetch, (n-1)/n M/B for one chunk, is cut
- * until it costs no more than a crossing of the switch. */
+ * until it costs less than a crossing of the switch. */
 static uint32_t usual_chunks(const rlt_coll_request *req, uint32_t channels)
 {
     const rlt_endpoint *e = rlt_request_endpoint(req);
@@ -178,7 +178,7 @@ static int nvls_plan(rlt_plan *plan, rlt_error *err)
 
 static const rlt_param parameters[] = {
     RLT_HAS_CHANNELS("1"),
-    RLT_HAS_CHUNKS("1; all-reduce: until the first fetch takes no longer than a crossing of the switch, or "
+    RLT_HAS_CHUNKS("1; all-reduce: until the first fetch takes less than a crossing of the switch, or "
                    "NCCL's 128 KiB of a share; at most 512"),
     RLT_HAS_WINDOW("1: chunks of a channel that are being fetched"),
     {0}};

@@ -5,6 +5,7 @@
  * but continues differently is skipped, too, because two processes may write into one line.
  */
 #include "net/import/nccl_log.h"
+#include "net/import/read.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,6 +91,9 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
     /* Control characters are no part of a name: colours of a terminal, zeros that a file system left. */
     while (word_begin > line && (unsigned char)word_begin[-1] > ' ')
         word_begin--;
+    const char *after = word_begin > line ? rlt__skip_escape(word_begin - 1, word_end) : line;
+    if (after > word_begin)
+        word_begin = after;
     for (const char *p = word_end; p > word_begin && colons < 3; p--)
         if (p[-1] == ':')
             colon[colons++] = p - 1; /* from the right: before tid, before pid, before host */

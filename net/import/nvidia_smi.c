@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "net/import/nccl.h"
+#include "net/import/read.h"
 #include "sim/base/map.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
@@ -70,21 +71,12 @@ static int fail(reader *r, uint32_t column, const char *what, const token *t)
 
 /* ---- lines and words ---- */
 
-/* Skips the escape sequence that underlines the header, also when the output is no terminal. */
-static const char *skip_escape(const char *p, const char *end)
-{
-    if (end - p < 2 || p[0] != '\x1b' || p[1] != '[')
-        return p;
-    for (p += 2; p < end && (*p < '@' || *p > '~'); p++)
-        ;
-    return p < end ? p + 1 : p;
-}
-
 static uint32_t split(const char *line, const char *end, token *tokens, uint32_t max)
 {
     uint32_t n = 0;
     for (const char *p = line; p < end && n < max;) {
-        const char *after = skip_escape(p, end);
+        const char *after =
+            rlt__skip_escape(p, end); /* underlines the header, also when the output is no terminal */
         if (after != p || *p == ' ' || *p == '\t' || *p == '\r') {
             p = after != p ? after : p + 1;
             continue;

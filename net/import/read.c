@@ -27,3 +27,12 @@ bool rlt__topo_pxn(const char *word, rlt_pxn *pxn)
     *pxn = strcmp(word, "on") == 0 ? RLT_PXN_ON : RLT_PXN_OFF;
     return *pxn == RLT_PXN_ON || strcmp(word, "off") == 0;
 }
+
+const char *rlt__skip_escape(const char *p, const char *end)
+{
+    if (end - p < 2 || p[0] != '\x1b' || p[1] != '[')
+        return p;
+    for (p += 2; p < end && (*p < '@' || *p > '~'); p++)
+        ;
+    return p < end ? p + 1 : p;
+}

@@ -24,6 +24,9 @@ char *rlt__topo_stem(rlt_arena *arena, const char *path);
 bool rlt__topo_kind(const char *word, rlt_node_kind *kind);
 /* Returns false for a word that is neither "on" nor "off". */
 bool rlt__topo_pxn(const char *word, rlt_pxn *pxn);
+/* Returns the place behind an escape sequence of a terminal that begins at p, such as "\033[32m" for green; p
+ * if none begins there. */
+const char *rlt__skip_escape(const char *p, const char *end);
 #define RLT__KINDS "accelerator, nic, pcie, cpu, switch"
 
 /* The readers. `name` is the file's name in messages. */

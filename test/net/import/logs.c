@@ -139,10 +139,14 @@ static void nearly_processes(void **state)
     }
 }
 
-/* A launcher's words before a host are not part of its name. */
+/* A launcher's words and colours before a host are not part of its name. */
 static void hosts_behind_a_launcher(void **state)
 {
-    static const char *const words[][2] = {{"", ""}, {"[1,0]<stdout>:", "[1,1]<stdout>:"}, {"0: ", "1: "}};
+    static const char *const words[][2] = {{"", ""},
+                                           {"[1,0]<stdout>:", "[1,1]<stdout>:"},
+                                           {"0: ", "1: "},
+                                           {"\x1b[0m", "\x1b[32m\x1b[1;31m"},
+                                           {"\x1b[0m0:\x1b[m", "\x1b[m"}};
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char text[900];
