@@ -351,6 +351,11 @@ static void wrong_topology_files(void **state)
         CPU0 PCI("02", "0x020000", "<nic><net name=\"a\" dev=\"1048577\"/></nic>") "</cpu></system>",
         "f:3:85", "'dev' of <net> to be an integer from -1 to 1048576");
     test_import_wrong(CPU0 "<gpu dev=\"0\"/></cpu></system>", "f:3:1", "<gpu> does not belong in <cpu>");
+    test_import_wrong(CPU0 "<net dev=\"0\"/></cpu></system>", "f:3:1", "<net> does not belong in <cpu>");
+    test_import_wrong(CPU0 "<nic><gpu dev=\"0\"/></nic></cpu></system>", "f:3:6",
+                      "<gpu> does not belong in <nic>");
+    test_import_wrong(CPU0 "<nvlink count=\"1\"/></cpu></system>", "f:3:1",
+                      "<nvlink> does not belong in <cpu>");
     test_import_wrong(CPU0 V100("01", "0", SWITCH("02", "0")) "</cpu></system>", "f:3:118",
                       "'count' of <nvlink>");
     test_import_wrong(CPU0 V100("01", "0", SWITCH("02", "99999999999")) "</cpu></system>", "f:3:118",
@@ -470,6 +475,14 @@ static void wrong_graphs(void **state)
     assert_int_equal(rlt_topology_read("f", two, strlen(two), &with, &t, &err), RLT_ESCHEMA);
     assert_string_equal(err.where, "g");
     assert_int_equal(rlt_topology_read("f", graphs, strlen(graphs), &with, &t, NULL), RLT_EUSAGE);
+    err = (rlt_error){0};
+    static const char hosts[] = "<system>" HOST("0x1", "1") HOST("0x2", "0") "</system>";
+    assert_int_equal(rlt_topology_read("f", hosts, strlen(hosts), &with, &t, &err), RLT_EUNSUPPORTED);
+    assert_non_null(strstr(err.what, "the topology of one host, not of 2"));
+    err = (rlt_error){0};
+    rlt_import other = {.graph_name = "g", .graph_text = two, .graph_length = strlen(two)};
+    assert_int_equal(rlt_topology_read("f", two, strlen(two), &other, &t, &err), RLT_ESCHEMA);
+    assert_string_equal(err.what, "expected <graphs>, got <system>");
     static const char hole[] = "<system>" BROADWELL(
         "0", V100("01", "0", "") V100("02", "1", "") V100("03", "2", "") V100("04", "4", "")) "</system>";
     err = (rlt_error){0};
@@ -595,7 +608,51 @@ static void behind_comments(void **state)
     rlt_topology_free(test_import(text));
     rlt_topology_free(
         test_import("# two\ntopology: [ Ring ]\nnpus_count: [ 2 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n"));
-    test_import_wrong("- Ring\n", "f:1:1", "expected an object");
+    static const char first[] = "azAZ'\"";
+    for (size_t i = 0; first[i]; i++) {
+        bool quote = first[i] == '\'' || first[i] == '"';
+        char where[32];
+        snprintf(text, sizeof text, quote ? "%ck%c: 1" : "%c: 1", first[i], first[i]);
+        snprintf(where, sizeof where, "f:1:%d: %c", quote ? 6 : 4, quote ? 'k' : first[i]);
+        test_import_wrong(text, where, "unknown key");
+    }
+}
+
+/* Texts that end within the name of their outermost element: nothing behind them is read. */
+static void cut_names(void **state)
+{
+    static const char *const texts[] = {"<system", "<graphs", "<graph", "<s", "<", "<!--", "<?"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t n = strlen(texts[i]);
+        char *copy = malloc(n);
+        rlt_topology *t = NULL;
+        assert_non_null(copy);
+        memcpy(copy, texts[i], n);
+        assert_int_equal(rlt_topology_read("f", copy, n, NULL, &t, NULL), RLT_EMALFORMED);
+        free(copy);
+    }
+}
+
+/* 1024 CPUs are read, 1025 are not. */
+static void many_cpus(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1024; n <= 1025; n++) {
+        size_t size = 100 * n + 500, at = 0;
+        char *text = malloc(size);
+        assert_non_null(text);
+        at += (size_t)snprintf(text, size, "<system>\n");
+        for (uint32_t i = 0; i < n; i++)
+            at += (size_t)snprintf(text + at, size - at, "<cpu numaid=\"%u\" arch=\"arm64\">%s</cpu>\n", i,
+                                   i ? "" : PCI("01", "0x03", ""));
+        snprintf(text + at, size - at, "</system>");
+        if (n == 1024)
+            rlt_topology_free(test_import(text));
+        else
+            test_import_wrong(text, "f:1027:1", "more than 1024 CPUs");
+        free(text);
+    }
 }
 
 /* What is not found leaves no topology, whatever was there before. */
@@ -622,6 +679,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_found),
         cmocka_unit_test(behind_comments),
+        cmocka_unit_test(many_cpus),
+        cmocka_unit_test(cut_names),
         cmocka_unit_test(nvlinks_and_pcie),
         cmocka_unit_test(nvswitches_are_one),
         cmocka_unit_test(pcie_only),
