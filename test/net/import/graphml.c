@@ -112,6 +112,11 @@ static void attributes_of_nodes(void **state)
     (void)state;
     char text[3000];
     assert_true(forwards("string", "true") && forwards("string", "") && forwards("boolean", "true"));
+    static const char *const free_ones[] = {"<key id='f' for='node' attr.name='label' attr.type='string'/>",
+                                            "<key id='f' for='edge' attr.name='id' attr.type='string'/>",
+                                            "<key id='f' for='edge' attr.name='dim' attr.type='string'/>"};
+    for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
+        rlt_topology_free(test_import(file(text, sizeof text, free_ones[i], "", "")));
     static const struct {
         const char *of, *name, *type, *value, *where, *what;
     } wrong[] = {

@@ -2,6 +2,7 @@
 /* What ringlet's own JSON and one-line topologies may not say: the place and the reason of each refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,6 +43,10 @@ static void values_of_the_wrong_kind(void **state)
          "f:1:35: dims[0].sizes", "a string, a whole number or a list of sizes"},
         {"{\"nodes\":[{\"id\":\"\",\"kind\":\"nic\"}],\"links\":[]}", "f:1:17: nodes[0].id",
          "an id of 1 to 200 bytes"},
+        {"{\"dims\":[{\"shape\":\"ring\",\"size\":4,\"bandwidth\":\"0GB/s\",\"latency\":\"1us\"}]}",
+         "f:1:10: dims[0]", "the bandwidth is zero"},
+        {"{\"dims\":[{\"shape\":\"ring\",\"size\":4,\"link_bandwidth\":\"0GB/s\",\"latency\":\"1us\"}]}",
+         "f:1:10: dims[0]", "the bandwidth is zero"},
         /* Of dimensions that multiply to too many, no ring is checked. */
         {"{\"rings\":[[0]],\"dims\":[{\"shape\":\"ring\",\"size\":16777216,\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
          "{\"shape\":\"ring\",\"size\":2,\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}]}",
@@ -107,6 +112,50 @@ static void chains(void **state)
             test_import_wrong(text, "f:1:9: auto", "at most 1024 algorithms");
         free(text);
     }
+}
+
+/* Sizes of a dimension as a list: as many as fit a line of 112 characters. */
+static void lists_of_sizes(void **state)
+{
+    (void)state;
+    for (int n = 50; n < 80; n++) {
+        char text[600];
+        size_t used = (size_t)snprintf(
+            text, sizeof text,
+            "{\"dims\":[{\"shape\":\"torus\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\",\"sizes\":[2,2");
+        for (int i = 2; i < n; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, ",1");
+        snprintf(text + used, sizeof text - used, "]}]}");
+        rlt_topology *t = NULL;
+        rlt_error err = {0};
+        int rc = rlt_topology_read("f", text, strlen(text), NULL, &t, &err);
+        bool fits = 2 * n - 1 <= 112;
+        if (!fits && (rc != RLT_ERANGE || strcmp(err.what, "the sizes multiply to more than 16777216") != 0))
+            fail_msg("%d sizes: %d %s: %s", n, rc, err.where, err.what);
+        if (fits && rc && strstr(err.what, "multiply"))
+            fail_msg("%d sizes: %s", n, err.what);
+        rlt_topology_free(t);
+    }
+}
+
+/* A protocol's name is a word that no setting means. */
+static void names_of_protocols(void **state)
+{
+#define RAIL "{\"shape\":\"rail\",\"size\":2,\"bandwidth\":\"50GB/s\",\"latency\":\"2us\"}"
+#define PROTOCOL(name)                                                                                       \
+    "{\"endpoint\":{\"protocols\":[{\"name\":\"" name "\",\"message\":\"1us\"}]},\"dims\":[" RAIL "]}"
+    static const char *const wrong[] = {PROTOCOL(""), PROTOCOL("auto"), PROTOCOL("a.b"),
+                                        PROTOCOL("abcdefghijklmnop")};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        test_import_wrong(wrong[i], "f:1:35: endpoint.protocols[0].name",
+                          "expected a name of 1 to 15 letters, not 'auto'");
+    rlt_topology_free(test_import(PROTOCOL("abcdefghijklmno")));
+    rlt_topology_free(test_import(PROTOCOL("a")));
+    /* A setting that is wrong on a command line is wrong in the file here. */
+    static const char launch[] = "{\"endpoint\":{\"injection\":\"wire\"},\"dims\":[" RAIL "]}";
+    rlt_topology *t = NULL;
+    assert_int_equal(rlt_topology_read("f", launch, strlen(launch), NULL, &t, NULL), RLT_ESCHEMA);
 }
 
 /* Protocols have names of their own. */
@@ -175,6 +224,8 @@ int main(void)
         cmocka_unit_test(values_of_the_wrong_kind),
         cmocka_unit_test(as_many_as_the_limit),
         cmocka_unit_test(chains),
+        cmocka_unit_test(lists_of_sizes),
+        cmocka_unit_test(names_of_protocols),
         cmocka_unit_test(protocols),
         cmocka_unit_test(long_ids),
         cmocka_unit_test(long_one_liners),

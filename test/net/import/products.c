@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Products with whole topologies for dimensions, and small files of several formats: limits, and what is wrong. Run
- * from the root of the repository.
+ * Products with whole topologies for dimensions: limits, and what is wrong. Run from the root of the repository.
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,30 +56,6 @@ static void products_have_an_endpoint(void **state)
     rlt_topology_free(node);
 }
 
-/* Sizes of a dimension as a list: as many as fit a line of 112 characters. */
-static void lists_of_sizes(void **state)
-{
-    (void)state;
-    for (int n = 50; n < 80; n++) {
-        char text[600];
-        size_t used = (size_t)snprintf(
-            text, sizeof text,
-            "{\"dims\":[{\"shape\":\"torus\",\"bandwidth\":\"1GB/s\",\"latency\":\"1us\",\"sizes\":[2,2");
-        for (int i = 2; i < n; i++)
-            used += (size_t)snprintf(text + used, sizeof text - used, ",1");
-        snprintf(text + used, sizeof text - used, "]}]}");
-        rlt_topology *t = NULL;
-        rlt_error err = {0};
-        int rc = rlt_topology_read("f", text, strlen(text), NULL, &t, &err);
-        bool fits = 2 * n - 1 <= 112;
-        if (!fits && (rc != RLT_ERANGE || strcmp(err.what, "the sizes multiply to more than 16777216") != 0))
-            fail_msg("%d sizes: %d %s: %s", n, rc, err.where, err.what);
-        if (fits && rc && strstr(err.what, "multiply"))
-            fail_msg("%d sizes: %s", n, err.what);
-        rlt_topology_free(t);
-    }
-}
-
 /* Files that name files, eight inside the first one, and nine. */
 static void files_in_files(void **state)
 {
@@ -126,59 +102,80 @@ static void most_dimensions(void **state)
     }
 }
 
-/* Attributes of GraphML: those that mean something here, or nothing to anybody; no others. */
-static void unknown_attributes(void **state)
+/* Fails unless this is refused with these words. */
+static void refused(const char *text, int code, const char *what)
 {
-#define KEY(of, name) "<key id=\"" of name "\" for=\"" of "\" attr.name=\"" name "\" attr.type=\"string\"/>\n"
-#define GRAPH(keys)                                                                                             \
-    "<?xml version=\"1.0\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n" KEY(                 \
-        "node", "kind") KEY("edge", "bandwidth") KEY("edge", "latency") keys                                    \
-        "<graph edgedefault=\"undirected\">\n<node id=\"a\"><data key=\"nodekind\">accelerator</data></node>\n" \
-        "<node id=\"b\"><data key=\"nodekind\">accelerator</data></node>\n<edge source=\"a\" target=\"b\">"     \
-        "<data key=\"edgebandwidth\">1GB/s</data><data key=\"edgelatency\">1us</data></edge></graph></graphml>\n"
-    (void)state;
-    rlt_topology *t = test_import(GRAPH(KEY("node", "label") KEY("edge", "id") KEY("edge", "dim")));
-    assert_int_equal(rlt_topology_links(t), 2);
-    rlt_topology_free(t);
-    test_import_wrong(GRAPH(KEY("node", "colour")), "f", "unknown attribute 'colour' of nodes");
-    test_import_wrong(GRAPH(KEY("edge", "kind")), "f", "unknown attribute 'kind' of edges");
-    test_import_wrong(GRAPH(KEY("graph", "kind")), "f", "unknown attribute 'kind' of the graph");
+    rlt_topology *t = NULL;
+    rlt_error err = {0};
+    int rc = rlt_topology_load(text, "topologies", &t, &err);
+    if (rc != code || !strstr(err.what, what))
+        fail_msg("%s: expected %d %s\ngot %d %s: %s", text, code, what, rc, err.where, err.what);
+    assert_null(t);
 }
 
 static void wrong_products(void **state)
 {
-#define PROTOCOL(name)                                                                                       \
-    "{\"endpoint\":{\"protocols\":[{\"name\":\"" name "\",\"message\":\"1us\"}]},\"dims\":[" RAIL "]}"
-    static const char letters[] = "expected a name of 1 to 15 letters, not 'auto'";
-    static const char place[] = "f:1:35: endpoint.protocols[0].name";
+#define RINGS6 "ring:1@1GB/s,0*ring:1@1GB/s,0*ring:1@1GB/s,0*ring:1@1GB/s,0*ring:1@1GB/s,0*ring:1@1GB/s,0"
     (void)state;
     test_import_wrong("{\"dims\":[\"-\"]}", "f:1:10: dims[0]: -",
                       "standard input cannot be a part of a product");
-    test_import_wrong(PROTOCOL(""), place, letters);
-    /* A setting that is wrong on a command line is wrong in the file here. */
-    static const char launch[] = "{\"endpoint\":{\"injection\":\"wire\"},\"dims\":[" RAIL "]}";
-    rlt_topology *t = NULL;
-    assert_int_equal(rlt_topology_read("f", launch, strlen(launch), NULL, &t, NULL), RLT_ESCHEMA);
-    test_import_wrong(PROTOCOL("auto"), place, letters);
-    test_import_wrong(PROTOCOL("a.b"), place, letters);
-    test_import_wrong(PROTOCOL("abcdefghijklmnop"), place, letters);
-    rlt_topology_free(load(PROTOCOL("abcdefghijklmno")));
-    rlt_topology_free(load(PROTOCOL("a")));
-    test_import_wrong(
-        "{\"dims\":[{\"shape\":\"ring\",\"size\":4,\"bandwidth\":\"0GB/s\",\"latency\":\"1us\"}]}",
-        "f:1:10: dims[0]", "the bandwidth is zero");
-    test_import_wrong(
-        "{\"dims\":[{\"shape\":\"ring\",\"size\":4,\"link_bandwidth\":\"0GB/s\",\"latency\":\"1us\"}]}",
-        "f:1:10: dims[0]", "the bandwidth is zero");
+    /* Topologies of two dimensions, and of none, where there is room for one more, or for none. */
+    refused(RINGS6 "*ring:1@1GB/s,0*rashidi-2d", RLT_ERANGE, "more than 8 dimensions");
+    refused("rashidi-2d*" RINGS6 "*dgx1-v100-8", RLT_ERANGE, "more than 8 dimensions");
+    refused(RINGS6 "*ring:1@1GB/s,0*rail-optimised:8@1GB/s,0,gpus_per_node=4,nvlink_bandwidth=1GB/s",
+            RLT_ERANGE, "more than 8 dimensions");
+    rlt_topology_free(load("rashidi-2d*" RINGS6));
+    refused("rail-optimised:8@1GB/s,0,gpus_per_node=x,nvlink_bandwidth=1GB/s", RLT_ESCHEMA, "'x'");
+    refused("rail-optimised:8@1GB/s,0,gpus_per_node=3,nvlink_bandwidth=1GB/s", RLT_ESCHEMA,
+            "does not divide size 8");
+    refused("rail-optimised:8@1GB/s,0,gpus_per_node=4", RLT_ESCHEMA,
+            "needs gpus_per_node and nvlink_bandwidth");
+}
+
+/* A graph that is a dimension: at most 1024 accelerators and NICs, and each accelerator reaches a NIC. */
+static void wrong_parts(void **state)
+{
+    enum { MOST = 1024 };
+    (void)state;
+    for (uint32_t n = MOST; n <= MOST + 1; n++) {
+        char path[] = "/tmp/ringlet-part-XXXXXX", product[64];
+        size_t size = 100 * n + 500, at;
+        char *text = malloc(size);
+        assert_non_null(text);
+        at = (size_t)snprintf(text, size,
+                              "{\"nodes\":[{\"id\":\"g\",\"count\":%u,\"kind\":\"accelerator\"},"
+                              "{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":[",
+                              n);
+        for (uint32_t i = 0; i < n; i++)
+            at += (size_t)snprintf(
+                text + at, size - at,
+                "%s{\"src\":\"g%u\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}", i ? "," : "",
+                i);
+        snprintf(text + at, size - at, "]}");
+        test_write_new(path, text, strlen(text));
+        free(text);
+        snprintf(product, sizeof product, "%s*switch:2@1GB/s,0,nics=1", path);
+        if (n == MOST)
+            rlt_topology_free(load(product));
+        else
+            refused(product, RLT_ERANGE, "as a part of a product at most 1024");
+        unlink(path);
+    }
+    char path[] = "/tmp/ringlet-part-XXXXXX", product[64];
+    static const char unreached[] =
+        "{\"nodes\":[{\"id\":\"g\",\"count\":2,\"kind\":\"accelerator\"},{\"id\":\"n\",\"kind\":\"nic\"}],\"links\":["
+        "{\"src\":\"g0\",\"dst\":\"g1\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
+        "{\"src\":\"n\",\"dst\":\"g0\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\",\"duplex\":false}]}";
+    test_write_new(path, unreached, strlen(unreached));
+    snprintf(product, sizeof product, "%s*switch:2@1GB/s,0", path);
+    refused(product, RLT_ETOPOLOGY, "reaches no NIC");
+    unlink(path);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_have_an_endpoint),
-                                       cmocka_unit_test(lists_of_sizes),
-                                       cmocka_unit_test(files_in_files),
-                                       cmocka_unit_test(most_dimensions),
-                                       cmocka_unit_test(unknown_attributes),
-                                       cmocka_unit_test(wrong_products)};
+                                       cmocka_unit_test(files_in_files), cmocka_unit_test(most_dimensions),
+                                       cmocka_unit_test(wrong_products), cmocka_unit_test(wrong_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
