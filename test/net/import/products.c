@@ -132,44 +132,38 @@ static void wrong_products(void **state)
             "needs gpus_per_node and nvlink_bandwidth");
 }
 
+/* The graph is the first dimension of two. */
+static void part_refused(const char *graph, int code, const char *what)
+{
+    char path[] = "/tmp/ringlet-part-XXXXXX", product[64];
+    test_write_new(path, graph, strlen(graph));
+    snprintf(product, sizeof product, "%s*switch:2@1GB/s,0", path);
+    refused(product, code, what);
+    unlink(path);
+}
+
 /* A graph that is a dimension: at most 1024 accelerators and NICs, and each accelerator reaches a NIC. */
 static void wrong_parts(void **state)
 {
-    enum { MOST = 1024 };
+    enum { N = 1025, SIZE = 100 * N };
+    char *text = malloc(SIZE);
+    size_t at = 0;
     (void)state;
-    for (uint32_t n = MOST; n <= MOST + 1; n++) {
-        char path[] = "/tmp/ringlet-part-XXXXXX", product[64];
-        size_t size = 100 * n + 500, at;
-        char *text = malloc(size);
-        assert_non_null(text);
-        at = (size_t)snprintf(text, size,
-                              "{\"nodes\":[{\"id\":\"g\",\"count\":%u,\"kind\":\"accelerator\"},"
-                              "{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":[",
-                              n);
-        for (uint32_t i = 0; i < n; i++)
-            at += (size_t)snprintf(
-                text + at, size - at,
-                "%s{\"src\":\"g%u\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}", i ? "," : "",
-                i);
-        snprintf(text + at, size - at, "]}");
-        test_write_new(path, text, strlen(text));
-        free(text);
-        snprintf(product, sizeof product, "%s*switch:2@1GB/s,0,nics=1", path);
-        if (n == MOST)
-            rlt_topology_free(load(product));
-        else
-            refused(product, RLT_ERANGE, "as a part of a product at most 1024");
-        unlink(path);
-    }
-    char path[] = "/tmp/ringlet-part-XXXXXX", product[64];
-    static const char unreached[] =
+    assert_non_null(text);
+#define PUT(...) at += (size_t)snprintf(text + at, SIZE - at, __VA_ARGS__)
+    PUT("{\"nodes\":[{\"id\":\"g\",\"count\":%d,\"kind\":\"accelerator\"},{\"id\":\"s\",\"kind\":\"switch\"}],\"links\":[",
+        N);
+    for (int i = 0; i < N; i++)
+        PUT("%s{\"src\":\"g%d\",\"dst\":\"s\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}", i ? "," : "", i);
+    PUT("]}");
+#undef PUT
+    part_refused(text, RLT_ERANGE, "1025 accelerators and NICs; as a part of a product at most 1024");
+    free(text);
+    part_refused(
         "{\"nodes\":[{\"id\":\"g\",\"count\":2,\"kind\":\"accelerator\"},{\"id\":\"n\",\"kind\":\"nic\"}],\"links\":["
         "{\"src\":\"g0\",\"dst\":\"g1\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
-        "{\"src\":\"n\",\"dst\":\"g0\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\",\"duplex\":false}]}";
-    test_write_new(path, unreached, strlen(unreached));
-    snprintf(product, sizeof product, "%s*switch:2@1GB/s,0", path);
-    refused(product, RLT_ETOPOLOGY, "reaches no NIC");
-    unlink(path);
+        "{\"src\":\"n\",\"dst\":\"g0\",\"bandwidth\":\"1GB/s\",\"latency\":\"0\",\"duplex\":false}]}",
+        RLT_ETOPOLOGY, "reaches no NIC");
 }
 
 int main(void)
