@@ -476,7 +476,7 @@ static int join_nvlinks(reader *r)
         const device *gpu = &r->devices[l->gpu];
         uint64_t bw = l->bw_Bps ? l->bw_Bps : l->count * nvlink_Bps(r, gpu->sm);
         uint32_t target = l->bus == RLT_NONE ? RLT_NONE : rlt_map_get(&r->device_of_bus, l->bus);
-        int rc;
+        int rc = 0;
         if (l->to_cpu) {
             rc = rlt__machine_duplex(&r->m, gpu->node, r->devices[cpu_of(r, l->gpu)].node, bw, 0);
         } else if (l->bus == RLT_NONE) {
@@ -490,7 +490,6 @@ static int join_nvlinks(reader *r)
             rc = rlt__machine_duplex(&r->m, gpu->node, (uint32_t)nvswitch, bw, 0);
         } else if (target == RLT_NONE || target == l->gpu || r->devices[target].kind != GPU) {
             r->missing += l->count;
-            rc = 0;
         } else {
             rc = rlt__machine_link(&r->m, gpu->node, r->devices[target].node, bw, 0);
         }

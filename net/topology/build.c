@@ -197,8 +197,7 @@ static int split_rails(const rlt_dim_spec *d, rlt_dim_spec out[2], rlt_error *er
     out[1].size = d->size / (uint32_t)gpus;
     if (rlt_dim_given(d, "pxn"))
         return 0;
-    if (out[1].n_params == RLT_MAX_DIM_PARAMS)
-        return rlt_fail(err, RLT_ERANGE, d->where, "too many parameters");
+    /* gpus_per_node and nvlink_bandwidth left room for it. */
     out[1].params[out[1].n_params].name = "pxn";
     out[1].params[out[1].n_params++].value = "off";
     return 0;

@@ -47,6 +47,8 @@ static void values_of_the_wrong_kind(void **state)
          "f:1:10: dims[0]", "the bandwidth is zero"},
         {"{\"dims\":[{\"shape\":\"ring\",\"size\":4,\"link_bandwidth\":\"0GB/s\",\"latency\":\"1us\"}]}",
          "f:1:10: dims[0]", "the bandwidth is zero"},
+        {"{\"auto\":{\"a_collective_of_24_chars\":\"ring\"}," RING "}",
+         "f:1:37: auto.a_collective_of_24_chars", "expected a collective, such as all_reduce"},
         /* Of dimensions that multiply to too many, no ring is checked. */
         {"{\"rings\":[[0]],\"dims\":[{\"shape\":\"ring\",\"size\":16777216,\"bandwidth\":\"1GB/s\",\"latency\":\"0\"},"
          "{\"shape\":\"ring\",\"size\":2,\"bandwidth\":\"1GB/s\",\"latency\":\"0\"}]}",
