@@ -343,6 +343,10 @@ static void wrong_topology_files(void **state)
                       "rank 7 is given");
     test_import_wrong(CPU0 PCI("01", "0x03", "<gpu dev=\"0\" rank=\"16777217\"/>") "</cpu></system>",
                       "f:3:76", "'rank' of <gpu> to be an integer from -1 to 16777216");
+    rlt_topology_free(
+        test_import(CPU0 PCI("01", "0x03", "<gpu dev=\"0\" rank=\"-1\" sm=\"-1\"/>") "</cpu></system>"));
+    test_import_wrong(CPU0 PCI("01", "0x03", "<gpu dev=\"0\" sm=\"-2\"/>") "</cpu></system>", "f:3:76",
+                      "'sm' of <gpu> to be an integer from -1 to 10000");
     test_import_wrong(CPU0 "<pci class=\"0x03\"/></cpu></system>", "f:3:1", "<pci> has no 'busid'");
     test_import_wrong(CPU0 "<pci busid=\"\" class=\"0x03\"/></cpu></system>", "f:3:1", "a PCI address");
     test_import_wrong(CPU0 "<pci busid=\"1\" class=\"0x03\" link_width=\"-1\"/></cpu></system>", "f:3:1",

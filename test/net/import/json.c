@@ -154,6 +154,7 @@ static void names_of_protocols(void **state)
                           "expected a name of 1 to 15 letters, not 'auto'");
     rlt_topology_free(test_import(PROTOCOL("abcdefghijklmno")));
     rlt_topology_free(test_import(PROTOCOL("a")));
+    rlt_topology_free(test_import("{\"rings\":[]," RING "}"));
     /* A setting that is wrong on a command line is wrong in the file here. */
     static const char launch[] = "{\"endpoint\":{\"injection\":\"wire\"},\"dims\":[" RAIL "]}";
     rlt_topology *t = NULL;
