@@ -15,6 +15,7 @@
 #include "test/support/trainings/training.h"
 #include "workload/design/design.h"
 #include "workload/models/model.h"
+#include "workload/program/program.h"
 #include "workload/training/training.h"
 
 enum { MODEL = 4, DATA = 2 };
@@ -355,11 +356,65 @@ static void price_files(void **state)
     assert_int_equal(prices("[]", &p, &err), RLT_ESCHEMA);
 }
 
+/* Traces of 8 ranks with a communication that no design has, or of too few ranks. */
+static void refused_traces(void **state)
+{
+    static const uint32_t pair[] = {0, 1}, all[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const struct {
+        uint32_t ranks;
+        rlt_op_kind kind;
+        uint32_t members;
+        bool timed;
+        int code;
+        const char *where, *what;
+    } rows[] = {
+        {4, RLT_OP_COMPUTE, 0, false, RLT_ERANGE, "",
+         "the trace has 4 ranks, but the network has 8 accelerators"},
+        {8, RLT_OP_SEND, 0, false, RLT_EUNSUPPORTED, "",
+         "design supports collectives only: the trace has messages between two ranks"},
+        {8, RLT_OP_COLLECTIVE, 2, false, RLT_EUNSUPPORTED, "odd",
+         "a collective of 2 ranks, the first of them rank 0, fits no group: expected the tensor-parallel "
+         "ranks of tp=4, the data-parallel ranks, or all ranks"},
+        {8, RLT_OP_COLLECTIVE, 8, true, RLT_EUNSUPPORTED, "all_reduce",
+         "a communication has no size: expected a trace that records bytes"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rlt_builder *b = NULL;
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        rlt_design_work w = {.model = MODEL, .data = DATA};
+        assert_int_equal(rlt_builder_create(rows[i].ranks, &b, &err), 0);
+        uint32_t n = rows[i].members ? rows[i].members : rows[i].kind == RLT_OP_SEND ? 2 : 1;
+        uint32_t g = rows[i].members ? rlt_build_group(b, "odd", n == 2 ? pair : all, n) : RLT_NONE;
+        for (uint32_t r = 0; r < n; r++) {
+            rlt_op_desc d = rlt_op_desc_init(rows[i].kind, r);
+            if (rows[i].kind == RLT_OP_SEND && r)
+                d.kind = RLT_OP_RECV;
+            d.name = rlt_build_string(b, "x", 1);
+            d.coll = RLT_ALL_REDUCE;
+            d.group = g;
+            d.peer = 1 - r % 2;
+            d.timed = rows[i].timed;
+            d.duration_ps = 5;
+            d.bytes = d.timed ? 0 : 8;
+            (void)rlt_build_op(b, &d);
+        }
+        assert_int_equal(rlt_builder_finish(b, "test", &p, &err), 0);
+        int rc = rlt_design_work_program(&w, p, &err);
+        if (rc != rows[i].code || strcmp(err.where, rows[i].where) != 0 ||
+            strcmp(err.what, rows[i].what) != 0)
+            fail_msg("row %zu: %d at '%s': '%s'", i, rc, err.where, err.what);
+        rlt_design_work_free(&w);
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_astra), cmocka_unit_test(simai_tables),    cmocka_unit_test(json),
-        cmocka_unit_test(trainings),   cmocka_unit_test(drawn_trainings), cmocka_unit_test(built_in_prices),
-        cmocka_unit_test(price_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused_traces),  cmocka_unit_test(first_astra),
+                                       cmocka_unit_test(simai_tables),    cmocka_unit_test(json),
+                                       cmocka_unit_test(trainings),       cmocka_unit_test(drawn_trainings),
+                                       cmocka_unit_test(built_in_prices), cmocka_unit_test(price_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

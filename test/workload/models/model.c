@@ -665,26 +665,42 @@ static void usage(void **state)
     rlt_model_free(&m);
 }
 
+/* 128 settings are read, of at most 2 KiB in all; of names that are unknown, the first is named. */
+static void too_many_settings(void **state)
+{
+    static char few[1200], many[1300], longest[2200];
+    const char *const specs[] = {few, many, longest};
+    (void)state;
+    size_t used = (size_t)snprintf(few, sizeof few, "transformer:x100=1");
+    for (int i = 101; i < 228; i++)
+        used += (size_t)snprintf(few + used, sizeof few - used, ",x%d=1", i);
+    snprintf(many, sizeof many, "%s,x228=1", few);
+    used = (size_t)snprintf(longest, sizeof longest, "transformer:pattern=");
+    memset(longest + used, 'M', 2100);
+    for (int i = 0; i < 3; i++) {
+        rlt_model m;
+        rlt_error err = {0};
+        assert_int_equal(rlt_model_open(specs[i], &m, &err), RLT_EUSAGE);
+        assert_int_equal(strncmp(err.where, specs[i], 60), 0);
+        bool too_many = strcmp(err.what, "expected at most 128 settings, in a shorter text") == 0;
+        if (too_many != (i > 0))
+            fail_msg("%d: '%s': '%s'", i, err.where, err.what);
+        assert_null(m.layers);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_parameters),
-        cmocka_unit_test(printed_sizes),
-        cmocka_unit_test(further_token),
-        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(kept_activations),
-        cmocka_unit_test(communication),
-        cmocka_unit_test(layers_with_experts),
-        cmocka_unit_test(attention_variants),
-        cmocka_unit_test(rules_of_tables),
-        cmocka_unit_test(settings_shown),
-        cmocka_unit_test(hybrids),
-        cmocka_unit_test(latent_vectors),
-        cmocka_unit_test(images),
-        cmocka_unit_test(recommendation),
-        cmocka_unit_test(layer_tables),
-        cmocka_unit_test(measured_models),
-        cmocka_unit_test(usage),
+        cmocka_unit_test(too_many_settings),  cmocka_unit_test(published_parameters),
+        cmocka_unit_test(printed_sizes),      cmocka_unit_test(further_token),
+        cmocka_unit_test(closed_forms),       cmocka_unit_test(kept_activations),
+        cmocka_unit_test(communication),      cmocka_unit_test(layers_with_experts),
+        cmocka_unit_test(attention_variants), cmocka_unit_test(rules_of_tables),
+        cmocka_unit_test(settings_shown),     cmocka_unit_test(hybrids),
+        cmocka_unit_test(latent_vectors),     cmocka_unit_test(images),
+        cmocka_unit_test(recommendation),     cmocka_unit_test(layer_tables),
+        cmocka_unit_test(measured_models),    cmocka_unit_test(usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

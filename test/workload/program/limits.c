@@ -220,6 +220,51 @@ static void firsts(void **state)
     }
 }
 
+/* Wrong calls for a communication of rank 0 among two ranks, each with the group of both. */
+static void wrong_communications(void **state)
+{
+    static const uint64_t counts[2] = {1, 2};
+    static const uint32_t both[2] = {0, 1};
+    static const struct {
+        rlt_op_kind kind;
+        rlt_coll_kind coll;
+        uint32_t root, peer;
+        bool counted;
+        int code;
+        const char *what;
+    } rows[] = {
+        {RLT_OP_COLLECTIVE, RLT_SEND_RECV, 0, 1, false, RLT_EUSAGE, "no such collective: "},
+        {RLT_OP_COLLECTIVE, RLT_COLL_KINDS, 0, 1, false, RLT_EUSAGE, "no such collective: "},
+        {RLT_OP_COLLECTIVE, RLT_BROADCAST, 2, 1, false, RLT_ESCHEMA,
+         "root is member 2, but the group has only 2 members"},
+        {RLT_OP_COLLECTIVE, RLT_ALL_REDUCE, 0, 1, true, RLT_EUSAGE,
+         "bytes per member are for all_to_all only"},
+        {RLT_OP_SEND, RLT_SEND_RECV, 0, 2, false, RLT_ERANGE,
+         "the other rank of the message is 2, but there are only 2 ranks"},
+        {RLT_OP_RECV, RLT_SEND_RECV, 0, 0, false, RLT_ESCHEMA, "a message from a rank to itself"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char what[120];
+        rlt_builder *b = begin();
+        rlt_op_desc d = named(b, rows[i].kind, 0);
+        d.group = rlt_build_group(b, "g", both, 2);
+        d.coll = rows[i].coll;
+        d.root = rows[i].root;
+        d.peer = rows[i].peer;
+        d.bytes = 8;
+        d.send_counts = rows[i].counted ? counts : NULL;
+        assert_int_equal(rlt_build_op(b, &d), RLT_NONE);
+        int n = snprintf(what, sizeof what, "%s", rows[i].what);
+        if (i < 2)
+            snprintf(what + n, sizeof what - (size_t)n, "%d", (int)rows[i].coll);
+        refused(b, rows[i].code, "rank 0: operation 'x'", what);
+    }
+    rlt_builder *b = begin();
+    assert_int_equal(rlt_build_group(b, "g", both, 0), RLT_NONE);
+    refused(b, RLT_ESCHEMA, "", "group \"g\" has no ranks");
+}
+
 /* Communication lasts as long as the network needs, unless it is timed; a barrier has no bytes. */
 static void communication(void **state)
 {
@@ -427,6 +472,7 @@ int main(void)
         cmocka_unit_test(groups),
         cmocka_unit_test(failures_of_callers),
         cmocka_unit_test(firsts),
+        cmocka_unit_test(wrong_communications),
         cmocka_unit_test(nothing_to_send),
         cmocka_unit_test(unmatched_between),
         cmocka_unit_test(communication),

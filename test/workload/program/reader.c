@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,6 +214,28 @@ static void wrong_specs(void **state)
     remove_folder(folder, "notes.txt");
 }
 
+/* A folder that cannot be opened, because no more files can be. */
+static void unreadable_folder(void **state)
+{
+    char folder[] = "/tmp/ringlet-traces-XXXXXX", **paths;
+    struct rlimit limit, none;
+    uint32_t n;
+    rlt_error err = {0};
+    (void)state;
+    make_folder(folder, "a.0.et");
+    const char *one[] = {folder};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = rlt_trace_files(one, 1, &paths, &n, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(rc == RLT_EIO && !paths && n == 0);
+    assert_string_equal(err.where, folder);
+    assert_string_equal(err.what, "cannot read the directory: Too many open files");
+    remove_folder(folder, "a.0.et");
+}
+
 /* What a file that no reader knows looks like. */
 static void unknown_files(void **state)
 {
@@ -280,7 +303,7 @@ int main(void)
         cmocka_unit_test(ranks_in_names),       cmocka_unit_test(files_of_folders),
         cmocka_unit_test(near_folders),         cmocka_unit_test(prefixes),
         cmocka_unit_test(wrong_specs),          cmocka_unit_test(unknown_files),
-        cmocka_unit_test(what_a_reader_cannot),
+        cmocka_unit_test(what_a_reader_cannot), cmocka_unit_test(unreadable_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,6 +484,27 @@ static void refuses_groups_that_do_not_fit(void **state)
     }
 }
 
+/* A share of almost 2^62 bytes beside the two halves of a small one: three of it are more than 2^63. */
+static void too_many_bytes(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    (void)state;
+    for (int n = 2; n < 4; n++) {
+        rlt_builder *b = builder(2);
+        uint32_t g = rlt_build_group(b, "dp", both, 2);
+        for (uint32_t r = 0; r < 2; r++) {
+            rlt_op_desc d = collective(b, r, RLT_GATHER, g, r ? (uint64_t)INT64_MAX / 2 * 2 : 2);
+            rlt_build_op(b, &d);
+        }
+        rlt_program *p = finish(b);
+        if (n == 2)
+            p = scaled(p, "dp", 2);
+        else
+            refuse(p, "dp", 3, RLT_ERANGE, "the shares sum to more than 2^63 bytes");
+        rlt_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +519,7 @@ int main(void)
         cmocka_unit_test(labels),
         cmocka_unit_test(copies_of_a_place),
         cmocka_unit_test(refuses_groups_that_do_not_fit),
+        cmocka_unit_test(too_many_bytes),
     };
     return cmocka_run_group_tests_name("rescale", tests, NULL, NULL);
 }

@@ -152,12 +152,44 @@ static void policies_of_layers(void **state)
     }
 }
 
+/* Wrong numbers of files, and layers for more ranks than are built. */
+static void files_and_ranks(void **state)
+{
+    static const rlt_reader *const readers[] = {&rlt_reader_astra1, &rlt_reader_simai};
+    static const char *const texts[] = {"DATA\n1\n" ROW "\n", "MICRO ep: 1\n1\n" ROW "\n"};
+    const rlt_read_options o = {.first_step = -1, .last_step = -1, .n_ranks = 4},
+                           many = {.first_step = -1, .last_step = -1, .n_ranks = (1 << 26) / 9 + 1};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char path[] = "/tmp/ringlet-layers-XXXXXX";
+        const char *const twice[] = {path, "second"};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        assert_int_equal(readers[i]->read(NULL, 0, &o, &p, &err), RLT_EUSAGE);
+        assert_string_equal(err.what, "no trace files");
+        assert_null(p);
+        test_write_new(path, texts[i], strlen(texts[i]));
+        err = (rlt_error){0};
+        int rc = readers[i]->read(twice, 2, &o, &p, &err);
+        unlink(path);
+        assert_int_equal(rc, RLT_EUSAGE);
+        assert_string_equal(err.where, "second");
+        assert_string_equal(err.what, "a table of layers covers all ranks: expected one file, got 2");
+        assert_null(p);
+        test_refuse_text(
+            readers[i], texts[i], &many, RLT_ERANGE, "",
+            "1 layers on 7456541 ranks exceed 67108864 operations; run --fold simulates identical "
+            "ranks once");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(astra1),
         cmocka_unit_test(simai),
         cmocka_unit_test(policies_of_layers),
+        cmocka_unit_test(files_and_ranks),
     };
     return cmocka_run_group_tests_name("layers_refused", tests, NULL, NULL);
 }

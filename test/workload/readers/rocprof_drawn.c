@@ -414,9 +414,48 @@ static void times(void **state)
         }
 }
 
+/* What the JSON form lacks, by its name. */
+static void members_of_records(void **state)
+{
+    static const struct {
+        const char *kernel, *info, *what;
+    } all[] = {
+        {"1", "\"queue_id\":1,\"kernel_id\":1", "expected a member agent_id, as rocprofv3 writes it"},
+        {"1", "\"agent_id\":1,\"kernel_id\":1", "expected a member queue_id, as rocprofv3 writes it"},
+        {"2", "\"agent_id\":1,\"queue_id\":1,\"kernel_id\":1", "kernel_symbols has no kernel 1"},
+        {NULL, NULL, "expected a list rocprofiler-sdk-tool"},
+    };
+    const rlt_read_options o = {.first_step = -1, .last_step = -1};
+    static drawn x;
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char path[] = "/tmp/ringlet-rocprof-XXXXXX";
+        const char *list = path;
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        x.used = 0;
+        if (all[i].kernel)
+            TEST_SAY(&x,
+                     "{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"pid\":5},\"strings\":{},\"kernel_symbols\":"
+                     "[{\"kernel_id\":%s,\"formatted_kernel_name\":\"k\"}],\"buffer_records\":{"
+                     "\"kernel_dispatch\":[{\"correlation_id\":{\"internal\":2},\"start_timestamp\":1,"
+                     "\"end_timestamp\":2,\"dispatch_info\":{%s}}]}}]}",
+                     all[i].kernel, all[i].info);
+        else
+            TEST_SAY(&x, "{\"rocprofiler-sdk-tool\":[]}");
+        test_write_new(path, x.text, x.used);
+        int rc = rlt_trace_read(&list, 1, &o, &p, &err);
+        unlink(path);
+        if (rc != RLT_ESCHEMA || strncmp(err.where, path, strlen(path)) != 0 ||
+            strcmp(err.what, all[i].what) != 0)
+            fail_msg("%zu: %d: %s: %s", i, rc, err.where, err.what);
+        assert_null(p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_ways), cmocka_unit_test(columns),
-                                       cmocka_unit_test(times)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members_of_records), cmocka_unit_test(three_ways),
+                                       cmocka_unit_test(columns), cmocka_unit_test(times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

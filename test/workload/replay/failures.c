@@ -156,6 +156,16 @@ static void test_words(void **state)
     rlt_failures_result r;
     f = (rlt_failures){.mtbf_s = 100, .checkpoint_s = 60, .interval_s = 3600};
     assert_int_equal(rlt_failures_estimate(&f, 100, 1e5, 1, &r, &err), RLT_ERANGE);
+    for (int i = 0; i < 3; i++) { /* no work, less than that, and what is no number */
+        err = (rlt_error){0};
+        assert_int_equal(rlt_failures_estimate(&f, 1,
+                                               i == 0   ? 0
+                                               : i == 1 ? -1.0
+                                                        : (double)NAN,
+                                               1, &r, &err),
+                         RLT_ERANGE);
+        assert_string_equal(err.what, "the training run has no duration");
+    }
 }
 
 int main(void)

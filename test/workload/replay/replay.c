@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps per byte) and 500 ns per
  * link. */
+#include "workload/replay/background.h"
 #include "workload/replay/replay.h"
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -626,6 +627,40 @@ static void few_of_many_links(void **state)
     }
 }
 
+/* Neither traffic nor link events where no network is simulated; and a replay runs once. */
+static void needs_a_network(void **state)
+{
+    static const uint32_t links[] = {0};
+    static const rlt_link_event event = {.when_ps = 5, .links = links, .n = 1, .factor = 0.5};
+    static const rlt_background traffic = {.src = 0, .dst = 1, .rate_Bps = 1, .bytes = 1};
+    rlt_timing timing = {.name = "fixed", .duration = fixed_duration};
+    fixture f;
+    (void)state;
+    open_fixture(&f, 2, "switch:2@50GB/s,500ns");
+    timed(&f, RLT_OP_COMPUTE, 0, RLT_NONE, RLT_US, "gemm");
+    assert_int_equal(go(&f), 0);
+    assert_int_equal(rlt_replay_run(f.r, &f.err), RLT_EUSAGE);
+    assert_string_equal(f.err.where, "replay");
+    assert_string_equal(f.err.what, "a replay runs once");
+    for (int i = 0; i < 2; i++) {
+        rlt_replay *r = NULL;
+        f.err = (rlt_error){0};
+        f.o.timing = &timing;
+        f.o.link_events = &event;
+        f.o.background = &traffic;
+        f.o.n_link_events = i == 0;
+        f.o.n_background = i == 1;
+        assert_int_equal(rlt_replay_create(f.p, &f.o, &r, &f.err), RLT_EUSAGE);
+        assert_string_equal(f.err.where, i ? "background traffic" : "link events");
+        assert_string_equal(f.err.what, i ? "needs a simulated network" : "need a simulated network");
+        assert_null(r);
+        f.o.timing = NULL; /* with a network both are taken */
+        assert_int_equal(rlt_replay_create(f.p, &f.o, &r, &f.err), 0);
+        rlt_replay_free(r);
+    }
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -648,6 +683,7 @@ int main(void)
         cmocka_unit_test(time_limit_leaves_partial_results),
         cmocka_unit_test(instants),
         cmocka_unit_test(timing_stands_in_for_the_network),
+        cmocka_unit_test(needs_a_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,6 +274,26 @@ static void needs_packets(void **state)
     close_fixture(&f);
 }
 
+/* Reactive protocols bear links that become slower, but none that fails. */
+static void links_must_not_fail(void **state)
+{
+    static const uint32_t links[] = {0};
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        const rlt_link_event event = {.when_ps = 5, .links = links, .n = 1, .factor = fails ? 0 : 0.5};
+        fixture f;
+        open_fixture(&f, STAR, "switchml");
+        all_reduces(&f, 0, WORKERS, 1, 16);
+        f.o.link_events = &event;
+        f.o.n_link_events = 1;
+        assert_int_equal(go(&f), fails ? RLT_EUNSUPPORTED : 0);
+        assert_string_equal(f.err.where, fails ? "link events" : "");
+        assert_string_equal(
+            f.err.what, fails ? "reactive protocols do not change routes: their links must not fail" : "");
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +308,7 @@ int main(void)
         cmocka_unit_test(losses),
         cmocka_unit_test(losses_between_switches),
         cmocka_unit_test(needs_packets),
+        cmocka_unit_test(links_must_not_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

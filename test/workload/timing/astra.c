@@ -256,6 +256,8 @@ static void says_what_it_cannot(void **state)
     write_simple("\"ring\"", 1, 1, "0", "");
     refused(RING4 "*" SWITCH4, RLT_ALL_REDUCE, RLT_EUNSUPPORTED, "fewer algorithms");
     refused("mesh:4@50GB/s,500ns", RLT_ALL_REDUCE, RLT_EUNSUPPORTED, "mesh");
+    refused("topologies/dgx1-v100-8.json", RLT_ALL_REDUCE, RLT_EUNSUPPORTED,
+            "needs a product of rings, switches and fully-connected dimensions");
     write_simple("\"rings\"", 1, 1, "0", "");
     refused(RING4, RLT_ALL_REDUCE, RLT_ESCHEMA, "'rings'");
     write_simple("\"ring\"", 0, 1, "0", "");

@@ -291,10 +291,30 @@ static void refused(void **state)
     }
 }
 
+/* Parameters of the first of 9 layers, which does not repeat, tied to a block: in the opposite stage they need
+ * no copy, in any other one they cannot be. */
+static void refused_ties(void **state)
+{
+    (void)state;
+    for (uint32_t tied = 3; tied < 9; tied++) { /* the last stage has 7 and 8 */
+        fixture f;
+        open_blocks(&f, 9, "dualpipe", 4, 16);
+        f.model.layers[0].movable = false;
+        f.model.layers[tied].tied_parameters = 10;
+        bool opposite = tied >= 7;
+        assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), opposite ? 0 : RLT_EUNSUPPORTED);
+        assert_string_equal(f.err.where, opposite ? "" : "schedule");
+        assert_string_equal(f.err.what,
+                            opposite ? "" : "dualpipe needs tied parameters in the first and the last chunk");
+        rlt_model_free(&f.model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table),         cmocka_unit_test(hidden_sums),
                                        cmocka_unit_test(hidden_copies), cmocka_unit_test(copies),
-                                       cmocka_unit_test(tied),          cmocka_unit_test(refused)};
+                                       cmocka_unit_test(tied),          cmocka_unit_test(refused),
+                                       cmocka_unit_test(refused_ties)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,31 @@ static void refused(void **state)
     }
 }
 
+/* A router that is not balanced over layers of unlike experts, and groups cut unequally by nodes of 3. */
+static void refused_of_exchanges(void **state)
+{
+    static const char *const unlike[] = {"dp", "4", "ep", "4", "routing", "zipf:1", NULL},
+                             *const cut[] = {"dp", "4",          "ep",        "4", "node",
+                                             "3",  "dispatcher", "two-level", NULL};
+    fixture f;
+    rlt_program *p = NULL;
+    (void)state;
+    open_small(&f, unlike);
+    for (uint32_t i = 0; i < f.model.n_layers / 2; i++)
+        f.model.layers[i].experts /= 2;
+    assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), RLT_EUNSUPPORTED);
+    assert_string_equal(f.err.where, "routing");
+    assert_string_equal(f.err.what, "layers have 4 and 8 experts: expected balanced");
+    rlt_model_free(&f.model);
+    open_small(&f, cut);
+    assert_int_equal(rlt_training_plan(&f.t, 4, &f.err), 0);
+    assert_int_equal(rlt_training_program(&f.t, &p, &f.err), RLT_ESCHEMA);
+    assert_string_equal(f.err.where, "dispatcher");
+    assert_string_equal(f.err.what, "expert-parallel groups have unequal parts on nodes of 3 ranks");
+    assert_null(p);
+    rlt_model_free(&f.model);
+}
+
 static const rlt_model_layer *layer_of_experts(const rlt_model *m)
 {
     for (uint32_t i = 0; i < m->n_layers; i++)
@@ -376,11 +401,18 @@ static void unknown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members),   cmocka_unit_test(members_over_contexts),
-                                       cmocka_unit_test(weights),   cmocka_unit_test(pairs),
-                                       cmocka_unit_test(refused),   cmocka_unit_test(bytes),
-                                       cmocka_unit_test(memory),    cmocka_unit_test(folds),
-                                       cmocka_unit_test(two_level), cmocka_unit_test(one_node),
-                                       cmocka_unit_test(hot),       cmocka_unit_test(unknown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(members),
+                                       cmocka_unit_test(members_over_contexts),
+                                       cmocka_unit_test(weights),
+                                       cmocka_unit_test(pairs),
+                                       cmocka_unit_test(refused),
+                                       cmocka_unit_test(bytes),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(folds),
+                                       cmocka_unit_test(two_level),
+                                       cmocka_unit_test(one_node),
+                                       cmocka_unit_test(hot),
+                                       cmocka_unit_test(unknown),
+                                       cmocka_unit_test(refused_of_exchanges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,12 +338,55 @@ static void refused(void **state)
     }
 }
 
+/* What only a model that tells the shapes of its matrices reaches, or a recurrent one; and unknown stacks. */
+static void refused_of_models(void **state)
+{
+    static const struct {
+        const char *settings[6];
+        bool recurrent;
+        int code;
+        const char *where, *what;
+    } rows[] = {
+        {{"optimizer", "muon", "offload", "on", "overlap", "off"},
+         false,
+         RLT_ESCHEMA,
+         "optimizer",
+         "muon needs offload=off, lora_rank=0 and dense weights"},
+        {{"optimizer", "muon", "lora_rank", "2"},
+         false,
+         RLT_ESCHEMA,
+         "optimizer",
+         "muon needs offload=off, lora_rank=0 and dense weights"},
+        {{"cp", "2"}, true, RLT_ESCHEMA, "cp", "small passes a state from token to token: expected cp=1"},
+        {{"stack", "bolts"}, false, RLT_EUNSUPPORTED, "stack", "no stack 'bolts'; known are: any, nuts"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        open_small(&f);
+        strcpy(f.model.name, "small");
+        f.model.recurrent = rows[i].recurrent;
+        strcpy(f.accelerator.stacks[0].name, "any");
+        strcpy(f.accelerator.stacks[1].name, "nuts");
+        f.accelerator.n_stacks = 2;
+        for (int k = 0; k < 6 && rows[i].settings[k]; k += 2)
+            test_set(&f, rows[i].settings[k], rows[i].settings[k + 1]);
+        int rc = rlt_training_plan(&f.t, 4, &f.err);
+        if (rc != rows[i].code || strcmp(f.err.where, rows[i].where) != 0 ||
+            strcmp(f.err.what, rows[i].what) != 0)
+            fail_msg("row %zu: %d at '%s': '%s'", i, rc, f.err.where, f.err.what);
+        rlt_model_free(&f.model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states),        cmocka_unit_test(muon),        cmocka_unit_test(hybrid_sharding),
-        cmocka_unit_test(whole_weights), cmocka_unit_test(local_steps), cmocka_unit_test(overlapped_tensors),
-        cmocka_unit_test(narrow_inputs), cmocka_unit_test(adapters),    cmocka_unit_test(refused),
+        cmocka_unit_test(states),          cmocka_unit_test(muon),
+        cmocka_unit_test(hybrid_sharding), cmocka_unit_test(whole_weights),
+        cmocka_unit_test(local_steps),     cmocka_unit_test(overlapped_tensors),
+        cmocka_unit_test(narrow_inputs),   cmocka_unit_test(adapters),
+        cmocka_unit_test(refused),         cmocka_unit_test(refused_of_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

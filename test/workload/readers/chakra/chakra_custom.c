@@ -43,6 +43,7 @@ static void message_node(file *f, uint64_t id, bool send, uint64_t peer, uint64_
 typedef struct damage {
     uint64_t recv_bytes;
     bool no_recv, collective, bad_dep, circle;
+    uint64_t far_dep;
     const char *where, *what;
 } damage;
 
@@ -68,7 +69,7 @@ static void write_pair(const damage *d, const char *xml)
             dep(&f, 2);
         message(&f);
         work(&f, 1, "sum", 7, false);
-        dep(&f, d->bad_dep && r == 1 ? 77 : 0);
+        dep(&f, d->bad_dep && r == 1 ? 77 : r == 1 ? d->far_dep : 0);
         message(&f);
         if (d->collective && r == 1)
             collective(&f, 2, 0, 4000, NULL);
@@ -107,6 +108,10 @@ static void damage_is_named(void **state)
         {.recv_bytes = 4000, .no_recv = true, .where = "c: node 2", .what = "no operation receives"},
         {.recv_bytes = 4000, .collective = true, .where = "c.1.et: node 2", .what = "consists of COMM_SEND"},
         {.recv_bytes = 4000, .bad_dep = true, .where = "c.1.et: node 1", .what = "not in the file"},
+        {.recv_bytes = 4000,
+         .far_dep = UINT32_MAX,
+         .where = "c.1.et: node 1",
+         .what = "depends on a node that is not in the file"},
         {.recv_bytes = 4000,
          .circle = true,
          .where = "c: node ",

@@ -464,9 +464,31 @@ static void damaged(void **state)
     clean();
 }
 
+/* A send that nobody receives is no node that could be read again. */
+static void lonely_messages(void **state)
+{
+    rlt_builder *b = NULL;
+    rlt_program *p = NULL;
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_builder_create(2, &b, NULL), 0);
+    rlt_op_desc d = rlt_op_desc_init(RLT_OP_SEND, 1);
+    d.name = rlt_build_string(b, "lone", 4);
+    d.peer = 0;
+    d.bytes = 8;
+    (void)rlt_build_op(b, &d);
+    assert_int_equal(rlt_builder_finish(b, "test", &p, NULL), 0);
+    assert_int_equal(rlt_chakra_write(p, directory, "w", &err), RLT_EUNSUPPORTED);
+    assert_string_equal(err.what,
+                        "rank 1: operation 'lone' has no matching send or receive, and cannot be written");
+    rlt_program_free(p);
+    clean();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lonely_messages),
         cmocka_unit_test(crossed_messages),
         cmocka_unit_test(files_in_the_way),
         cmocka_unit_test(round_trip),

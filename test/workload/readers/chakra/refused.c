@@ -362,9 +362,61 @@ static void failed_checks(void **state)
     assert_null(said);
 }
 
+/* Files of too high a rank, of one rank, and of fewer ranks than options replace. */
+static void files_of_ranks(void **state)
+{
+    static const rlt_replicate other = {.rank = 2, .from = 0}, none = {.rank = 1, .from = 3};
+    static const struct {
+        const char *files[2];
+        uint32_t ranks;
+        const rlt_replicate *replicate;
+        int code;
+        const char *where, *what;
+    } all[] = {
+        {{"t.0.et", "t.3.et"}, 3, NULL, RLT_ERANGE, "t.3.et", "is rank 3, but the trace has only 3 ranks"},
+        {{"t.0.et", "u.0.et"}, 2, NULL, RLT_ESCHEMA, "u.0.et", "is rank 0, the same as "},
+        {{"t.0.et", NULL},
+         3,
+         &other,
+         RLT_ESCHEMA,
+         "t.0.et",
+         "there is no file for rank 1, and no recording replaces it"},
+        {{"t.0.et", NULL},
+         3,
+         &none,
+         RLT_ESCHEMA,
+         "t.0.et",
+         "there is no file for rank 1, and no recording replaces it"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char paths[2][256], where[256];
+        const char *list[] = {paths[0], paths[1]};
+        const rlt_read_options o = {.first_step = -1,
+                                    .last_step = -1,
+                                    .n_ranks = all[i].ranks,
+                                    .replicate = all[i].replicate,
+                                    .n_replicate = all[i].replicate ? 1 : 0};
+        rlt_program *p = NULL;
+        rlt_error err = {0};
+        uint32_t n = 0;
+        for (; n < 2 && all[i].files[n]; n++) {
+            write_one(all[i].files[n], METADATA, "other", 1);
+            path_of(all[i].files[n], paths[n], sizeof paths[n]);
+        }
+        int rc = rlt_reader_chakra.read(list, n, &o, &p, &err);
+        path_of(all[i].where, where, sizeof where);
+        if (rc != all[i].code || strcmp(err.where, where) != 0 || !strstr(err.what, all[i].what))
+            fail_msg("row %zu: %d at '%s': '%s'", i, rc, err.where, err.what);
+        assert_null(p);
+        clean();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_ranks),
         cmocka_unit_test(numbers_have_limits),
         cmocka_unit_test(durations_have_a_limit),
         cmocka_unit_test(nodes_are_refused),
