@@ -41,6 +41,16 @@ static int read_attribute(rlt_json v, attribute *a, rlt_error *err)
     return rlt_json_get_string(v, "value", true, &a->value, err);
 }
 
+/* Finds the attributes of an annotation; none are given if there is no such list. */
+static int find_attributes(rlt_json v, const char **name, rlt_json *list, rlt_error *err)
+{
+    int rc = rlt_json_get_string(v, "name", true, name, err);
+    *list = rlt_json_get(v, "attributes");
+    if (!rc && rlt_json_is(*list) && !rlt_json_is_array(*list))
+        rc = rlt_json_fail(*list, RLT_ESCHEMA, err, "expected a list of attributes");
+    return rc;
+}
+
 static bool is_own(const char *name)
 {
     return strncmp(name, "ringlet", strlen("ringlet")) == 0;
@@ -141,8 +151,8 @@ static int annotate_node(rlt__ig_graph *g, rlt_json v)
 {
     const char *name = NULL;
     uint32_t vertex = RLT_NONE;
-    int rc = rlt_json_get_string(v, "name", true, &name, g->d->err);
-    rlt_json list = rlt_json_get(v, "attributes");
+    rlt_json list;
+    int rc = find_attributes(v, &name, &list, g->d->err);
     for (rlt_json m = rlt_json_first(list); rlt_json_is(m) && !rc; m = rlt_json_next(m)) {
         attribute a;
         if ((rc = read_attribute(m, &a, g->d->err)) < 0)
@@ -162,8 +172,8 @@ static int annotate_node(rlt__ig_graph *g, rlt_json v)
 static int annotate_link(rlt__ig_graph *g, rlt_json v)
 {
     const char *name = NULL;
-    int rc = rlt_json_get_string(v, "name", true, &name, g->d->err);
-    rlt_json list = rlt_json_get(v, "attributes");
+    rlt_json list;
+    int rc = find_attributes(v, &name, &list, g->d->err);
     for (rlt_json m = rlt_json_first(list); rlt_json_is(m) && !rc; m = rlt_json_next(m)) {
         attribute a;
         if ((rc = read_attribute(m, &a, g->d->err)) < 0)
@@ -172,12 +182,17 @@ static int annotate_link(rlt__ig_graph *g, rlt_json v)
             continue;
         if (strcmp(a.name, "ringlet_cables") != 0)
             return unknown(&a, g->d->err);
+        bool found = false;
         for (uint32_t k = 0; k <= g->d->n_devices; k++) {
             rlt__ig_links *links = k < g->d->n_devices ? &g->d->devices[k].links : &g->d->links;
             uint32_t i = rlt_intern_find(&links->names, name, strlen(name));
-            if (i != RLT_NONE)
-                links->items[i].cables = a.value;
+            if (i == RLT_NONE)
+                continue;
+            links->items[i].cables = a.value;
+            found = true;
         }
+        if (!found)
+            return rlt_json_fail(v, RLT_ESCHEMA, g->d->err, "no link is named '%.60s'", name);
     }
     return rc;
 }
@@ -192,8 +207,10 @@ static int annotate_graph(rlt__ig_graph *g, rlt_json v)
     int rc = read_attribute(v, &a, g->d->err);
     if (rc < 0 || !is_own(a.name))
         return rc;
-    if (strcmp(a.name, "ringlet") != 0 || rlt_json_is(g->own))
+    if (strcmp(a.name, "ringlet") != 0)
         return unknown(&a, g->d->err);
+    if (rlt_json_is(g->own))
+        return rlt_json_fail(v, RLT_ESCHEMA, g->d->err, "the attribute 'ringlet' is given twice");
     char where[300];
     rlt_json_where(v, where, sizeof where - 20);
     strcat(where, ": ringlet"); /* the place inside the annotation follows */

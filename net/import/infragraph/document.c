@@ -223,8 +223,11 @@ static int find_root(rlt__ig_document *d)
     int rc;
     if (!rlt_json_is_object(root))
         return rlt_json_fail(root, RLT_ESCHEMA, d->err, "expected an infrastructure");
-    d->annotations = rlt_json_get(root, "annotations");
     d->root = rlt_json_is(inner) ? inner : root;
+    rlt_json outside = rlt_json_get(root, "annotations"), inside = rlt_json_get(d->root, "annotations");
+    if (rlt_json_is(inner) && rlt_json_is(outside) && rlt_json_is(inside))
+        return rlt_json_fail(inside, RLT_ESCHEMA, d->err, "annotations stand beside the infrastructure, too");
+    d->annotations = rlt_json_is(outside) ? outside : inside;
     if (rlt_json_is(inner) && (rc = rlt_json_only(root, outer, d->err)) < 0)
         return rc;
     if ((rc = rlt_json_only(d->root, keys, d->err)) < 0)

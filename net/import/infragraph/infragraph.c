@@ -68,6 +68,17 @@ static int wrong_cables(const rlt__ig_graph *g, const rlt__ig_edge *e)
                          e->link->cables);
 }
 
+/* Reads 1 to `most` digits. Returns the text behind them, NULL if there are none, or more. */
+static const char *read_digits(const char *p, size_t most, uint64_t *value)
+{
+    size_t n = strspn(p, "0123456789");
+    if (n == 0 || n > most)
+        return NULL;
+    for (*value = 0; n; n--)
+        *value = *value * 10 + (uint64_t)(*p++ - '0');
+    return p;
+}
+
 /* Adds the directed links that "BYTES/PICOSECONDS ... | ..." lists. */
 static int add_cables(const rlt__ig_graph *g, const rlt__ig_edge *e, const rlt__ig_order *order,
                       rlt__machine *m)
@@ -75,9 +86,7 @@ static int add_cables(const rlt__ig_graph *g, const rlt__ig_edge *e, const rlt__
     uint32_t src = order->node[e->a], dst = order->node[e->b], swap;
     const char *p = e->link->cables;
     for (bool back = false;;) {
-        int used = 0;
-        uint64_t bw;
-        rlt_time latency;
+        uint64_t bw, latency;
         p += strspn(p, " ");
         if (*p == '\0')
             return back ? 0 : wrong_cables(g, e);
@@ -89,13 +98,13 @@ static int add_cables(const rlt__ig_graph *g, const rlt__ig_edge *e, const rlt__
             p++;
             continue;
         }
-        if (*p < '0' || *p > '9' || sscanf(p, "%19" SCNu64 "/%18" SCNd64 "%n", &bw, &latency, &used) != 2 ||
-            used == 0 || latency < 0)
+        p = read_digits(p, 19, &bw);
+        p = p && *p == '/' ? read_digits(p + 1, 18, &latency) : NULL;
+        if (!p)
             return wrong_cables(g, e);
-        int rc = rlt__machine_link(m, src, dst, bw, latency);
+        int rc = rlt__machine_link(m, src, dst, bw, (rlt_time)latency);
         if (rc)
             return rc;
-        p += used;
     }
 }
 
