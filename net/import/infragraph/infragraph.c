@@ -13,6 +13,7 @@
 #include "net/import/infragraph/document.h"
 #include "net/import/infragraph/graph.h"
 #include "net/import/machine.h"
+#include "net/topology/build.h"
 #include "net/topology/topology.h"
 #include "sim/base/error.h"
 #include "sim/base/map.h"
@@ -139,11 +140,12 @@ static int add_nodes(const rlt__ig_graph *g, const rlt__ig_order *order, bool re
     for (uint32_t i = 0; i < order->n; i++) {
         const rlt__ig_vertex *v = &g->vertices[order->vertex[i]];
         bool forwards = v->forwards >= 0 ? v->forwards : v->kind != RLT_ACCELERATOR || relay;
-        int64_t node =
-            rlt__machine_node(m, (rlt_node_kind)v->kind, forwards, NULL, "%s",
-                              v->name ? v->name : rlt__ig_name(g->d, order->vertex[i], name, sizeof name));
+        const char *text = v->name ? v->name : rlt__ig_name(g->d, order->vertex[i], name, sizeof name);
+        int64_t node = rlt__machine_node(m, (rlt_node_kind)v->kind, forwards, NULL, "%s", text);
         if (node < 0)
             return (int)node;
+        if (strlen(text) <= RLT_MAX_NODE_NAME && strcmp(m->nodes[node].name, text) != 0)
+            return rlt_fail(g->d->err, RLT_ESCHEMA, g->d->file, "two nodes are named '%.80s'", text);
         m->nodes[node].in_network = v->in_network;
     }
     return 0;

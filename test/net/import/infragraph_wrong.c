@@ -92,6 +92,8 @@ static void annotations_of_nodes(void **state)
         {OF_NODE("i.0.x.0", "ringlet_kind", "gpu"), place, "expected one of: accelerator"},
         {OF_NODE("i.0.x.0", "ringlet_name", "''"), place, "a name of 1 to 200 bytes"},
         {OF_NODE("i.0.x.0", "ringlet_name", LONG "k"), place, "a name of 1 to 200 bytes"},
+        {OF_NODE("i.0.x.0", "ringlet_name", "i.0.x.1"), "f", "two nodes are named 'i.0.x.1'"},
+        {OF_NODE("i.0.x.1", "ringlet_name", "i.0.x.0"), "f", "two nodes are named 'i.0.x.0'"},
         {OF_NODE("i.0.x.0", "ringlet_forwards", "'yes'"), place, "expected true or false"},
         {OF_NODE("i.0.x.0", "ringlet_in_network", "'magic'"), place, "'magic'"},
         {OF_NODE("i.0.x.0", "rank", "'0'"), "f", "i.0.x.1 has no rank, but others have"},
