@@ -137,7 +137,10 @@ static int place_temporaries(rlt_msccl *m, uint8_t *buffers, rlt_error *err)
         most = end > most ? end : most;
     }
     uint64_t n = 2 + (most + m->chunks - 1) / m->chunks;
-    if (n > UINT8_MAX || most > RLT_MSCCL_MAX_CHUNKS)
+    if (most > RLT_MSCCL_MAX_CHUNKS)
+        return refuse(m, m->line, err, "%llu chunks of scratch are too many: the limit is %u",
+                      (unsigned long long)most, (unsigned)RLT_MSCCL_MAX_CHUNKS);
+    if (n > UINT8_MAX)
         return refuse(m, m->line, err,
                       "%llu chunks of scratch are too many: the limit is %u times nchunksperloop=\"%u\"",
                       (unsigned long long)most, UINT8_MAX - 2, m->chunks);

@@ -106,10 +106,25 @@ static const char *next_step(rlt_arena *arena, const char **pointer)
     return step;
 }
 
+/* Writes a key as a step of a pointer: what next_step undoes. A long one is cut. */
+static const char *escaped(const char *key, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *key && n + 2 < size; key++) {
+        bool escape = *key == '/' || *key == '~';
+        out[n++] = escape ? '~' : *key;
+        if (escape)
+            out[n++] = *key == '/' ? '1' : '0';
+    }
+    out[n] = '\0';
+    return out;
+}
+
 /* Fails for a pointer whose `step` is missing; `rest` is the part of the pointer behind it. */
 static int fail_before(const rlt_json_tree *parent, const char *pointer, const char *rest, const char *step,
                        rlt_error *err)
 {
+    char key[128];
     rlt_nearest near = rlt_nearest_to(step ? step : "");
     for (const rlt_json_tree *c = step ? parent->first : NULL; c; c = c->next)
         rlt_nearest_try(&near, c->key);
@@ -120,7 +135,7 @@ static int fail_before(const rlt_json_tree *parent, const char *pointer, const c
     while (*--slash != '/')
         ;
     return rlt_fail(err, RLT_ESCHEMA, NULL, "%s: base has no '%.*s'; did you mean '%.*s%s'?", pointer, n,
-                    pointer, (int)(slash + 1 - pointer), pointer, near.best);
+                    pointer, (int)(slash + 1 - pointer), pointer, escaped(near.best, key, sizeof key));
 }
 
 int rlt_tree_find(rlt_arena *arena, const rlt_json_tree *root, const char *pointer, rlt_tree_place *out,

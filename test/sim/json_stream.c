@@ -395,6 +395,48 @@ static void size_is_bounded(void **state)
     free(text);
 }
 
+/* A piece of blanks has no text, but its bytes are bounded: since the buffer doubles, a piece of twice the
+ * limit is refused at the latest. */
+static void blanks_are_bounded(void **state)
+{
+    size_t n = 2 * (size_t)RLT_JSON_SPAN_MAX + (1 << 18);
+    char *text = malloc(n + 32), out[100];
+    rlt_error err = {0};
+    (void)state;
+    assert_non_null(text);
+    strcpy(text, "{\"a\":{");
+    memset(text + 6, ' ', n);
+    strcpy(text + 6 + n, "}}");
+    assert_int_equal(read_all(text, true, ab, out, sizeof out, &err), RLT_ERANGE);
+    assert_string_equal(err.what, "a value of more than 16 MiB");
+    assert_int_equal(strncmp(err.where, path, strlen(path)), 0);
+    free(text);
+}
+
+/* A list and its elements are parts. Too many of them are refused at the first one too many. */
+static void parts_are_bounded(void **state)
+{
+    char *text = malloc(2 * RLT_JSON_TOKENS_MAX + 32), out[100], place[100];
+    assert_non_null(text);
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++)
+        for (size_t more = 0; more < 2; more++) {
+            size_t n = RLT_JSON_TOKENS_MAX - 1 + more;
+            bool refuses = wanted && more;
+            rlt_error err = {0};
+            strcpy(text, wanted ? "{\"a\":[[0" : "{\"x\":[[0");
+            for (size_t i = 1; i < n; i++)
+                memcpy(text + 5 + 2 * i + 1, ",0", 2);
+            strcpy(text + 5 + 2 * n + 1, "]]}");
+            assert_int_equal(read_all(text, false, ab, out, sizeof out, &err), refuses ? RLT_ERANGE : 0);
+            assert_string_equal(out, wanted && !more ? "a[]5;" : "");
+            assert_string_equal(err.what, refuses ? "a value of more than 524288 parts" : "");
+            snprintf(place, sizeof place, "%s: byte %zu", path, 5 + 2 * n);
+            assert_string_equal(err.where, refuses ? place : "");
+        }
+    free(text);
+}
+
 /* 400 MiB of blanks compress a thousandfold: refused before they are all inflated. */
 static void bomb(void **state)
 {
@@ -554,6 +596,8 @@ int main(void)
         cmocka_unit_test(every_prefix_is_refused),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(size_is_bounded),
+        cmocka_unit_test(blanks_are_bounded),
+        cmocka_unit_test(parts_are_bounded),
         cmocka_unit_test(bomb),
         cmocka_unit_test(damaged_gzip),
         cmocka_unit_test(missing_file),

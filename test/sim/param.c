@@ -192,6 +192,47 @@ static void test_lists(void **state)
     assert_int_equal(rlt_params_set_list(table, "a thing", &t, NULL, NULL), 0);
 }
 
+/* An item of a list has at most 511 characters, without the blanks before it. */
+static void test_long_items(void **state)
+{
+    (void)state;
+    for (int n = 511; n <= 512; n++) {
+        char list[600];
+        things t = {0};
+        rlt_error err = {0};
+        snprintf(list, sizeof list, "few=2,  many=%0*d", n - 5, 7);
+        assert_int_equal(rlt_params_set_list(table, "a thing", &t, list, &err), n > 511 ? RLT_EUSAGE : 0);
+        assert_int_equal(t.few, 2);
+        assert_int_equal(t.many, n > 511 ? 0 : 7);
+        assert_string_equal(err.what,
+                            n > 511 ? "'many=00000000000000000000000000000000000' is too long" : "");
+    }
+}
+
+/* What was given must be in the list of what goes with another setting. Presets are not given. */
+static void test_given_only(void **state)
+{
+    static const rlt_param own[] = {{"few", .kind = RLT_PARAM_COUNT, RLT_FIELD(things, few), .preset = "3"},
+                                    {"many", .kind = RLT_PARAM_COUNT, RLT_FIELD(things, many)},
+                                    {"fe", .kind = RLT_PARAM_COUNT, RLT_FIELD(things, bytes)},
+                                    {0}};
+    static const rlt_option_group groups[] = {{"Own", own, 0}, {0}};
+    static const char *const taken[] = {"many", "few-of-it", NULL};
+    static const char *const places[] = {"--few", "", "--fe"};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const rlt_option_text words[] = {{1, "7"}, {i, "6"}};
+        things t = {0};
+        rlt_parsed parsed;
+        rlt_error err = {0};
+        assert_int_equal(rlt_options_fill(groups, words, 2, &t, &parsed, NULL), 0);
+        assert_int_equal(rlt_given_only(&parsed, taken, "--slow", &err), *places[i] ? RLT_EUSAGE : 0);
+        assert_string_equal(err.where, places[i]);
+        assert_string_equal(err.what, *places[i] ? "does not go with --slow" : "");
+        rlt_parsed_free(&parsed);
+    }
+}
+
 /* One more row: it is read by name, read as an option, has a default, is limited, listed and written. */
 static void test_one_row_is_all(void **state)
 {
@@ -314,11 +355,12 @@ static void names_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_once),  cmocka_unit_test(test_values_come_back),
-        cmocka_unit_test(test_fields), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_lists),  cmocka_unit_test(test_one_row_is_all),
-        cmocka_unit_test(test_ranges), cmocka_unit_test(test_limits_are_named),
-        cmocka_unit_test(test_spared),
+        cmocka_unit_test(names_once),      cmocka_unit_test(test_values_come_back),
+        cmocka_unit_test(test_fields),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_one_row_is_all),
+        cmocka_unit_test(test_ranges),     cmocka_unit_test(test_limits_are_named),
+        cmocka_unit_test(test_spared),     cmocka_unit_test(test_long_items),
+        cmocka_unit_test(test_given_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

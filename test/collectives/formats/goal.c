@@ -429,12 +429,37 @@ static void labels_have_a_length(void **state)
     }
 }
 
+/* A zero byte is no word, wherever one may stand. */
+static void zero_bytes_are_named(void **state)
+{
+    (void)state;
+    static const char good[] = "num_ranks 1\nrank 0 {\na: calc 0\na requires a\n}";
+    static const struct {
+        const char *before;
+        unsigned line;
+    } all[] = {{"num_ranks", 1}, {"1", 1},    {"rank 0", 2},   {"{", 2},    {"a:", 3},
+               {": calc", 3},    {"calc", 3}, {"requires", 4}, {"a\n}", 4}, {"}", 5}};
+    rlt_goal_hint hint = {RLT_BROADCAST, 5};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char text[sizeof good], where[40];
+        rlt_listed l;
+        rlt_error err = {0};
+        memcpy(text, good, sizeof good);
+        text[strstr(good, all[i].before) - good] = '\0';
+        snprintf(where, sizeof where, "x.goal:%u", all[i].line);
+        assert_int_equal(rlt_goal_parse("x.goal", text, sizeof text - 1, &hint, &l, &err), RLT_EMALFORMED);
+        assert_string_equal(err.where, where);
+        assert_string_equal(err.what, "a zero byte");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_keep_their_order),
         cmocka_unit_test(the_caller_names_the_collective),
         cmocka_unit_test(labels_have_a_length),
+        cmocka_unit_test(zero_bytes_are_named),
     };
     return cmocka_run_group_tests_name("formats_goal", tests, NULL, NULL);
 }

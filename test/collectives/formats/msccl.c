@@ -135,7 +135,8 @@ typedef struct damage {
     const char *says;
 } damage;
 
-static void check_damage(const char *base, const damage *d)
+/* Returns the code. */
+static int check_damage(const char *base, const damage *d)
 {
     char text[8192], place[64];
     rlt_listed l;
@@ -150,6 +151,7 @@ static void check_damage(const char *base, const damage *d)
         !strstr(err.what, d->says) || strchr(err.what, '\n'))
         fail_msg("'%s' for '%s': %s: %s; expected %s and '%s'", d->to, d->from, err.where, err.what, place,
                  d->says);
+    return rc;
 }
 
 static void damage_is_named(void **state)
@@ -192,6 +194,44 @@ static void damage_is_named(void **state)
             d.line = 4; /* the send that nobody receives */
         check_damage(pair, &d);
     }
+}
+
+/* Elements in the wrong place, and thread blocks that do not go together. */
+static void elements_are_named(void **state)
+{
+    (void)state;
+    static const damage all[] = {
+        {"<algo", "<algorithm", 1, 1, "expected <algo>, got <algorithm>: not an MSCCL file"},
+        {"<gpu", "<rank", 1, 2, "expected <gpu>, not <rank>"},
+        {"<gpu", "<rank", 2, 12, "expected <gpu>, not <rank>"},
+        {"<tb", "<block", 2, 7, "expected <tb>, not <block>"},
+        {"<step", "<op", 2, 5, "expected <step>, not <op>"},
+        {"hasdep=\"0\"/>", "hasdep=\"0\"><x/></step>", 1, 4, "unexpected <x> inside a step"},
+        {"<tb", "and <tb", 2, 7, "unexpected text between elements"},
+        {"hasdep=\"0\"/>", "hasdep=\"0\">x</step>", 1, 4, "unexpected text between elements"},
+        {"recv=\"1\"", "recv=\"-1\"", 1, 5, "the step receives, but tb 0 has recv=\"-1\""},
+        {"<tb id=\"1\" send=\"-1\"", "<tb id=\"1\" send=\"1\"", 1, 7,
+         "tb 1 of gpu 0 sends to gpu 1 on channel 0, but so does tb 0 on line 3"},
+        {"recv=\"-1\"", "recv=\"1\"", 1, 7,
+         "tb 1 of gpu 0 receives from gpu 1 on channel 0, but so does tb 0 on line 3"},
+        {"type=\"s\"", "type=\"cpy\"", 1, 15,
+         "gpu 1 receives from gpu 0 on channel 0, but the source sends only 0 times there"},
+        /* no thread block sends there */
+        {"send=\"1\" recv=\"1\" chan=\"0\">\n<step s=\"0\" type=\"s\"",
+         "send=\"-1\" recv=\"1\" chan=\"0\">\n<step s=\"0\" type=\"cpy\"", 1, 15, "sends only 0 times"},
+        {"s_chunks=\"2\"", "s_chunks=\"507\"", 1, 1,
+         "507 chunks of scratch are too many: the limit is 253 times nchunksperloop=\"2\""},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_int_equal(check_damage(pair, &all[i]), RLT_ESCHEMA);
+    char text[4096];
+    change(pair, "s_chunks=\"2\"", "s_chunks=\"506\"", 1, text, sizeof text);
+    sound(text);
+    /* rrs needs a chunk more than the file states. */
+    static const damage most = {"s_chunks=\"0\"", "s_chunks=\"4194304\"", 1, 1,
+                                "4194305 chunks of scratch are too many: the limit is 4194304"};
+    ring_of_three(text, sizeof text);
+    check_damage(text, &most);
 }
 
 /* Well-formed files of wrong plans: the checker names the step. */
@@ -266,6 +306,7 @@ int main(void)
         cmocka_unit_test(steps_do_what_the_run_time_does),
         cmocka_unit_test(buffers_overlap_in_place),
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(elements_are_named),
         cmocka_unit_test(wrong_plans_are_named),
         cmocka_unit_test(races_are_named),
     };

@@ -42,6 +42,34 @@ typedef struct damage {
     const char *says;
 } damage;
 
+/* Refuses a text with one change. Returns the code. */
+static int check_damage(const damage *d)
+{
+    static const rlt_listed none;
+    rlt_goal_hint hint = {RLT_SEND_RECV, 64};
+    rlt_listed l;
+    char text[2048], where[32];
+    rlt_error err = {0};
+    if (rlt_plan_parse("f", d->base, strlen(d->base), &hint, &l, &err))
+        fail_msg("%s: %s", err.where, err.what);
+    rlt_listed_free(&l);
+    const char *at = strstr(d->base, d->from);
+    if (!at)
+        fail_msg("no '%s' to change", d->from);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - d->base), d->base, d->to, at + strlen(d->from));
+    snprintf(where, sizeof where, "f:%u", d->line);
+    memset(&l, 1, sizeof l);
+    int rc = rlt_plan_parse("f", text, strlen(text), &hint, &l, &err);
+    if (rc == 0)
+        fail_msg("'%s' for '%s' is not refused", d->to, d->from);
+    assert_memory_equal(&l, &none, sizeof l);
+    size_t n = strlen(where);
+    if (strncmp(err.where, where, n) != 0 || (err.where[n] >= '0' && err.where[n] <= '9') ||
+        !strstr(err.what, d->says) || strchr(err.what, '\n'))
+        fail_msg("'%s' for '%s': %s: %s", d->to, d->from, err.where, err.what);
+    return rc;
+}
+
 static void damage_is_named(void **state)
 {
     (void)state;
@@ -127,28 +155,47 @@ static void damage_is_named(void **state)
         {described, "bytes", "size", 1, "expected 'ringlet plan: NAME"},
         {described, "root 1", "root 2", 1, "root 2 is not a rank; expected 0 to 1"},
     };
-    static const rlt_listed none;
-    rlt_goal_hint hint = {RLT_SEND_RECV, 64};
-    rlt_listed l;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const damage *d = &all[i];
-        char text[2048], where[32];
-        rlt_error err = {0};
-        if (rlt_plan_parse("f", d->base, strlen(d->base), &hint, &l, &err))
-            fail_msg("%s: %s", err.where, err.what);
-        rlt_listed_free(&l);
-        const char *at = strstr(d->base, d->from);
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - d->base), d->base, d->to, at + strlen(d->from));
-        snprintf(where, sizeof where, "f:%u", d->line);
-        memset(&l, 1, sizeof l);
-        if (rlt_plan_parse("f", text, strlen(text), &hint, &l, &err) == 0)
-            fail_msg("'%s' for '%s' is not refused", d->to, d->from);
-        assert_memory_equal(&l, &none, sizeof l);
-        size_t n = strlen(where);
-        if (strncmp(err.where, where, n) != 0 || (err.where[n] >= '0' && err.where[n] <= '9') ||
-            !strstr(err.what, d->says) || strchr(err.what, '\n'))
-            fail_msg("'%s' for '%s': %s: %s", d->to, d->from, err.where, err.what);
-    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check_damage(&all[i]);
+}
+
+/* Damage with the code of its refusal. */
+static void codes_of_damage(void **state)
+{
+    (void)state;
+    static const struct {
+        int code;
+        damage d;
+    } all[] = {
+        {RLT_ESCHEMA,
+         {json, "\"programs\": [", "\"programs\": 0, \"_\": [", 1, "expected \"programs\": [...]"}},
+        {RLT_ESCHEMA,
+         {json, "\"steps\": [\n  {\"to", "\"steps\": 0, \"_\": [\n  {\"to", 4, "expected \"steps\": [...]"}},
+        {RLT_ESCHEMA,
+         {json, "0, \"steps\": [\n  {\"receives", "0, \"_\": [\n  {\"receives", 6,
+          "expected \"steps\": [...]"}},
+        {RLT_ERANGE,
+         {json, "2, \"lanes\": 1", "65536, \"lanes\": 65", 1, "65536 ranks x 65 lanes are too many"}},
+        {RLT_ESCHEMA,
+         {goal, "send 64b to 1 tag 5", "calc 0", 10,
+          "rank 1 receives from rank 0 with tag 5, but no operation sends this message"}},
+        {RLT_ESCHEMA,
+         {goal, "tag 5 cpu", "tag 5 d: recv 64b from 0 tag 5 cpu", 10,
+          "rank 1 receives from rank 0 with tag 5, but no operation sends"}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assert_int_equal(check_damage(&all[i].d), all[i].code);
+}
+
+/* A value that is no object, given to the reader of JSON itself. */
+static void no_object(void **state)
+{
+    rlt_listed l = {0};
+    rlt_error err = {0};
+    (void)state;
+    assert_int_equal(rlt_plan_json_parse("f", "\n [1]", 5, &l, &err), RLT_ESCHEMA);
+    assert_string_equal(err.where, "f:2:2");
+    assert_string_equal(err.what, "expected an object");
 }
 
 /* What begins like none of the formats is no plan, and leaves nothing behind. */
@@ -193,6 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(codes_of_damage),
+        cmocka_unit_test(no_object),
         cmocka_unit_test(other_texts),
         cmocka_unit_test(marks_are_passed_over),
     };

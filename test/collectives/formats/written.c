@@ -523,6 +523,108 @@ static void msccl_refuses_messages_that_overtake(void **state)
     close_plan(&p);
 }
 
+typedef struct refusal {
+    const char *text;
+    rlt_plan_format format;
+    int code;
+    const char *says;
+} refusal;
+
+/* The writer refuses the plan of a text, in words that begin with these, and leaves nothing behind. */
+static void check_refusal(const refusal *r)
+{
+    text_plan p;
+    rlt_error err = {0};
+    char *text = NULL;
+    size_t length = 0;
+    read_plan(&p, r->text, "switch:2@50GB/s,1us");
+    int rc = rlt_plan_write(&p.plan, r->format, &text, &length, &err);
+    if (rc != r->code || strncmp(err.what, r->says, strlen(r->says)) != 0)
+        fail_msg("%d %s: %s; expected '%s'", rc, err.where, err.what, r->says);
+    assert_string_equal(err.where, "custom");
+    assert_null(text);
+    close_plan(&p);
+}
+
+static void plans_beyond_a_format(void **state)
+{
+    (void)state;
+    /* A sum in the network. */
+    static const char reduces[] = HEAD(
+        "reduce", "1", "1", "1", "all", "2",
+        "1") "\"programs\": [{\"rank\": 1, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 0, \"send\": [0], "
+             "\"into\": 1, \"verb\": \"reduce\", \"receives\": 1, \"from\": 1}]}]}";
+    /* Three blocks: the first rank has two of them. */
+    static const char uneven[] =
+        HEAD("gather", "1", "1", "3", "all", "1",
+             "0") "\"programs\": [{\"rank\": 0, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 0, "
+                  "\"send\": [0, 2]}]}, {\"rank\": 1, \"lane\": 0, \"steps\": [{\"receives\": 1}]}]}";
+    /* 65 lanes, and a message from the first to the last. */
+    static const char across[] = HEAD(
+        "broadcast", "0", "65", "1", "all", "1",
+        "0") "\"programs\": [{\"rank\": 0, \"lane\": 0, \"steps\": [{\"to\": 1, \"step\": 0, \"lane\": 64, "
+             "\"send\": [0]}]}, {\"rank\": 1, \"lane\": 64, \"steps\": [{\"receives\": 1}]}]}";
+    static const refusal all[] = {
+        {reduces, RLT_PLAN_GOAL, RLT_EUNSUPPORTED, "in-network reductions and multicasts cannot be written"},
+        {reduces, RLT_PLAN_MSCCL, RLT_EUNSUPPORTED, "in-network reductions and multicasts cannot be written"},
+        {uneven, RLT_PLAN_MSCCL, RLT_EUNSUPPORTED, "3 blocks cannot be divided equally among 2 members"},
+        {across, RLT_PLAN_MSCCL, RLT_ERANGE,
+         "65 lanes that send to each other need 4225 channels; the limit is 4096"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check_refusal(&all[i]);
+}
+
+/* MSCCL has at most 4096 members. JSON does not know the dimensions inside which a switch adds up. */
+static void algorithms_beyond_a_format(void **state)
+{
+    (void)state;
+    rlt_coll_request req = {.kind = RLT_BROADCAST, .n = 4096, .bytes = 1 << 16, .params.chunks = 1};
+    rlt_coll_request inside = test_grid_request((const uint32_t[]){2, 2, 0}, RLT_ALL_REDUCE, 1 << 16);
+    rlt_plan plan;
+    rlt_error err = {0};
+    char *text = NULL;
+    size_t length = 0;
+    for (; req.n <= 4097; req.n++) {
+        assert_int_equal(rlt_plan_create(&rlt_tree, &req, &plan, &err), 0);
+        assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_MSCCL, &text, &length, &err),
+                         req.n > 4096 ? RLT_ERANGE : 0);
+        rlt_plan_free(&plan);
+        assert_int_equal(text == NULL, req.n > 4096);
+        free(text);
+        text = NULL;
+    }
+    assert_string_equal(err.where, "tree");
+    assert_string_equal(err.what, "4097 members with 2 chunks are too many for MSCCL");
+    err = (rlt_error){0};
+    inside.params.patterns[0] = "nvls";
+    assert_int_equal(rlt_plan_create(&rlt_hierarchical, &inside, &plan, &err), 0);
+    assert_int_equal(rlt_plan_write(&plan, RLT_PLAN_JSON, &text, &length, &err), RLT_EUNSUPPORTED);
+    assert_string_equal(err.where, "hierarchical");
+    assert_string_equal(err.what,
+                        "reductions and multicasts inside dimensions cannot be written in this format");
+    rlt_plan_free(&plan);
+}
+
+/* A plan that lists messages of no bytes has no shares to scale. */
+static void no_bytes_cannot_be_scaled(void **state)
+{
+    (void)state;
+    static const char empty[] =
+        "/* ringlet plan: x collective broadcast root 1 bytes 0 */\nnum_ranks 2\n"
+        "rank 0 {\nl1: recv 0b from 1 tag 0\n}\nrank 1 {\nl1: send 0b to 0 tag 0\n}\n";
+    text_plan p;
+    rlt_plan plan;
+    rlt_error err = {0};
+    read_plan(&p, empty, "switch:2@50GB/s,1us");
+    rlt_coll_request req = p.plan.req;
+    req.bytes = 1;
+    assert_int_equal(rlt_plan_create(&rlt_custom, &req, &plan, &err), RLT_EUNSUPPORTED);
+    assert_string_equal(err.where, "f");
+    assert_string_equal(err.what, "'x' was made for 0 bytes and cannot be scaled to 1");
+    close_plan(&p);
+}
+
 /* Letters, digits and a few marks stay; all others become '_'. A name is cut to its room. */
 static void names_are_plain(void **state)
 {
@@ -554,6 +656,9 @@ int main(void)
         cmocka_unit_test(msccl_has_what_its_run_time_needs),
         cmocka_unit_test(texts_come_back),
         cmocka_unit_test(msccl_refuses_messages_that_overtake),
+        cmocka_unit_test(plans_beyond_a_format),
+        cmocka_unit_test(algorithms_beyond_a_format),
+        cmocka_unit_test(no_bytes_cannot_be_scaled),
         cmocka_unit_test(names_are_plain),
     };
     return cmocka_run_group_tests_name("formats_written", tests, NULL, NULL);

@@ -193,6 +193,28 @@ static void many_rings(void **state)
     }
 }
 
+/* Each channel takes a ring of its own, so more rings than lanes are of no use, even with fewer channels. */
+static void rings_have_a_limit(void **state)
+{
+    static const uint32_t back[] = {2, 1, 0};
+    static const uint32_t *list[RLT_MAX_LANES + 1];
+    (void)state;
+    for (uint32_t i = 0; i <= RLT_MAX_LANES; i++)
+        list[i] = back;
+    for (uint32_t n = RLT_MAX_LANES; n <= RLT_MAX_LANES + 1; n++) {
+        rlt_coll_request r = {.kind = RLT_ALL_REDUCE, .n = 3, .bytes = 3000, .n_rings = n, .rings = list};
+        rlt_plan plan;
+        rlt_error err = {0};
+        r.params.channels = 1;
+        assert_int_equal(rlt_plan_create(&rlt_ring, &r, &plan, &err), n > RLT_MAX_LANES ? RLT_ERANGE : 0);
+        assert_string_equal(err.where, n > RLT_MAX_LANES ? "ring" : "");
+        assert_string_equal(err.what,
+                            n > RLT_MAX_LANES ? "4097 ring orders are too many; the limit is 4096" : "");
+        if (n <= RLT_MAX_LANES)
+            rlt_plan_free(&plan);
+    }
+}
+
 /* Rings over nodes are in closed form while 4096 lanes of their members have a number below 2^31. */
 static void closed_form_of_nodes(void **state)
 {
@@ -211,6 +233,7 @@ static void closed_form_of_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_stated), cmocka_unit_test(many_rings),
+                                       cmocka_unit_test(rings_have_a_limit),
                                        cmocka_unit_test(closed_form_of_nodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
