@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replay of small programs whose times follow by hand: crossbar of 50 GB/s (20 ps per byte) and 500 ns per
  * link. */
-#include "workload/replay/background.h"
 #include "workload/replay/replay.h"
 #include "collectives/algorithm.h"
 #include "collectives/collective.h"
@@ -17,6 +16,7 @@
 #include "sim/sim.h"
 #include "test/support/support.h"
 #include "workload/program/program.h"
+#include "workload/replay/background.h"
 #include "workload/timing/timing.h"
 
 enum { MIB = 1 << 20 };
