@@ -5,13 +5,13 @@
  * but continues differently is skipped, too, because two processes may write into one line.
  */
 #include "net/import/nccl_log.h"
-#include "net/import/read.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/import/read.h"
 #include "sim/base/mem.h"
 #include "sim/base/time.h"
 #include "sim/base/units.h"
@@ -91,6 +91,7 @@ static int find_process(rlt__nccl_log *log, const char *line, const char *end, u
     /* Control characters are no part of a name: colours of a terminal, zeros that a file system left. */
     while (word_begin > line && (unsigned char)word_begin[-1] > ' ')
         word_begin--;
+    /* Nor are the letters of a colour behind its control character: "[32m". */
     const char *after = word_begin > line ? rlt__skip_escape(word_begin - 1, word_end) : line;
     if (after > word_begin)
         word_begin = after;

@@ -75,8 +75,8 @@ static uint32_t split(const char *line, const char *end, token *tokens, uint32_t
 {
     uint32_t n = 0;
     for (const char *p = line; p < end && n < max;) {
-        const char *after =
-            rlt__skip_escape(p, end); /* underlines the header, also when the output is no terminal */
+        /* The header is underlined, also when the output is no terminal. */
+        const char *after = rlt__skip_escape(p, end);
         if (after != p || *p == ' ' || *p == '\t' || *p == '\r') {
             p = after != p ? after : p + 1;
             continue;

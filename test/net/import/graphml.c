@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What attributes of a GraphML file say of its graph and nodes, and what they may not say. */
+/* Attributes of GraphML files: of the graph, of nodes and of edges, and those that are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a topology may be called: a file, a name in a folder, written-out dimensions, standard input. */
+/* Names of topologies: a file, a name in a folder, written-out dimensions, standard input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
