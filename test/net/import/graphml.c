@@ -32,13 +32,22 @@ static const char *file(char *text, size_t size, const char *keys, const char *n
     return text;
 }
 
-/* The graph has a text attribute of this name and value. */
+/* The file states an attribute of this name and type for graphs, nodes or edges. The graph or the switch has the value, if
+ * there is one. */
+static const char *with(char *text, size_t size, const char *of, const char *name, const char *type,
+                        const char *value)
+{
+    char key[200], data[600] = "";
+    snprintf(key, sizeof key, "<key id='f' for='%s' attr.name='%s' attr.type='%s'/>", of, name, type);
+    if (value)
+        snprintf(data, sizeof data, "<data key='f'>%s</data>", value);
+    bool graph = strcmp(of, "graph") == 0;
+    return file(text, size, key, graph ? "" : data, graph ? data : "");
+}
+
 static const char *of_graph(char *text, size_t size, const char *name, const char *value)
 {
-    char keys[200], data[600];
-    snprintf(keys, sizeof keys, "<key id='g' for='graph' attr.name='%s' attr.type='string'/>", name);
-    snprintf(data, sizeof data, "<data key='g'>%s</data>", value);
-    return file(text, size, keys, "", data);
+    return with(text, size, "graph", name, "string", value);
 }
 
 static void attributes_of_the_graph(void **state)
@@ -98,10 +107,8 @@ static void attributes_of_the_graph(void **state)
 /* Returns whether the switch forwards, which the file says in an attribute of this type. */
 static bool forwards(const char *type, const char *value)
 {
-    char text[3000], key[200], data[200];
-    snprintf(key, sizeof key, "<key id='f' for='node' attr.name='forwards' attr.type='%s'/>", type);
-    snprintf(data, sizeof data, "<data key='f'>%s</data>", value);
-    rlt_topology *t = test_import(file(text, sizeof text, key, data, ""));
+    char text[3000];
+    rlt_topology *t = test_import(with(text, sizeof text, "node", "forwards", type, value));
     bool does = rlt_topology_forwards(t, test_node(t, "s"));
     rlt_topology_free(t);
     return does;
@@ -112,11 +119,9 @@ static void attributes_of_nodes(void **state)
     (void)state;
     char text[3000];
     assert_true(forwards("string", "true") && forwards("string", "") && forwards("boolean", "true"));
-    static const char *const free_ones[] = {"<key id='f' for='node' attr.name='label' attr.type='string'/>",
-                                            "<key id='f' for='edge' attr.name='id' attr.type='string'/>",
-                                            "<key id='f' for='edge' attr.name='dim' attr.type='string'/>"};
-    for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
-        rlt_topology_free(test_import(file(text, sizeof text, free_ones[i], "", "")));
+    rlt_topology_free(test_import(with(text, sizeof text, "node", "label", "string", NULL)));
+    rlt_topology_free(test_import(with(text, sizeof text, "edge", "id", "string", NULL)));
+    rlt_topology_free(test_import(with(text, sizeof text, "edge", "dim", "string", NULL)));
     static const struct {
         const char *of, *name, *type, *value, *where, *what;
     } wrong[] = {
@@ -130,37 +135,28 @@ static void attributes_of_nodes(void **state)
         {"edge", "colour", "string", NULL, "f", "unknown attribute 'colour' of edges"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char key[200], data[200] = "";
-        snprintf(key, sizeof key, "<key id='f' for='%s' attr.name='%s' attr.type='%s'/>", wrong[i].of,
-                 wrong[i].name, wrong[i].type);
-        if (wrong[i].value)
-            snprintf(data, sizeof data, "<data key='f'>%s</data>", wrong[i].value);
-        test_import_wrong(file(text, sizeof text, key, data, ""), wrong[i].where, wrong[i].what);
+        test_import_wrong(with(text, sizeof text, wrong[i].of, wrong[i].name, wrong[i].type, wrong[i].value),
+                          wrong[i].where, wrong[i].what);
     }
 }
 
 /* Edges need both quantities, with their units. */
 static void attributes_of_edges(void **state)
 {
+#define BANDWIDTH(type) "<key id='b' for='edge' attr.name='bandwidth' attr.type='" type "'/>"
+#define LATENCY(type)   "<key id='l' for='edge' attr.name='latency' attr.type='" type "'/>"
     static const struct {
         const char *keys, *data, *where, *what;
     } wrong[] = {
-        {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>", "", "f",
-         "edges have no attribute 'latency'"},
-        {"<key id='l' for='edge' attr.name='latency' attr.type='string'/>", "", "f",
-         "edges have no attribute 'bandwidth'"},
-        {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>"
-         "<key id='l' for='edge' attr.name='latency' attr.type='double'/>",
-         "", "f", "missing unit: 'latency' of edges must be a string such as '500ns'"},
-        {"<key id='b' for='edge' attr.name='bandwidth' attr.type='double'/>"
-         "<key id='l' for='edge' attr.name='latency' attr.type='string'/>",
-         "", "f", "missing unit: 'bandwidth' of edges must be a string such as '400Gbps'"},
-        {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>"
-         "<key id='l' for='edge' attr.name='latency' attr.type='string'/>",
-         "<data key='b'>1</data>", "f:4: edge 0", "missing latency"},
-        {"<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>"
-         "<key id='l' for='edge' attr.name='latency' attr.type='string'/>",
-         "<data key='l'>1us</data>", "f:4: edge 0", "missing bandwidth"},
+        {BANDWIDTH("string"), "", "f", "edges have no attribute 'latency'"},
+        {LATENCY("string"), "", "f", "edges have no attribute 'bandwidth'"},
+        {BANDWIDTH("string") LATENCY("double"), "", "f",
+         "missing unit: 'latency' of edges must be a string such as '500ns'"},
+        {BANDWIDTH("double") LATENCY("string"), "", "f",
+         "missing unit: 'bandwidth' of edges must be a string such as '400Gbps'"},
+        {BANDWIDTH("string") LATENCY("string"), "<data key='b'>1</data>", "f:4: edge 0", "missing latency"},
+        {BANDWIDTH("string") LATENCY("string"), "<data key='l'>1us</data>", "f:4: edge 0",
+         "missing bandwidth"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

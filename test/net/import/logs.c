@@ -105,18 +105,12 @@ static void rank_0_speaks_last(void **state)
     rlt_topology_free(t);
 }
 
-/* Reads a copy that ends where the text does. */
 static rlt_topology *import_exactly(const char *text)
 {
-    size_t n = strlen(text);
     rlt_topology *t = NULL;
     rlt_error err = {0};
-    char *copy = malloc(n);
-    assert_non_null(copy);
-    memcpy(copy, text, n);
-    if (rlt_topology_read("f", copy, n, NULL, &t, &err))
+    if (test_import_exactly(text, &t, &err))
         fail_msg("%s: %s: %s", text, err.where, err.what);
-    free(copy);
     return t;
 }
 

@@ -5,9 +5,11 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -41,6 +43,27 @@ static inline void test_import_wrong(const char *text, const char *where, const 
     if (rc >= 0 || strcmp(err.where, where) != 0 || !strstr(err.what, what))
         fail_msg("expected %s: %s\ngot %d %s: %s\nfor %s", where, what, rc, err.where, err.what, text);
     assert_null(t);
+}
+
+/* A text at a limit is read; one behind it is refused. */
+static inline void test_import_up_to(bool limit, const char *text, const char *where, const char *what)
+{
+    if (limit)
+        rlt_topology_free(test_import(text));
+    else
+        test_import_wrong(text, where, what);
+}
+
+/* Reads a copy that ends where the text does, so that sanitizers see what is read behind it. */
+static inline int test_import_exactly(const char *text, rlt_topology **out, rlt_error *err)
+{
+    size_t n = strlen(text);
+    char *copy = malloc(n);
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    int rc = rlt_topology_read("f", copy, n, NULL, out, err);
+    free(copy);
+    return rc;
 }
 
 static inline void test_expect_ring(const rlt_topology *t, uint32_t i, const uint32_t *expected)
